@@ -1,4 +1,4 @@
-// Builds the page into a folder: `node build.mjs [--out FOLDER]`. The folder is all that a server needs.
+// Builds the page: `node build.mjs [--out FOLDER]`. The server needs only this folder.
 import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -12,7 +12,7 @@ const given = (name, otherwise) => {
   return at < 0 ? otherwise : process.argv[at + 1];
 };
 const out = resolve(given("--out", join(here, "..", "src", "paddock", "serve", "page")));
-const work = `${out}.building`; // a build that fails leaves the one before it as it was
+const work = `${out}.building`; // a failed build keeps the previous one
 
 const options = {
   absWorkingDir: here,
@@ -38,13 +38,13 @@ const options = {
   logLevel: "warning",
 };
 
-// What is loaded before the first frame: the page, its looks and the Worker that receives, with all they import statically.
+// The initial load: page, styles and the network Worker, with their static imports.
 const FIRST = ["src/main.tsx", "src/style/index.css", "src/net/worker.ts"];
 
 function initialFiles(metafile) {
   const outputs = metafile.outputs;
   const entries = Object.keys(outputs).filter((name) => FIRST.includes(outputs[name].entryPoint));
-  if (entries.length !== FIRST.length) throw new Error(`not all of ${FIRST.join(", ")} were built`);
+  if (entries.length !== FIRST.length) throw new Error(`entry points missing: ${FIRST.join(", ")}`);
   const found = new Set();
   const visit = (name) => {
     if (found.has(name)) return;
@@ -67,7 +67,7 @@ async function compressed(metafile) {
   return sizes;
 }
 
-// As they are sent: what is not compressed here goes out in full.
+// As sent: index.html and favicon.svg are not compressed.
 async function initialBytes(metafile, sizes) {
   const written = await Promise.all(["index.html", "favicon.svg"].map((name) => readFile(join(work, name))));
   const built = initialFiles(metafile).map((name) => sizes[name] ?? 0);
@@ -92,6 +92,6 @@ try {
   await rename(work, out);
 } catch (error) {
   await rm(work, { recursive: true, force: true });
-  if (!error.errors) console.error(`error: ${error.message}`); // esbuild has told its own
+  if (!error.errors) console.error(`error: ${error.message}`); // esbuild prints its own errors
   process.exitCode = 1;
 }

@@ -102,7 +102,7 @@ def method(one: Operation) -> str:
     """What a method takes and answers."""
     fields = [field for argument in one.arguments for field in fields_of(argument)]
     fields.sort(key=lambda field: field.startswith("["))
-    params = f"{{ {'; '.join(fields)} }}" if fields else "Nothing"
+    params = f"{{ {'; '.join(fields)} }}" if fields else "Empty"
     result = written(one.answer or Moment)
     name = one.entry.rpc
     line = f"  {name}: {{ params: {params}; result: {result} }};"

@@ -46,3 +46,10 @@ def serve() -> Iterator[Serve]:
             return Served(sim, host)
 
         yield start
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Served]:
+    """One served simulation for tests that do not change it."""
+    with paddock.load(SCENARIO) as sim, paddock.share(sim, zmq={"port": 0}) as host:
+        yield Served(sim, host)

@@ -106,7 +106,7 @@ def test_states_arrive_in_the_loop(serve: Any) -> None:
     asyncio.run(story())
 
 
-def test_nobody_answers() -> None:
+def test_no_answer_is_an_error() -> None:
     async def story() -> None:
         with pytest.raises(paddock.PaddockError, match="is the server running"):
             await paddock.connect_async("tcp://127.0.0.1:1", timeout=0.3)

@@ -87,7 +87,7 @@ def test_the_clock_has_one_owner_until_it_dies(serve: Any) -> None:
         sim.claim("red")
 
 
-def test_leaving_gives_everything_back_at_once(serve: Any) -> None:
+def test_leaving_releases_claims_and_clock_immediately(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url, name="first") as first:
         first.hold()

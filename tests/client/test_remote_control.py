@@ -73,7 +73,7 @@ def test_two_handlers_of_one_client(serve: Any) -> None:
 
 
 @pytest.mark.parametrize("steps", [[3], [1, 1, 1]])
-def test_who_is_too_slow_is_not_waited_for(serve: Any, steps: list[int]) -> None:
+def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
     scenario = {
         "clock": {"rate": 100, "pace": 0, "sync": {"every": 1, "timeout": 0.15, "on_timeout": "brake"}},
         "vehicles": [{"name": "red", "model": "car.bicycle", "speed": 8}],
@@ -167,7 +167,7 @@ def test_requests_that_a_thread_fetches_itself(serve: Any) -> None:
         sim.step(3)
 
 
-def test_nobody_waits_and_the_handlers_run_all_the_same(serve: Any) -> None:
+def test_handlers_run_while_no_thread_waits(serve: Any) -> None:
     served = serve(drive=True)
     with paddock.connect(served.url) as driver, paddock.connect(served.url) as clock:
         threads = set()

@@ -110,8 +110,8 @@ def test_the_pace_and_pausing(serve: Any) -> None:
         assert "serve" not in told["scenario"]
 
 
-def test_errors_are_those_of_a_local_simulation(serve: Any) -> None:
-    served = serve()
+def test_errors_are_those_of_a_local_simulation(shared: Any) -> None:
+    served = shared
 
     def mistakes(sim: Any) -> list[tuple[type, str]]:
         tried = [
@@ -167,8 +167,8 @@ UNSENDABLE: list[Callable[[Any], object]] = [
 ]
 
 
-def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(serve: Any) -> None:
-    served = serve()
+def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(shared: Any) -> None:
+    served = shared
     with paddock.load(served.sim.scenario) as local, paddock.connect(served.url) as remote:
         before = remote.state_hash()
         for mistake in UNSENDABLE:
@@ -181,19 +181,19 @@ def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(serve
 
 
 @pytest.mark.parametrize("target", [[], (), np.array([], np.int64)])
-def test_a_command_for_nobody_is_refused(serve: Any, target: Any) -> None:
-    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError, match="the list of ids is empty"):
+def test_a_command_without_vehicles_is_refused(shared: Any, target: Any) -> None:
+    with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError, match="the list of ids is empty"):
         sim.command(target, steer=0.0)
 
 
 @pytest.mark.parametrize("target", [None, 1.5, [0.5], [[1], [2, 3]], [["red"]], {}])
-def test_a_target_that_is_none_is_refused(serve: Any, target: Any) -> None:
-    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError, match="a name, an id, or a list of ids"):
+def test_a_target_that_is_none_is_refused(shared: Any, target: Any) -> None:
+    with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError, match="a name, an id, or a list of ids"):
         sim.command(target, steer=0.0)
 
 
-def test_a_frame_without_numbers_is_refused(serve: Any) -> None:
-    with paddock.connect(serve().url) as sim, pytest.raises(InvalidValueError) as caught:
+def test_a_frame_without_numbers_is_refused(shared: Any) -> None:
+    with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError) as caught:
         sim.frames.set("f", position=None)
     assert str(caught.value) == "position must be a list of numbers, not None"
 
@@ -205,15 +205,15 @@ def test_a_handlers_commands_are_checked_in_the_same_words(serve: Any) -> None:
             sim.step(1)
 
 
-def test_a_live_simulation_cannot_be_wound(serve: Any) -> None:
-    with paddock.connect(serve().url) as sim:
+def test_a_live_simulation_cannot_seek(shared: Any) -> None:
+    with paddock.connect(shared.url) as sim:
         with pytest.raises(paddock.PaddockError, match="seek refused: this is a live simulation"):
             sim.seek(1.0)
         with pytest.raises(InvalidValueError, match="seek: 'position' must be a number, got \"x\""):
             sim.seek("x")
 
 
-def test_a_served_recording_is_wound(tmp_path: Path) -> None:
+def test_a_served_recording_can_seek(tmp_path: Path) -> None:
     file = tmp_path / "run.mcap"
     car = {"name": "red", "model": "car.kinematic", "speed": 10.0}
     with paddock.load({"clock": {"rate": 100}, "vehicles": [car]}) as sim, Recorder(sim, file, rate=50):
@@ -257,7 +257,7 @@ def test_markers_reach_subscribers(serve: Any) -> None:
         assert [type(command).__name__ for command in heard[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
 
-def test_states_and_events_are_told(serve: Any) -> None:
+def test_states_and_events_are_published(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:
         seen: list[Any] = []
@@ -296,8 +296,8 @@ def _until(reached: Any, seconds: float = 10.0) -> None:
         sleep(0.01)
 
 
-def test_a_closed_connection_says_so(serve: Any) -> None:
-    served = serve()
+def test_a_closed_connection_raises(shared: Any) -> None:
+    served = shared
     sim = paddock.connect(served.url)
     assert isinstance(sim, RemoteSimulation)
     sim.close()

@@ -134,7 +134,7 @@ from toy import Motion, step
 built = kernel(KernelSpec("toy", step, (Rows("state", Motion, "update"),)))
 state = np.ones((2, 4))
 built(4, 1, state)
-stats = built.variant(4).stats
+stats = built.variants(4)[0].stats
 print(state[0, 0], sum(stats.cache_hits.values()), sum(stats.cache_misses.values()))
 """
 TOY = """

@@ -166,11 +166,11 @@ def test_small_fleets_compile_no_parallel_code() -> None:
     fresh = Kernel(KernelSpec("test-small", move, MOVE.arguments))
     fresh(SERIAL_BELOW - 1, 1, motion(SERIAL_BELOW), np.array([1.5, 0.2, 0.7]), 0.1)
     assert list(fresh._variants) == [False]
-    fresh.variant(SERIAL_BELOW)
+    fresh.variants(SERIAL_BELOW)
     assert list(fresh._variants) == [False, available_threads() > 1]
     try:
         limit_threads(1)
-        assert fresh.variant(SERIAL_BELOW) is fresh.variant(1)
+        assert fresh.variants(SERIAL_BELOW) is fresh.variants(1)
     finally:
         limit_threads(None)
 
@@ -181,7 +181,7 @@ def test_the_declared_signature_is_that_of_a_call(spec: KernelSpec, dtype: str) 
     fresh = Kernel(KernelSpec("test-signature", move, spec.arguments, dtype))
     limits = [np.array([1.5, 0.2, 0.7], dtype)] + ([np.ones((2, 5), dtype)] if spec is VARYING else [])
     fresh(5, 1, motion(5).astype(dtype), *limits, np.dtype(dtype).type(0.1))
-    assert fresh.variant(5).signatures == [fresh.signature()]
+    assert fresh.variants(5)[0].signatures == list(fresh.signatures().values())
 
 
 class Craft(NamedTuple):

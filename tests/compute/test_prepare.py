@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -33,11 +32,11 @@ def by_two(z: float) -> float:
     return 2.0
 
 
-class FakeKernels:
+class FakeKernel(Kernel):
     """A kernel that notes its compilation."""
 
     def __init__(self, name: str, ready: bool) -> None:
-        self.spec = KernelSpec(name, higher, (Rows("pose", Pose, "update"),))
+        super().__init__(KernelSpec(name, higher, (Rows("pose", Pose, "update"),)))
         self.ready = ready
         self.compiled_for: list[int] = []
 
@@ -51,7 +50,7 @@ class FakeKernels:
 def test_only_missing_kernels_are_compiled_once_each_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     shown: list[tuple[int, int]] = []
     monkeypatch.setattr(prepare, "progress", lambda number, count: shown.append((number, count)))
-    fakes: list[Any] = [FakeKernels("a", False), FakeKernels("b", True), FakeKernels("c", False)]
+    fakes = [FakeKernel("a", False), FakeKernel("b", True), FakeKernel("c", False)]
     jobs = [(fake, 5) for fake in fakes]
     assert prepare_kernels([*jobs, *jobs]) == 2
     assert [fake.compiled_for for fake in fakes] == [[5], [], [5]]
@@ -75,11 +74,11 @@ def test_a_spec_travels_to_another_process_with_its_bound_functions(tmp_path: Pa
     assert picklable(spec)
     program = (
         "import pickle, sys; from paddock.compute.kernel import Kernel;"
-        "print(Kernel(pickle.load(sys.stdin.buffer))._entry(False).folder.name)"
+        "print(Kernel(pickle.load(sys.stdin.buffer)).entry(1).folder.name)"
     )
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PADDOCK_CACHE": str(tmp_path)}
     there = subprocess.run([sys.executable, "-c", program], input=dumps(spec), capture_output=True, env=environment)
-    assert there.stdout.decode().strip() == Kernel(spec)._entry(False).folder.name
+    assert there.stdout.decode().strip() == Kernel(spec).entry(1).folder.name
 
 
 def test_functions_without_a_module_stay_in_this_process() -> None:
@@ -104,8 +103,7 @@ sim.step(3)
 misses = 0
 for program in sim.engine.programs.values():
     for kernels, n in program.kernels():
-        stats = kernels.variant(n).stats
-        misses += sum(stats.cache_misses.values())
+        misses += sum(sum(f.stats.cache_misses.values()) for f in kernels.variants(n))
 print(json.dumps({"shown": shown, "misses": misses, "hash": sim.state_hash()}))
 """
     settings = {"PADDOCK_CACHE": str(tmp_path), "PADDOCK_COMPILE_WORKERS": workers}

@@ -150,7 +150,7 @@ def test_an_unrelated_fleet_changes_neither_trajectories_nor_readings(commanded:
     for sim in (alone, crowded):
         sim.step(TICKS)
     for name in ("birds", "red", "scouts", "dog"):
-        one, two = alone.world.fleets[name], crowded.world.fleets[name]
+        one, two = alone.engine.world.fleets[name], crowded.engine.world.fleets[name]
         assert np.array_equal(one.state[:, : one.n], two.state[:, : two.n])
         for kind, readings in alone.sensors(name).items():
             for reading, value in readings.items():

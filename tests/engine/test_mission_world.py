@@ -74,9 +74,8 @@ def finished(sim: Simulation, longest: float = 2000.0) -> Simulation:
 
 
 def _view(sim: Simulation) -> Any:
-    view = sim.mission
-    assert view is not None
-    return view
+    assert sim.mission is not None
+    return sim.mission.view()
 
 
 def kinds(sim: Simulation) -> list[str]:

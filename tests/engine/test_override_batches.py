@@ -232,7 +232,7 @@ def test_a_lost_target_needs_no_other_kernel() -> None:
     train = {"name": "train", "count": 2, "model": "point", "spawn": spawn, "behaviour": {"follow": {"target": "lead"}}}
     with paddock.load({"vehicles": [lead, train], "every": {"behaviour": 1, "snapshot": 2}}) as sim:
         sim.step(4)  # poses of a snapshot, and poses of between two of them
-        act = sim.engine.programs["train"].behaviour._act.compiled
+        act = sim.engine.programs["train"].behaviour._act.variants(1)[0]
         known = len(act.signatures)
         sim.remove("lead")
         sim.step(4)

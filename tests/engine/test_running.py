@@ -342,9 +342,9 @@ def test_an_error_in_the_background_is_raised() -> None:
 def test_a_simulation_can_be_prepared_later() -> None:
     scenario = load_scenario({"vehicles": [{"name": "red", "model": "car.kinematic", "speed": 5, "sensors": ["imu"]}]})
     at_once, later = Simulation(scenario), Simulation(scenario, prepared=False)
-    later.prepare()
+    later.engine.prepare()
     assert later.state_hash() == at_once.state_hash()
-    later.prepare()  # nothing is left to do
+    later.engine.prepare()  # nothing is left to do
     for sim in (at_once, later):
         sim.step(50)
     assert later.state_hash() == at_once.state_hash()

@@ -33,7 +33,7 @@ def solved(costs: Costs, name: str = "annealing", **options: float) -> MethodRes
     return method.solve(costs, method.read(options), lambda share: None)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 5))])
 def test_six_tasks_within_two_percent_of_the_best_order(seed: int) -> None:
     costs = Costs(problem(seed, 1, 6))
     best = min(costs.tour(0, order)[0] for order in permutations(range(6)))
@@ -41,7 +41,7 @@ def test_six_tasks_within_two_percent_of_the_best_order(seed: int) -> None:
 
 
 @pytest.mark.parametrize("objective", ["total", "makespan"])
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 4))])
 def test_never_worse_than_its_start(seed: int, objective: str) -> None:
     costs = Costs(problem(seed, 4, 20, objective=objective))
     start = min(value(costs, solved(costs, name).orders) for name in ("clustered_greedy", "greedy"))

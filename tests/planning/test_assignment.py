@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -54,14 +54,12 @@ def test_hungarian_is_the_default_and_pairs_come_by_rows() -> None:
 
 
 @given(sizes, sizes, seeds)
-@settings(deadline=None, max_examples=60)
 def test_hungarian_equals_scipy(n: int, m: int, seed: int) -> None:
     cost = np.random.default_rng(seed).normal(size=(n, m))
     assert assign(cost).total == pytest.approx(least(cost), abs=1e-12)
 
 
 @given(st.integers(1, 200), st.integers(1, 200), seeds, st.floats(1e-4, 1.0))
-@settings(deadline=None, max_examples=40)
 def test_auction_keeps_its_bound(n: int, m: int, seed: int, epsilon: float) -> None:
     cost = np.random.default_rng(seed).uniform(-50.0, 50.0, (n, m))
     rows, columns = auction(cost, epsilon)
@@ -70,7 +68,6 @@ def test_auction_keeps_its_bound(n: int, m: int, seed: int, epsilon: float) -> N
 
 
 @given(st.integers(1, 200), st.integers(1, 200), seeds, st.integers(1, 1000))
-@settings(deadline=None, max_examples=40)
 def test_auction_of_whole_numbers_is_exact_below_one_nth(n: int, m: int, seed: int, high: int) -> None:
     cost = np.random.default_rng(seed).integers(0, high, (n, m)).astype(float)
     rows, columns = auction(cost, 0.99 / min(n, m))
@@ -79,7 +76,6 @@ def test_auction_of_whole_numbers_is_exact_below_one_nth(n: int, m: int, seed: i
 
 
 @given(sizes, sizes, seeds, st.floats(0.1, 0.95))
-@settings(deadline=None, max_examples=60)
 def test_forbidden_pairs_are_never_taken_and_as_many_as_can_be_are(n: int, m: int, seed: int, share: float) -> None:
     draw = np.random.default_rng(seed)
     cost = np.where(draw.random((n, m)) < share, np.inf, draw.integers(0, 20, (n, m)))
@@ -102,7 +98,6 @@ def test_rows_that_can_do_nothing_are_left_out(method: str) -> None:
 
 
 @given(sizes, sizes, seeds, st.booleans())
-@settings(deadline=None, max_examples=60)
 def test_greedy_equals_a_plain_one_and_so_does_consensus(n: int, m: int, seed: int, ties: bool) -> None:
     draw = np.random.default_rng(seed)
     cost = draw.integers(0, 4, (n, m)).astype(float) if ties else draw.random((n, m))

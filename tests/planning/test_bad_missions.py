@@ -160,7 +160,7 @@ def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: Tell) -> No
 def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: Tell) -> None:
     late = "{at: 3, task: {name: late, point: {at: [200, 200]}}}"
     code, out, _ = planned(HEAD + f"  replan: false\n  tasks: [{NEAR}]\n  events: [{late}]\n", "--strict")
-    assert code == 1 and "late not done: it came after the plan was made, and nothing is planned anew" in out
+    assert code == 1 and "late not done: it was added after planning, and replanning is off" in out
 
 
 def test_a_wind_that_is_too_strong_for_a_vehicle_that_joins(planned: Tell) -> None:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
@@ -16,7 +16,6 @@ place = st.floats(-500.0, 500.0)
 angle = st.floats(-math.pi, math.pi)
 
 
-@settings(max_examples=150, deadline=None)
 @given(place, place, angle, angle | st.none(), st.floats(-400.0, 400.0), st.floats(0.02, 0.5))
 def test_slope_ends_and_length(
     x: float, y: float, heading: float, goal_heading: float | None, rise: float, slope: float
@@ -39,7 +38,6 @@ def test_slope_ends_and_length(
         assert wanted - 1e-6 <= on_the_map <= max(wanted, level.length + TWO_PI * 80.0) + 1e-5
 
 
-@settings(max_examples=50, deadline=None)
 @given(place, place, angle, st.floats(150.0, 400.0))
 def test_a_path_is_continuous(x: float, y: float, heading: float, rise: float) -> None:
     path = climbing((0.0, 0.0, 0.0, heading), (x, y, rise, None), 80.0, 0.2)

@@ -7,7 +7,7 @@ from math import inf
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.planning.costs import Costs
@@ -39,7 +39,6 @@ def revised(problem: Problem, orders: list[list[int]]) -> MethodResult:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 60), st.integers(1, 10))
-@settings(deadline=None, max_examples=50)
 def test_points_belong_to_the_nearest_centre_which_is_their_mean(seed: int, n: int, count: int) -> None:
     points = np.random.default_rng(seed).normal(size=(n, 2)) * 100.0
     labels, centres = clusters_of(points, min(count, n), seed)
@@ -91,11 +90,7 @@ def test_orders_are_clusters_and_the_nearest_task_comes_next() -> None:
 
 def _home(costs: Costs, vehicle: int, order: list[int]) -> float:
     """Seconds of the way home after an order: its tour against one of a vehicle whose home is where it ends."""
-    from paddock.planning.tours import LEG_COLUMNS, write_legs
-
-    table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle), np.array(order), table)
-    return float(table[-1, 0]) / costs.problem.vehicles[vehicle].speed
+    return float(costs.legs(vehicle, order)[-1, 0]) / costs.problem.vehicles[vehicle].speed
 
 
 def test_fewer_tasks_than_vehicles() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from math import cos, hypot, pi, remainder, sin, tau
 
@@ -12,10 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from shapely import Polygon
 
-from paddock.planning.coverage.polygon import PolygonShape, covered_share
+from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.coverage.sweep import covered_by
 from paddock.planning.paths.path import Path, ends_at
 
 Points = list[tuple[float, float]]
+
+
+def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
+    """The share of a shape within half a spacing of the straight segments of a path along the sweep."""
+    along = [s for s in path.segments if s.curvature == 0.0 and abs(math.sin(s.heading - shape.sweep.angle)) < 1e-9]
+    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in along]).reshape(-1, 2, 2)
+    return float(shape.region.intersection(covered_by(lines, spacing, corners=64)).area / shape.region.area)
 
 
 def star(rng: np.random.Generator, x: float, y: float, size: float, corners: int) -> Points:
@@ -50,7 +59,7 @@ def can_be_flown(path: Path, radius: float) -> None:
     assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(polygons(), st.floats(15.0, 120.0), st.sampled_from([7.5, 30.0, 80.0]))
 def test_a_polygon_is_covered_by_a_path_that_can_be_flown(
     rings: tuple[Points, list[Points]], spacing: float, radius: float
@@ -65,7 +74,7 @@ def test_a_polygon_is_covered_by_a_path_that_can_be_flown(
     assert path.start == pytest.approx((*shape.entry[:2], 60.0, shape.entry.heading))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(polygons(), st.floats(15.0, 120.0), st.one_of(st.none(), st.floats(-pi, pi)))
 def test_swaths_lie_in_the_polygon_and_never_cross_a_hole(
     rings: tuple[Points, list[Points]], spacing: float, angle: float | None
@@ -80,7 +89,7 @@ def test_swaths_lie_in_the_polygon_and_never_cross_a_hole(
     assert np.abs(across).max() < 1e-6
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(polygons(), st.sampled_from([10.0, 60.0]))
 def test_every_swath_is_flown_once(rings: tuple[Points, list[Points]], radius: float) -> None:
     shape = PolygonShape(*rings, 40.0)

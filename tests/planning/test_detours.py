@@ -62,7 +62,7 @@ def _ring(side: float, width: float) -> list[list[Point]]:
     return [low, high, left, right]
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.soak) for k in (2, 3))])
 def test_the_estimate_is_what_the_search_finds_without_a_radius(seed: int) -> None:
     draw = np.random.default_rng(seed)
     zones = (SQUARE, CircleZone("right", 350.0, 50.0, 90.0), CircleZone("left", -320.0, -120.0, 120.0))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.planning.paths.dubins import dubins, dubins_lengths, length_to
@@ -14,7 +14,6 @@ HEADINGS = np.linspace(-PI, PI, 3600, endpoint=False)
 angle = st.floats(-PI, PI)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.floats(-3.5, 3.5), st.floats(-3.5, 3.5), angle)
 def test_free_is_the_best_of_all_fixed_headings(x: float, y: float, heading: float) -> None:
     path = dubins((0.0, 0.0, heading), (x, y, None), 1.0)
@@ -65,13 +64,34 @@ def test_where_one_stands_is_reached_at_once() -> None:
     assert length_to(3.0, 4.0, 1.0, 3.0, 4.0, math.nan, 80.0) == (0.0, 1.0)
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.floats(-300, 300), st.floats(-300, 300), angle)
 def test_the_arrival_heading_is_that_of_the_path(x: float, y: float, heading: float) -> None:
     path = dubins((5.0, 6.0, heading), (x, y, None), 80.0)
     length, arrival = length_to(5.0, 6.0, heading, x, y, math.nan, 80.0)
     assert length == pytest.approx(path.length, abs=1e-9)
     assert abs(math.remainder(arrival - path.end[3], 2 * PI)) < 1e-9
+
+
+NEAR = (0.0, 1e-13, 5.4e-10, 9.9e-10, 1e-9, 1.01e-9, 2e-9, 1e-8, 1e-6)
+
+
+@pytest.mark.parametrize("y", [sign * y for y in NEAR for sign in (1.0, -1.0)])
+def test_a_goal_next_to_the_start_needs_no_more_than_with_a_fixed_heading(y: float) -> None:
+    """At x = 0, y = 5.4e-10 the free path was a full circle although a heading of 0 takes 0 m."""
+    headings = [*HEADINGS[::50], 0.0, 1e-9, -1e-9, 1e-6, -1e-6]
+    for x in (sign * x for x in NEAR for sign in (1.0, -1.0)):
+        best = dubins_lengths([(0.0, 0.0, 0.0)], [(x, y, heading) for heading in headings], 1.0).min()
+        assert dubins((0.0, 0.0, 0.0), (x, y, None), 1.0).length <= best + 1e-9
+        assert dubins_lengths([(0.0, 0.0, 0.0)], [(x, y, np.nan)], 1.0)[0, 0] <= best + 1e-9
+
+
+@pytest.mark.parametrize("turn", [1e-3, 0.5, 2.0, PI, 6.0])
+@pytest.mark.parametrize("inside", [0.0, 4e-10, 6e-10, 9.9e-10])
+def test_a_goal_on_a_turn_circle_but_for_rounding(turn: float, inside: float) -> None:
+    x, y = (1.0 - inside) * math.sin(turn), 1.0 - (1.0 - inside) * math.cos(turn)
+    fixed = dubins_lengths([(0.0, 0.0, 0.0)], [(x, y, turn)], 1.0)[0, 0]
+    assert fixed == pytest.approx(turn, abs=1e-6)
+    assert dubins((0.0, 0.0, 0.0), (x, y, None), 1.0).length <= fixed + 1e-9
 
 
 def test_mixed_goals_keep_their_places() -> None:

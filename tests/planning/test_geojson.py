@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pymap3d
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
@@ -160,7 +160,6 @@ def test_there_and_back(origin: Origin) -> None:
     st.lists(st.tuples(st.floats(-2e4, 2e4), st.floats(-2e4, 2e4)), min_size=1, max_size=5),
     st.floats(-85, 85), st.floats(-180, 180), st.floats(-400, 8000),
 )  # fmt: skip
-@settings(max_examples=100, deadline=None)
 def test_places_there_and_back(points: list[tuple[float, float]], lat: float, lon: float, height: float) -> None:
     origin = Origin(lat, lon, height)
     np.testing.assert_allclose(to_local(to_places(points, origin), origin), points, atol=1e-6)
@@ -268,7 +267,6 @@ tags = st.fixed_dictionaries({}, optional={
 
 
 @given(st.lists(st.builds(lambda kind, where, more: feature(kind, where, **more), kinds, anything, tags), max_size=3))
-@settings(max_examples=200, deadline=None)
 def test_anything_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
     try:
         found = mission_from_geojson(collection(*given_), ZURICH)

@@ -54,7 +54,7 @@ def answer(costs: Costs, name: str) -> MethodResult:
 
 @pytest.mark.parametrize("name", METHODS)
 @given(st.integers(0, 10_000), st.integers(0, 5), st.integers(0, 12), st.sampled_from(["total", "makespan"]))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=settings.default.max_examples // 8)
 def test_every_task_is_done_once_or_told_why_not(
     name: str, seed: int, vehicles: int, tasks: int, objective: str
 ) -> None:
@@ -134,7 +134,7 @@ def plain_greedy(costs: Costs, by_time: bool) -> list[list[int]]:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 10), st.sampled_from(["total", "makespan"]))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=settings.default.max_examples // 4)
 def test_greedy_equals_a_plain_one(seed: int, vehicles: int, tasks: int, objective: str) -> None:
     costs = Costs(random_problem(seed, vehicles, tasks, objective=objective))
     assert answer(costs, "greedy").orders == plain_greedy(costs, objective == "makespan")

@@ -78,3 +78,24 @@ def test_numbers_that_are_none_are_none() -> None:
     mission.start()
     plain = measure(mission).to_dict()
     assert plain["tasks"][0]["completed"] is None and plain["agents"] == [] and plain["makespan"] == 0.0
+
+
+def test_old_spellings_warn() -> None:
+    """Names of earlier versions still work."""
+    import importlib
+
+    import paddock.planning
+    from paddock.planning.mission.state import LogEntry
+    from paddock.planning.mission.views import MissionView
+
+    with pytest.warns(DeprecationWarning, match="use Vehicle"):
+        assert paddock.planning.Agent is paddock.planning.Vehicle
+    with pytest.warns(DeprecationWarning, match=r"use \.vehicle"):
+        assert LogEntry(0.0, "state", "uav").agent == "uav"
+    with pytest.warns(DeprecationWarning, match=r"use \.vehicles"):
+        assert MissionView(0.0, (), (), (), True, {}, ()).members == ()
+    with pytest.warns(DeprecationWarning, match=r"use \.vehicles"):
+        assert paddock.planning.Problem((), ()).agents == ()
+    for name in ("exports", "foreseen"):
+        with pytest.warns(DeprecationWarning, match="use paddock.planning.metrics"):
+            importlib.import_module(f"paddock.planning.{name}")

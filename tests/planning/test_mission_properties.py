@@ -17,7 +17,7 @@ from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 
 chances = st.randoms(use_true_random=False)
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=settings.default.max_examples // 4)
 
 
 def a_shape(r: Random) -> TaskShape:

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from shapely import Point, Polygon
 
@@ -54,7 +54,6 @@ def test_a_polygon_without_an_inside_is_refused(points: tuple[tuple[float, float
 
 
 @given(st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=3, max_size=7))
-@settings(max_examples=300, deadline=None)
 def test_simple_polygons_are_those_of_shapely(points: list[tuple[int, int]]) -> None:
     distinct = [point for k, point in enumerate(points) if point != points[k - 1]]
     if len(distinct) < 3:
@@ -81,7 +80,6 @@ def test_distances_are_exact() -> None:
 
 
 @given(places)
-@settings(max_examples=200, deadline=None)
 def test_polygon_distance_is_that_of_shapely(place: tuple[float, float]) -> None:
     shape, zone = Polygon(HOOK), PolygonZone("hook", HOOK)
     away = shape.exterior.distance(Point(place))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -71,7 +71,6 @@ def test_pace_is_metres_along_for_metres_flown() -> None:
     np.testing.assert_allclose(path.at([0.0, 30.0, 60.0, 65.0])[:, 0], [0.0, 15.0, 30.0, 35.0])
 
 
-@settings(max_examples=60, deadline=None)
 @given(kinds, place, place, angle, st.floats(0.5, 50.0))
 def test_samples_are_evenly_spaced_with_both_ends(kind: str, x: float, y: float, heading: float, ds: float) -> None:
     path = some_path(kind, x, y, heading)
@@ -84,7 +83,6 @@ def test_samples_are_evenly_spaced_with_both_ends(kind: str, x: float, y: float,
     assert (steps <= ds * (1.5 if kind in ("drifting", "held") else 1.0) + 1e-6).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(kinds, place, place, angle, st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_parts_add_up(kind: str, x: float, y: float, heading: float, one: float, other: float) -> None:
     path = some_path(kind, x, y, heading)
@@ -99,7 +97,6 @@ def test_parts_add_up(kind: str, x: float, y: float, heading: float, one: float,
     assert again.flown == pytest.approx(path.flown, abs=1e-7)
 
 
-@settings(max_examples=40, deadline=None)
 @given(place, place, angle)
 def test_points_of_arcs_have_the_curvature_of_their_circle(x: float, y: float, heading: float) -> None:
     for segment in dubins((0, 0, 0), (x, y, heading), 80.0).segments:

@@ -213,7 +213,6 @@ def test_fences_of_zones() -> None:
         st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(10, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
     )
 )
-@settings(max_examples=50, deadline=None)
 def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
@@ -225,8 +224,8 @@ def test_there_and_back(points: list[tuple[float, ...]]) -> None:
     assert found["zones"][0]["circle"]["at"] == pytest.approx([-500, -500], abs=2e-5)
 
 
+@settings(max_examples=settings.default.max_examples // 4)
 @given(st.integers(2, 200), st.floats(0.1, 20))
-@settings(max_examples=50, deadline=None)
 def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
     angle = np.linspace(0, 3 * pi, count)
     way = np.stack([200 * np.cos(angle), 200 * np.sin(angle), 10 * angle, angle], axis=1)

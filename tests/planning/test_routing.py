@@ -26,7 +26,7 @@ def drawn(seed: int, objective: Objective = "total") -> Problem:
     return replace(setup_of(generate(seed, 3, 12)).problem, objective=objective)
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.soak) for k in (2, 3))])
 def test_no_worse_than_clustered_greedy(seed: int) -> None:
     found, plain = (solve(drawn(seed), m, o) for m, o in (("routing", QUICK), ("clustered_greedy", {})))
     assert found.done == 12 and found.total <= plain.total

@@ -79,7 +79,7 @@ def test_without_vehicles_four_aircraft_stand_side_by_side() -> None:
 
 def test_only_members_take_part() -> None:
     fleet = [{"name": name, "model": "quad", "pose": [k, 0, 20, 0]} for k, name in enumerate(("zeta", "alpha", "mid"))]
-    found = setup(fleet, fleet=["zeta", "alpha"]).problem.vehicles
+    found = setup(fleet, members=["zeta", "alpha"]).problem.vehicles
     assert [vehicle.name for vehicle in found] == ["alpha", "zeta"]
 
 
@@ -185,3 +185,12 @@ def test_the_demo_is_planned_and_flown_to_its_end() -> None:
     kinds = {entry.kind for entry in run.mission.log}
     assert {"task", "damage", "zone", "replanned"} <= kinds and "stranded" not in kinds
     assert sum(vehicle.status == "home" for vehicle in run.mission.vehicles) == 3
+
+
+def test_a_camera_gives_the_spacing_of_swaths() -> None:
+    """A Phantom 4 Pro sees 150 m at 100 m; with 70 % side overlap swaths are 45 m apart."""
+    camera = {"width_px": 5472, "height_px": 3648, "sensor_width_mm": 13.2, "sensor_height_mm": 8.8}
+    camera |= {"focal_length_mm": 8.8, "side_overlap": 0.7}
+    field = {"outline": [[0, 0], [400, 0], [400, 400], [0, 400]], "camera": camera}
+    (task,) = setup(altitude=100, tasks=[{"name": "field", "polygon": field}]).problem.tasks
+    assert task.shape.spacing == pytest.approx(45.0)  # type: ignore[attr-defined]

@@ -118,7 +118,6 @@ def nose(course: float, wind: tuple[float, float]) -> float:
     return course - math.asin(wind[1] * math.cos(course) - wind[0] * math.sin(course))
 
 
-@settings(max_examples=40, deadline=None)
 @given(place, place, angle, angle, strength, angle)
 def test_the_quickest_path_is_what_a_search_over_durations_finds(
     x: float, y: float, course: float, goal_course: float, w: float, direction: float
@@ -131,7 +130,7 @@ def test_the_quickest_path_is_what_a_search_over_durations_finds(
     assert abs(math.remainder(course_at_end(path, wind) - goal_course, TWO_PI)) < 1e-8
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=settings.default.max_examples // 8)
 @given(place, place, angle, strength, angle)
 def test_a_free_course_is_no_slower_than_any_fixed_one(
     x: float, y: float, course: float, w: float, direction: float
@@ -165,7 +164,7 @@ def test_compiled_equals_plain() -> None:
     np.testing.assert_allclose(flown_of_rows(rows), _flown_of_rows(rows), rtol=1e-13)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(place, place, angle, angle, strength, angle)
 def test_air_velocity_and_wind_integrate_to_the_goal(
     x: float, y: float, course: float, goal_course: float, w: float, direction: float
@@ -180,7 +179,7 @@ def test_air_velocity_and_wind_integrate_to_the_goal(
     assert path.duration(speed) == pytest.approx(sum(s.length for s in path.segments) / speed)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=settings.default.max_examples // 4)
 @given(place, place, angle, angle)
 def test_a_breath_of_wind_and_none(x: float, y: float, course: float, goal_course: float) -> None:
     still = dubins((0.0, 0.0, course), (x, y, goal_course), 1.0)

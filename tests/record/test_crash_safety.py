@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from mcap.stream_reader import StreamReader
 
@@ -23,7 +23,7 @@ from paddock.errors import PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record import recorder as recorder_module
 from paddock.record.recorder import FEWEST, WriteQueue
-from paddock.record.writer import Output
+from paddock.record.writer import RecordingFile
 
 KILLED = """
 import sys, time
@@ -87,7 +87,7 @@ def _samples(path: Path) -> int:
 @pytest.mark.parametrize("room", [20_000, 40_000, 60_000])
 def test_disk_full(small: Simulation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: Any, room: int) -> None:
     path = tmp_path / "run.mcap"
-    monkeypatch.setattr(recorder_module.Output, "open", lambda _: Output(FullDisk(path, room)))  # type: ignore[arg-type]
+    monkeypatch.setattr(recorder_module.RecordingFile, "open", lambda _: RecordingFile(FullDisk(path, room)))  # type: ignore[arg-type]
     reported: list[str] = []
     with Recorder(small, path, rate=100, on_failure=reported.append) as recorder:
         small.step(4000)
@@ -133,7 +133,6 @@ def test_cut_anywhere(record: Any) -> None:
     assert counts == sorted(counts) and counts[0] == -1 and counts[-1] == whole
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_damaged_bytes(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Bytes that were changed anywhere: the right numbers, or one line."""

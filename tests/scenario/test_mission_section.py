@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.scenario import MethodChoice, Scenario, ScenarioError, load_scenario, scenario_schema
@@ -270,7 +270,6 @@ section = st.fixed_dictionaries(
 
 
 @given(section)
-@settings(max_examples=60, deadline=None)
 def test_dict_yaml_and_back(data: dict[str, Any]) -> None:
     first = load_scenario({"mission": data})
     for defaults in (False, True):
@@ -291,7 +290,6 @@ anything = st.recursive(
     st.sampled_from(sorted(scenario_schema()["$defs"]["MissionSection"]["properties"])),
     anything | st.lists(task | anything),
 )
-@settings(max_examples=150, deadline=None)
 def test_any_value_in_any_field(key: str, value: Any) -> None:
     try:
         found = load_scenario({"mission": {key: value}})

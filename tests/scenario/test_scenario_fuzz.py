@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.scenario import ScenarioError, load_scenario
@@ -55,7 +55,6 @@ scenario = st.fixed_dictionaries(
 
 
 @given(scenario)
-@settings(max_examples=300, deadline=None)
 def test_dict_yaml_and_back(data: dict[str, Any]) -> None:
     first = load_scenario(data)
     for defaults in (False, True):
@@ -65,7 +64,6 @@ def test_dict_yaml_and_back(data: dict[str, Any]) -> None:
 
 
 @given(st.dictionaries(text, plain, min_size=1, max_size=4))
-@settings(max_examples=300, deadline=None)
 def test_plain_values_survive_yaml(data: dict[str, Any]) -> None:
     assert load_yaml(dump_yaml(data), "x")[0] == data
 
@@ -118,24 +116,20 @@ def test_the_text_to_mutate_is_valid() -> None:
 
 
 @given(st.lists(edit, min_size=1, max_size=5))
-@settings(max_examples=1500, deadline=None)
 def test_mutated_text(edits: list[tuple[int, int, str]]) -> None:
     only_scenario_errors(mutated(edits) + "\n")
 
 
 @given(st.text(max_size=80))
-@settings(max_examples=300, deadline=None)
 def test_any_text(source: str) -> None:
     only_scenario_errors(source + "\n")
 
 
 @given(st.dictionaries(st.sampled_from(["vehicles", "clock", "world", "every", "seed", "name"]) | text, plain))
-@settings(max_examples=300, deadline=None)
 def test_any_mapping(source: dict[str, Any]) -> None:
     only_scenario_errors(source)
 
 
 @given(st.sampled_from(sorted([*fields, "pose", "spawn", "driver", "behaviour", "id", "count", "name"])), plain)
-@settings(max_examples=500, deadline=None)
 def test_any_value_in_any_field(key: str, value: Any) -> None:
     only_scenario_errors({"vehicles": [{"model": "quad", key: value}]})

@@ -191,7 +191,7 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=2**63)
 
 
-def test_a_hub_that_cannot_come_back_says_why() -> None:
+def test_a_hub_that_cannot_restart_reports_why() -> None:
     told: list[str] = []
     with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
         port = host.addresses["metrics"]["port"]

@@ -75,7 +75,7 @@ def test_metrics_are_the_simulations_own_figures(served: tuple[paddock.Simulatio
     assert get(host, "/nothing")[0] == 404
 
 
-def test_counts_are_told_in_words_and_without_empty_labels() -> None:
+def test_counters_have_help_texts_and_no_empty_labels() -> None:
     counters = HubCounters()
     counters.add("groups", 3, endpoint="shm")
     counters.add("ignored", 2, endpoint="zmq", reason="")
@@ -123,7 +123,7 @@ def _answers(host: Host) -> bool:
         return False
 
 
-def test_a_port_that_is_taken_is_said_in_one_line() -> None:
+def test_a_port_in_use_gives_a_one_line_error() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken, paddock.load(SCENARIO) as sim:
         port = taken.getsockname()[1]
         with pytest.raises(PaddockError, match=rf"metrics cannot listen on 127.0.0.1:{port}: .*in use"):
@@ -150,7 +150,7 @@ def test_listening_beyond_this_machine_needs_a_token_or_a_word() -> None:
             paddock.share(sim)
 
 
-def test_garbage_at_the_metrics_port_is_counted_and_hurts_nobody(
+def test_garbage_at_the_metrics_port_does_no_harm(
     served: tuple[paddock.Simulation, Host, list[str]],
 ) -> None:
     _, host, told = served
@@ -170,7 +170,7 @@ def test_garbage_at_the_metrics_port_is_counted_and_hurts_nobody(
     assert told == []
 
 
-def test_operations_are_done_while_nobody_drives() -> None:
+def test_operations_run_while_no_thread_drives() -> None:
     with paddock.load(SCENARIO) as sim, paddock.share(sim, metrics={"port": 0}) as host:
         stepped = host.source.operate("step", "ann", {"ticks": 5})
         assert isinstance(stepped, Future) and stepped.result(10) == 5

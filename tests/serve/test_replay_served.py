@@ -129,7 +129,7 @@ def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     assert metadata["fleets"][0]["driven_by"] == "recording"
 
 
-def test_the_token_of_the_recorded_server_is_told_to_nobody(tmp_path: Path) -> None:
+def test_the_token_of_the_recorded_server_stays_secret(tmp_path: Path) -> None:
     path = tmp_path / "secret.mcap"
     serve = {"token": "open sesame", "stream": {"port": 0}}
     with paddock.load({"vehicles": [CAR], "serve": serve}) as sim, Recorder(sim, path):

@@ -90,6 +90,6 @@ def test_more_vehicles_need_more_room(served: tuple[paddock.Simulation, Host]) -
         assert len(decode_positions(positions.payload)) == 2051
 
 
-def test_a_name_in_use_is_said_in_one_line(served: tuple[paddock.Simulation, Host]) -> None:
+def test_a_name_in_use_gives_a_one_line_error(served: tuple[paddock.Simulation, Host]) -> None:
     with paddock.load(SCENARIO) as other, pytest.raises(PaddockError, match="already published by process"):
         paddock.share(other, shm=RING)

@@ -233,7 +233,7 @@ def test_garbage_is_counted_and_the_others_notice_nothing(raw: Any, served: Any)
     assert told(good, "state_hash") == state
 
 
-def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None:
+def test_a_blocked_peer_is_ignored_for_a_while(raw: Any, served: Any) -> None:
     bad, good = raw(), raw()
     bad.socket.setsockopt(zmq.RCVTIMEO, 300)
     before = counted(served, "cut_off", endpoint="zmq", reason="malformed")
@@ -241,7 +241,7 @@ def test_who_was_cut_off_is_not_heard_for_a_while(raw: Any, served: Any) -> None
         bad.send(b"\xff\xff")
     while (reply := bad.receive()).error.code != "cut_off":
         pass
-    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are no ")
+    assert reply.error.message.startswith("blocked for 5 s: too many messages like this: these 2 bytes are not a ")
     assert counted(served, "cut_off", endpoint="zmq", reason="malformed") == before + 1
     bad.send(pb.Request(id=1, heartbeat=pb.Heartbeat()))
     with pytest.raises(zmq.Again):
@@ -264,7 +264,7 @@ def test_a_message_of_several_frames_is_refused(raw: Any) -> None:
     assert (reply.error.code, reply.error.message) == ("malformed", "a message has one frame, not 2")
 
 
-def test_unknown_names_are_told(raw: Any) -> None:
+def test_unknown_names_are_refused_with_a_suggestion(raw: Any) -> None:
     client = raw()
     reply = client.ask(pb.Request(id=2, call=pb.Call(method="stat_hash")))
     assert reply.error.code == "UnknownNameError"
@@ -301,7 +301,7 @@ def test_states_are_published_with_their_roster(raw: Any, served: Any, context: 
     assert [len(block) for block in state.blocks] == [8 * len(fleet.columns) for fleet in roster.fleets]
 
 
-def test_who_is_silent_is_gone(raw: Any, served: Any) -> None:
+def test_silent_clients_are_removed(raw: Any, served: Any) -> None:
     client, other = raw(), raw()
     client.ask(pb.Request(id=2, call=pb.Call(method="hold")))
     refused = other.ask(pb.Request(id=2, admin=pb.Admin(step=pb.Step(ticks=1))))
@@ -317,14 +317,14 @@ def test_who_is_silent_is_gone(raw: Any, served: Any) -> None:
     assert client.ask(pb.Request(id=4, heartbeat=pb.Heartbeat())).error.code == "hello"
 
 
-def test_a_port_that_is_taken_is_told(served: Any) -> None:
+def test_a_port_in_use_is_reported(served: Any) -> None:
     port = served[1].addresses["zmq"]["port"]
     with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
         paddock.share(sim, zmq=port)
     assert str(caught.value) == f"zmq cannot listen on 127.0.0.1:{port}: Address already in use"
 
 
-def test_without_pyzmq_the_way_to_get_it_is_told(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_pyzmq_the_error_names_the_extra(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "zmq.py").write_text("raise ImportError('no zmq here', name='zmq')\n")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path) + os.pathsep + os.environ.get("PYTHONPATH", ""))
     with paddock.load(SCENARIO) as sim, pytest.raises(paddock.PaddockError) as caught:
@@ -369,13 +369,13 @@ def test_arguments_of_a_wrong_type_are_refused(raw: Any, method: str, arguments:
     assert (reply.id, reply.error.code, reply.error.message) == (2, "InvalidValueError", message)
 
 
-def test_a_live_simulation_cannot_be_wound(raw: Any) -> None:
+def test_a_live_simulation_cannot_seek(raw: Any) -> None:
     reply = raw().ask(pb.Request(id=2, call=pb.Call(method="seek", json='{"position": 1.0}')))
     assert reply.error.code == "PaddockError"
     assert reply.error.message.startswith("seek refused: this is a live simulation")
 
 
-def test_whoever_cannot_be_asked_loses_its_claim_and_time_goes_on(
+def test_an_unreachable_client_loses_its_claim_and_time_continues(
     raw: Any, served: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sim, host = served
@@ -416,7 +416,7 @@ def test_what_makes_no_sense_is_answered_with_its_id(raw: Any, request_: pb.Requ
     assert (reply.id, reply.error.code) == (3, "malformed")
 
 
-def test_a_command_for_nobody_is_refused(raw: Any) -> None:
+def test_a_command_without_vehicles_is_refused(raw: Any) -> None:
     inputs = {"steer": pb.Input(number=0.1)}
     reply = raw().ask(pb.Request(id=3, command=pb.Command(vehicles=pb.Ids(), inputs=inputs)))
     assert (reply.id, reply.error.code) == (3, "InvalidValueError")

@@ -95,6 +95,6 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
         ("damage", {"vehicle": 77}, "UnknownNameError", "no vehicle has the id 77"),
     ],
 )
-def test_what_is_wrong_is_said(caller: Caller, method: str, arguments: Any, code: str, message: str) -> None:
+def test_wrong_arguments_are_named(caller: Caller, method: str, arguments: Any, code: str, message: str) -> None:
     error = caller.call(method, **arguments).error
     assert (error.code, error.message) == (code, message)

@@ -1,4 +1,4 @@
-"""Adapters that break the contract, each in one way, are told how."""
+"""Adapters that break the contract in one way each, and the error that names it."""
 
 import threading
 from time import sleep

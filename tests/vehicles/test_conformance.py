@@ -12,6 +12,7 @@ from paddock.errors import PaddockError, UnknownNameError
 from paddock.testing import ConformanceError, ConformanceReport, check_vehicle_model
 from paddock.vehicles.model import Desire, Placement, VehicleModel, model_names
 from paddock.vehicles.models.point import MODEL, Command, Parameters, State
+from paddock.vehicles.models.point import place as point_place
 from paddock.vehicles.models.point import pose as point_pose
 from paddock.vehicles.models.point import step as point_step
 from paddock.world.columns import Column
@@ -111,7 +112,7 @@ def with_hidden_integer(s: State, u: Command, p: Parameters, w: Environment, dt:
 
 def with_constant(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     after = point_step(s, u, p, w, dt)
-    return State(after.x, after.y, after.z, after.vx, after.vy, after.vz, 0.0)
+    return State(after.x, after.y, 0.0, after.vx, after.vy, 0.0, after.yaw)
 
 
 def divides_in_python(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
@@ -193,7 +194,6 @@ BROKEN: list[tuple[str, dict, str, str]] = [
     ),
     ("tuple", {"guide": guide_with_tuple}, "standstill|returns", r"guide\(\) returns tuple, not the model's Command"),
     ("python", {"step": divides_in_python}, "returns", r"ZeroDivisionError"),
-    ("constant", {"step": with_constant}, "numpy twin", r"column 'yaw' one value for all agents; .* 0.0 \* s.x"),
     ("integer", {"step": with_integer}, "float32 twin", r"column 'x' of step\(\) is float64 .* \(2.0, not 2\)"),
     ("hidden", {"step": with_hidden_integer}, "float32 twin", r"computes with float64 .* \(2.0, not 2\)"),
     ("order", {"step": euler, "order": 2}, "convergence", r"the stated order is 2, the measured one (0\.9|1\.0)\d"),
@@ -239,3 +239,13 @@ def test_energy_from_nothing_is_refused_at_rest_too() -> None:
     model = replace(MODEL, name="broken-push", step=free_energy)
     with pytest.raises(ConformanceError, match=r"energy grows from .* to .* J in"):
         check_vehicle_model(model)
+
+
+def test_constants_need_no_type() -> None:
+    flat = replace(MODEL, name="flat", step=with_constant, place=place_flat)
+    assert "float32 twin" in check_vehicle_model(flat).details
+
+
+def place_flat(at: Placement, p: Parameters, w: Environment) -> State:
+    placed = point_place(at, p, w)
+    return State(placed.x, placed.y, 0.0, placed.vx, placed.vy, 0.0, placed.yaw)

@@ -113,7 +113,7 @@ def test_a_task_can_be_dragged(served: Any, window: Any) -> None:
     assert window.ask("window.paddock.pendingTasks.value.size") == 0
     drag(window, start, end)
     window.page.mouse.up()
-    window.until(lambda: window.ask("window.paddock.pendingTasks.value.get('gate')?.kind") == "asked")
+    window.until(lambda: window.ask("window.paddock.pendingTasks.value.get('gate')?.kind") == "requested")
     served.sim.step(10)
     assert outline(served.sim, "gate")[0] == pytest.approx([45, 5], abs=0.5)
     window.until(lambda: window.ask("window.paddock.pendingTasks.value.size") == 0)

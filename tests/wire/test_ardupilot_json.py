@@ -88,10 +88,10 @@ def test_rubbish_is_only_ever_a_wire_error(data: bytes) -> None:
         (bytes(41), "length", "40 or 72 bytes, not 41"),
         (struct.pack("<HHI16H", 29569, 1200, 0, *[0] * 16), "magic", "magic 29569 instead of 18458"),
         (struct.pack("<HHI32H", 18458, 1200, 0, *[0] * 32), "magic", "magic 18458 instead of 29569"),
-        (struct.pack("<HHI16H", 18458, 0, 0, *[0] * 16), "value", "frame_rate 0"),
+        (struct.pack("<HHI16H", 18458, 0, 0, *[0] * 16), "value", "frame_rate must be at least 1 Hz"),
     ],
 )
-def test_what_is_wrong_is_said(data: bytes, reason: str, words: str) -> None:
+def test_wrong_arguments_are_named(data: bytes, reason: str, words: str) -> None:
     with pytest.raises(WireError, match=words) as caught:
         decode_servos(data)
     assert caught.value.reason == reason
@@ -203,7 +203,7 @@ def test_a_reader_is_tolerant() -> None:
         (encode_state(REST).replace(b"0.1", b"NaN"), "NaN"),
         (encode_state(REST).replace(b"0.1", b'"a"'), "velocity must be a list of 3 numbers"),
         (encode_state(REST).replace(b"0.1,", b""), "velocity must be a list of 3 numbers"),
-        (encode_state(REST).replace(b'"quaternion"', b'"rotation"'), "neither quaternion nor attitude"),
+        (encode_state(REST).replace(b'"quaternion"', b'"rotation"'), "quaternion or attitude is missing"),
         (b" " * 70000, "at most 65000 bytes"),
     ],
 )

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -32,7 +32,6 @@ def test_many_values_are_sent_short(shape: tuple[int, int], width: int) -> None:
     assert payload[24:] == struct.pack(f"<{values.size}{letter}", *values.ravel())
 
 
-@settings(max_examples=100, deadline=None)
 @given(BLOCKS, st.integers(0, 2**32 - 1))
 def test_columns_there_and_back(values: list[np.ndarray], wanted: int) -> None:
     blocks = [Block(k, one) for k, one in enumerate(values)]

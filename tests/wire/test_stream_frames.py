@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -148,7 +148,6 @@ def test_ticks_there_and_back(tick: Tick) -> None:
     assert decode_tick(encode_tick(tick)[5:]) == tick
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.data(), st.integers(0, 9))
 def test_telemetry_there_and_back(data: st.DataObject, n: int) -> None:
     ids, values, flags = data.draw(id_column(n)), data.draw(columns(3, n)), data.draw(hnp.arrays(np.uint8, n))
@@ -157,7 +156,6 @@ def test_telemetry_there_and_back(data: st.DataObject, n: int) -> None:
         np.testing.assert_array_equal(got[name], column)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.data(), st.integers(0, 9))
 def test_lines_and_spheres_there_and_back(data: st.DataObject, n: int) -> None:
     start, end, width = data.draw(columns(n, 3)), data.draw(columns(n, 3)), data.draw(columns(n))
@@ -172,7 +170,6 @@ def test_lines_and_spheres_there_and_back(data: st.DataObject, n: int) -> None:
         np.testing.assert_array_equal(spheres[name], column)
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.data(), st.integers(0, 9))
 def test_fpv_there_and_back(data: st.DataObject, n: int) -> None:
     drawn = {

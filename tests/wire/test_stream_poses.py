@@ -5,7 +5,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.transform import Rotation
@@ -95,7 +95,6 @@ def test_attitudes_are_off_by_less_than_a_quarter_of_a_degree() -> None:
     assert turned_by(words, part.block[3:].T).max() < QUARTER
 
 
-@settings(max_examples=200, deadline=None)
 @given(hnp.arrays(np.float64, (4,), elements=st.floats(-1, 1)))
 def test_any_attitude(quaternion: np.ndarray) -> None:
     norm = np.linalg.norm(quaternion)

@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -83,7 +83,6 @@ def test_identity_changes_nothing_and_costs_nothing() -> None:
     assert FrameChange.of(np.eye(3), np.eye(4)) == FrameChange(None, None)
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.data(), st.integers(0, 9))
 def test_positions_there_and_back(data: st.DataObject, n: int) -> None:
     ids, block = data.draw(id_column(n)), data.draw(columns(7, n))

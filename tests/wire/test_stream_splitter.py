@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.wire.error import WireError
@@ -33,7 +33,6 @@ def joined(messages: list[tuple[int, bytes]]) -> bytes:
     return b"".join(frame(kind, body) if kind else body + b"\n" for kind, body in messages)
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.lists(FRAMES | LINES | BATCHES, max_size=12), st.lists(st.integers(0, 700), max_size=20))
 def test_messages_come_out_whole_however_the_bytes_were_cut(messages: list[tuple[int, bytes]], cuts: list[int]) -> None:
     data = joined(messages)
@@ -43,7 +42,6 @@ def test_messages_come_out_whole_however_the_bytes_were_cut(messages: list[tuple
     assert got == messages and splitter.held == 0
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(FRAMES | LINES, max_size=8))
 def test_one_byte_at_a_time(messages: list[tuple[int, bytes]]) -> None:
     splitter = Splitter(LIMIT, LIMIT)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -77,7 +77,6 @@ MARKERS = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(MARKERS, max_size=4))
 def test_markers_there_and_back(markers: list[MarkerRecord]) -> None:
     got = decode_markers(encode_markers(markers)[5:])
@@ -190,7 +189,6 @@ def test_one_value_for_all_vehicles() -> None:
     assert got.ids.tolist() == [1, 2, 3] and got.values.tolist() == [[1.0], [1.0], [1.0]]
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.data(), st.integers(0, 5), st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=5, unique=True))
 def test_commands_there_and_back(data: st.DataObject, n: int, names: list[str]) -> None:
     ids = data.draw(id_column(n))

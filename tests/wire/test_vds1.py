@@ -7,7 +7,7 @@ from itertools import accumulate
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
@@ -176,19 +176,16 @@ COMMANDS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(COMMANDS)
 def test_a_command_comes_back_as_it_was_sent(command: Command) -> None:
     assert decode(encode_command(command)) == command
 
 
-@settings(deadline=None)
 @given(st.builds(Subscribe, U32, U32, FINITE))
 def test_a_subscription_comes_back_as_it_was_sent(subscribe: Subscribe) -> None:
     assert decode(encode_subscribe(subscribe)) == subscribe
 
 
-@settings(deadline=None)
 @given(st.integers(0, 40), st.integers(0, 2**32 - 1), FINITE)
 def test_states_come_back_as_they_were_sent(n: int, seed: int, time: float) -> None:
     random = np.random.default_rng(seed)
@@ -243,7 +240,7 @@ def test_half_a_state_is_refused() -> None:
         (Command(0, 1, 0.0, 0.0, 0.0, 0.0, aux_speed=math.inf), "finite or NaN"),
     ],
 )
-def test_what_nobody_could_read_is_not_sent(command: Command, message: str) -> None:
+def test_unreadable_values_are_not_sent(command: Command, message: str) -> None:
     with pytest.raises(InvalidValueError, match=message):
         encode_command(command)
 

@@ -51,7 +51,7 @@ def noise(n: int, random: np.random.Generator) -> list[bytes]:
 
 
 def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[str]:
-    """How often which outcome came about."""
+    """Count the outcomes."""
     outcomes: Counter[str] = Counter()
     for data in inputs:
         try:
@@ -63,14 +63,15 @@ def tried(decoder: Callable[[bytes], Any], inputs: Iterable[bytes]) -> Counter[s
     return outcomes
 
 
+@pytest.mark.parametrize("inputs", [4_000, pytest.param(70_000, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("message", VALID, ids=["CMD", "SUBSCRIBE", "STATE"])
-def test_damaged_datagrams(message: bytes) -> None:
+def test_damaged_datagrams(message: bytes, inputs: int) -> None:
     random = np.random.default_rng(len(message))
-    rows = mutated(message, 40_000, random)
+    rows = mutated(message, inputs, random)
     outcomes = tried(decode, (row.tobytes() for row in rows))
-    outcomes += tried(decode, repaired(rows[:20_000]))
-    outcomes += tried(decode, cut(rows[:10_000], random))
-    assert outcomes.total() == 70_000
+    outcomes += tried(decode, repaired(rows))
+    outcomes += tried(decode, cut(rows, random))
+    assert outcomes.total() == 3 * inputs
     assert outcomes.keys() <= REASONS | {"value read"}
     expected = {"length", "magic", "version", "type", "crc", "value read"}
     assert outcomes.keys() >= expected | ({"value"} if len(message) == 76 else set())
@@ -78,14 +79,14 @@ def test_damaged_datagrams(message: bytes) -> None:
 
 def test_random_datagrams() -> None:
     random = np.random.default_rng(5)
-    outcomes = tried(decode, noise(60_000, random))
-    assert outcomes.keys() <= REASONS and outcomes["magic"] > 10_000
+    outcomes = tried(decode, noise(6_000, random))
+    assert outcomes.keys() <= REASONS and outcomes["magic"] > 1_000
 
 
 def test_commands_that_are_read_are_sound() -> None:
     random = np.random.default_rng(6)
     read = 0
-    for datagram in repaired(mutated(VALID[0], 20_000, random)):
+    for datagram in repaired(mutated(VALID[0], 4_000, random)):
         try:
             command = decode(datagram)
         except WireError:
@@ -93,13 +94,13 @@ def test_commands_that_are_read_are_sound() -> None:
         read += 1
         assert isinstance(command, Command)
         assert all(map(math.isfinite, command[3:6])) and command.gear in (-1, 0, 1)
-    assert read > 1000
+    assert read > 200
 
 
 def test_damaged_batches_of_states() -> None:
     random = np.random.default_rng(7)
     batch = encode_states(np.arange(8), np.arange(8), 0.0, np.ones((51, 8)))
-    rows = mutated(batch.tobytes(), 2000, random)
+    rows = mutated(batch.tobytes(), 1000, random)
     outcomes = tried(decode_states, (row.tobytes() for row in rows))
     outcomes += tried(decode_states, cut(rows, random))
     assert outcomes.keys() == {"length", "magic", "version", "type", "crc", "value read"}

@@ -33,7 +33,7 @@ def world_of(*fleets: tuple[str, int]) -> World:
 def test_fleets_stand_in_the_order_of_their_names() -> None:
     world = world_of(("b", 2), ("c", 1), ("a", 3))
     assert list(world.fleets) == ["a", "b", "c"] and world.vehicles == 6
-    with pytest.raises(PaddockError, match="there is already a fleet or vehicle called 'b'"):
+    with pytest.raises(PaddockError, match="the name 'b' is already used by a fleet or vehicle"):
         world.add_fleet(Fleet("b", State, State))
 
 

@@ -1,4 +1,4 @@
-"""Paths for drivers: points that a user listed, or a shape; and the speed that each point allows."""
+"""Paths: listed points or a shape, and the speed that each point allows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_POINTS = 100_000
 
 
 def path_points(given: Any, where: str = "") -> Floats:
-    """Points (k, 3) from a list of [x, y] or [x, y, z], or from `{oval: {...}}`, `{circle: {...}}`."""
+    """Return points (k, 3) from a list of [x, y] or [x, y, z], or from `{oval: {...}}`, `{circle: {...}}`."""
     place = f"{where}: " if where else ""
     if isinstance(given, Mapping):
         if len(given) != 1:
@@ -76,7 +76,7 @@ def _is_point(given: Any) -> bool:
 
 
 def oval(straight: float, radius: float, x: float, y: float, z: float, heading: float, spacing: float) -> Floats:
-    """Two straights joined by half circles, driven counter-clockwise; starts in the middle of the lower straight."""
+    """Return two straights joined by half circles, counter-clockwise from the middle of the lower straight."""
     length = 2.0 * straight + 2.0 * np.pi * radius
     s = np.arange(0.0, length, length / max(8, round(length / spacing)))
     half, turn = 0.5 * straight, np.pi * radius
@@ -96,7 +96,7 @@ def oval(straight: float, radius: float, x: float, y: float, z: float, heading: 
 
 
 def circle(radius: float, x: float, y: float, z: float, spacing: float) -> Floats:
-    """A circle driven counter-clockwise."""
+    """Return a circle driven counter-clockwise."""
     count = max(12, round(2.0 * np.pi * radius / spacing))
     angle = np.arange(count) * (2.0 * np.pi / count)
     return np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle), np.full(count, z)], axis=1)
@@ -112,7 +112,7 @@ SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
 
 
 def shifted(points: Floats, offset: float, closed: bool) -> Floats:
-    """The path moved to its left by `offset` metres."""
+    """Return the path moved to its left by `offset` metres."""
     ahead = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)
     if not closed:
         ahead[0], ahead[-1] = points[1] - points[0], points[-1] - points[-2]
@@ -124,7 +124,7 @@ def shifted(points: Floats, offset: float, closed: bool) -> Floats:
 
 
 def curvature(points: Floats, closed: bool) -> Floats:
-    """Curvature (1/m) at each point, from the circle through it and its neighbours (Menger)."""
+    """Return the curvature (1/m) at each point, from the circle through it and its neighbours (Menger)."""
     before, after = np.roll(points, 1, axis=0), np.roll(points, -1, axis=0)
     a, b, c = points - before, after - points, after - before
     cross = np.abs(a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0])
@@ -136,7 +136,7 @@ def curvature(points: Floats, closed: bool) -> Floats:
 
 
 def speed_profile(points: Floats, closed: bool, top: float, lateral: float, accelerate: float, brake: float) -> Floats:
-    """Speed (m/s) at each point: within the lateral acceleration, and reachable by accelerating and braking."""
+    """Return the speed (m/s) at each point, within the limits of lateral acceleration, acceleration and braking."""
     speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
     gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
     if not closed:

@@ -1,6 +1,6 @@
-"""The contract of a behaviour: a scalar function from what a vehicle sees to the velocity it wants.
+"""The contract of a behaviour: a scalar function from a vehicle's surroundings to the velocity it wants.
 
-The vehicle's own model turns that wish into its commands (`guide`), so a rule knows nothing about cars or drones.
+The vehicle's model turns that desire into commands (`guide`), so every rule drives every kind of vehicle.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
 NOBODY = -1
-"""Target row of a vehicle whose target has gone: it wishes to stay where it is."""
+"""Target row of a vehicle whose target no longer exists: it stops."""
 
 
 class Nothing(NamedTuple):
-    """The memory of a rule that needs none."""
+    """The memory of a rule without memory."""
 
     unused: Annotated[float, Column("", "nothing")] = 0.0
 
 
 class Urge(NamedTuple):
-    """What the neighbours make a vehicle want; zero without neighbours."""
+    """The change of velocity that the neighbours cause; zero without neighbours."""
 
     x: Annotated[float, Column("m/s", "wanted change of velocity, east")] = 0.0
     y: Annotated[float, Column("m/s", "north")] = 0.0
@@ -43,7 +43,7 @@ class Urge(NamedTuple):
 
 
 class Route(NamedTuple):
-    """A line that vehicles are to follow, or the one point they are to reach."""
+    """The line that vehicles follow, or the one point that they go to, for display."""
 
     points: Floats  # (k, 3) m
     closed: bool  # the last joins the first
@@ -66,31 +66,31 @@ class Rule:
     neighbours: NeighbourSpec | None = None
     prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
-    route: Callable[[Any, Floats], Route | None] | None = None  # (options, path (k, 4)) -> where it leads, for people
+    route: Callable[[Any, Floats], Route | None] | None = None  # (options, path (k, 4)) -> the line to display
     name: str = ""
 
     @property
     def solitary(self) -> bool:
-        """Whether each vehicle decides by itself: no path, slots or neighbours of all those who were told the same."""
+        """Whether each vehicle decides alone, without a shared path, slots or neighbours."""
         return self.prepare_path is None and self.slots is None and self.neighbours is None
 
     def planned(self, options: Any, path: Floats) -> Route | None:
-        """Where it leads: what its `route` says, otherwise the points of its path; None if that is nowhere fixed."""
+        """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""
         if self.route is not None:
             return self.route(options, path)
         return Route(path[:, :3], False) if self.needs_path else None
 
-    def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), told: tuple[str, ...] = ()) -> KernelSpec:
-        """The kernel in which a whole fleet of one model follows this rule.
+    def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), each: tuple[str, ...] = ()) -> KernelSpec:
+        """Return the kernel in which a fleet of one model follows this rule.
 
-        `varying`: parameters of the model, `told`: options of the rule, that differ between the vehicles.
+        `varying` are the model's parameters and `each` the rule's options that differ between the vehicles.
         """
         arguments = (
             Rows("state", model.state),
             Rows("command", model.command, "update"),
             Shared("parameters", model.parameters, varying),
             Rows("memory", self.memory, "update"),
-            Shared("options", self.options, told),
+            Shared("options", self.options, each),
             Rows("urge", Urge),
             Each("target_row"),
             Value("targets", "fixed table"),
@@ -127,29 +127,29 @@ def act(
     path: Floats,
     dt: float,
 ) -> tuple[Any, Any]:
-    """One vehicle's decision: see, wish, and let the model turn the wish into commands."""
+    """Decide for one vehicle: pose, desire, and the model's commands for the desire."""
     me = pose_of(state, parameters)
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
-    wish, remembered = desire_of(me, memory, options, urge, target, path, dt)
+    wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
     go = select(target_row == NOBODY, 0.0, 1.0)
-    wish = Desire(wish.vx * go, wish.vy * go, wish.vz * go, wish.ahead, wish.turn * go, wish.gear)
-    return guide_of(state, command, parameters, wish), remembered
+    wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
+    return guide_of(state, command, parameters, wanted), remembered
 
 
 @lru_cache(maxsize=512)
 def _acting(pose: Callable[..., Pose], desire: Callable[..., Any], guide: Callable[..., Any]) -> Callable[..., Any]:
-    """`act` with its parts; the same function for the same parts, so that its kernel is made once."""
+    """Return `act` with its parts bound; the same function for the same parts, so that its kernel is built once."""
     return bound(act, {"pose_of": pose, "desire_of": desire, "guide_of": guide})
 
 
 STILL = 1e-9
 SETTLING = 2.0
-"""s: a vehicle that slows down in proportion to the way left needs this long, or a car would overshoot its goal."""
+"""s: the shortest time constant of an approach; with a shorter one a car overshoots its goal."""
 
 
 def towards(me: Pose, x: float, y: float, z: float, speed: float, slow_within: float) -> Desire:
-    """Go to a point at a speed (m/s), slowing down in proportion within `slow_within` (m) of it."""
+    """Go to a point at a speed (m/s) that falls in proportion to the distance within `slow_within` (m)."""
     dx, dy, dz = x - me.x, y - me.y, z - me.z
     distance = sqrt(dx * dx + dy * dy + dz * dz)
     pace = speed * minimum(1.0, distance / maximum(slow_within, STILL)) / maximum(distance, STILL)
@@ -159,7 +159,7 @@ def towards(me: Pose, x: float, y: float, z: float, speed: float, slow_within: f
 def station(
     me: Pose, x: float, y: float, z: float, vx: float, vy: float, vz: float, gain: float, most: float
 ) -> Desire:
-    """Keep to a moving point: its velocity plus a correction of `gain` (1/s) times the gap, at most `most` (m/s)."""
+    """Stay at a moving point: its velocity plus `gain` (1/s) times the gap, limited to `most` (m/s)."""
     dx, dy, dz = x - me.x, y - me.y, z - me.z
     wx, wy, wz = vx + gain * dx, vy + gain * dy, vz + gain * dz
     speed = sqrt(wx * wx + wy * wy + wz * wz)
@@ -168,13 +168,13 @@ def station(
 
 
 def distance_to(me: Pose, x: float, y: float, z: float) -> float:
-    """Distance to a point, m."""
+    """Return the distance to a point, m."""
     dx, dy, dz = x - me.x, y - me.y, z - me.z
     return sqrt(dx * dx + dy * dy + dz * dz)
 
 
 def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
-    """No wish to move any more once the goal is within the tolerance (m)."""
+    """Stop once the goal is within the tolerance (m)."""
     go = select(distance > tolerance, 1.0, 0.0)
     return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead)
 

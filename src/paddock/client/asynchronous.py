@@ -15,7 +15,7 @@ from paddock.client.control import Commands, Controls, RemoteControlRequest
 from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
 from paddock.client.simulation import RemotePart, default_name, renamed
-from paddock.client.states import Watching
+from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import PaddockError
 from paddock.planning.mission.views import MissionView
 from paddock.wire.messages.markers import MarkerCommand
@@ -155,15 +155,15 @@ class AsyncRemoteSimulation:
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
         """Call `callback(snapshot)` for every published state; returns a function to end it."""
-        return self.watching.on_state(self._started(callback), every)
+        return self.watching.add(STATE, self._started(callback), every)
 
     def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
-        return self.watching.on_event(self._started(callback))
+        return self.watching.add(EVENT, self._started(callback))
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
         """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self.watching.on_markers(self._started(callback))
+        return self.watching.add(MARKERS, self._started(callback))
 
     async def close(self) -> None:
         """Disconnect."""
@@ -255,5 +255,5 @@ class AsyncRemoteSimulation:
         if waiting:
             waiting[0].set_exception(error)
         else:
-            told = {"message": "a callback of a remote simulation failed", "exception": error}
-            self._loop.call_exception_handler(told)
+            context = {"message": "a callback of a remote simulation failed", "exception": error}
+            self._loop.call_exception_handler(context)

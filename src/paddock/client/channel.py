@@ -41,7 +41,7 @@ class Listener(Protocol):
         """Check heartbeats and timeouts."""
 
 
-class Channel:
+class ClientChannel:
     """Sends from any thread, receives in the leading one."""
 
     def __init__(self, url: str, listener: Listener, calls: Callbacks) -> None:

@@ -118,7 +118,7 @@ class Controls:
         """Claim vehicles without a handler."""
         self._refuse(vehicles, "claim", bool(self._claim or self.handlers))
         self._claim = RemoteClaim(self, vehicles)
-        self._claim_or(self._forget_claim)
+        self._claim_or(lambda: setattr(self, "_claim", None))
         return self._claim
 
     def drop(self, claim: RemoteClaim) -> None:
@@ -150,9 +150,6 @@ class Controls:
             if self.vehicles:
                 self.finish(requests.claim(self.vehicles))
             raise
-
-    def _forget_claim(self) -> None:
-        self._claim = None
 
     def _remove(self, entry: tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]) -> None:
         if entry in self.handlers:

@@ -10,7 +10,7 @@ from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
-from paddock.client.channel import Callbacks, Channel
+from paddock.client.channel import Callbacks, ClientChannel
 from paddock.client.requests import ClientRequest
 from paddock.client.states import StateReader
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
@@ -60,7 +60,7 @@ class Session:
         self._beat = self._looked = monotonic()
         self._meeting = False  # whether Hello is unanswered
         self._again: list[Asked] = []  # to be sent again after Hello
-        self.channel = Channel(url, self, calls)
+        self.channel = ClientChannel(url, self, calls)
 
     def hello(self) -> Future[Reply]:
         """Send Hello."""
@@ -127,22 +127,22 @@ class Session:
             token = self.token or ""
             self.channel.beat(encode_request(RequestMessage(next(self._numbers), Heartbeat(), token)))
         for number, asked in list(self._asked.items()):
-            if error := self._overdue(asked, now):
+            error = ""
+            if now - max(asked.at, self._heard) > self.timeout or (self._meeting and now - asked.at > self.timeout):
+                error = f"no answer from {self.url} within {self.timeout:g} s: is the server running? "
+                error += "start one with `paddock run SCENARIO --serve zmq`"
+            elif not asked.patient and now - asked.at > LONG * self.timeout:
+                error = f"{self.url} answers, but {asked.what} did not complete within {LONG * self.timeout:g} s: "
+                error += "is the simulation waiting for a control?"
+            if error:
                 del self._asked[number]
-                asked.future.set_exception(error)
+                asked.future.set_exception(NoAnswerError(error))
 
     def _send(self, asked: Asked, wake: bool = True) -> None:
         number = next(self._numbers)
         data = encode_request(RequestMessage(number, asked.body, self.token or ""))
         self._asked[number] = asked
         self.channel.post(data, asked.future, wake)
-
-    def _overdue(self, asked: Asked, now: float) -> PaddockError | None:
-        if now - max(asked.at, self._heard) > self.timeout or (self._meeting and now - asked.at > self.timeout):
-            return no_answer(self.url, self.timeout)
-        if not asked.patient and now - asked.at > LONG * self.timeout:
-            return no_reply(self.url, asked.what, LONG * self.timeout)
-        return None
 
     def _refused(self, asked: Asked | None, error: Error) -> None:
         if error.code == "hello" and self.welcome is not None:
@@ -179,7 +179,8 @@ class Session:
         error = done.exception()
         for number, asked in list(self._asked.items()):
             del self._asked[number]
-            asked.future.set_exception(error or forgotten(self.url, asked.what))
+            lost = f"{asked.what} was lost: {self.url} was restarted, or received nothing from this client for too long"
+            asked.future.set_exception(error or NoAnswerError(lost))
         again, self._again = self._again, []
         if error is None:
             self.on_return()  # first: repeated requests may depend on it
@@ -208,23 +209,3 @@ class LateControlError(PaddockError):
 def error_from(code: str, message: str) -> PaddockError:
     """The exception for an error of the server."""
     return LateControlError(message) if code == LATE else KINDS.get(code, PaddockError)(message)
-
-
-def no_answer(url: str, timeout: float) -> NoAnswerError:
-    """The error for a silent server."""
-    return NoAnswerError(
-        f"no answer from {url} within {timeout:g} s: is the server running? "
-        "start one with `paddock run SCENARIO --serve zmq`"
-    )
-
-
-def no_reply(url: str, what: str, waited: float) -> NoAnswerError:
-    """The error for a live server that does not complete a request."""
-    return NoAnswerError(
-        f"{url} answers, but {what} did not complete within {waited:g} s: is the simulation waiting for a control?"
-    )
-
-
-def forgotten(url: str, what: str) -> NoAnswerError:
-    """The error for a request that the server has lost."""
-    return NoAnswerError(f"{what} was lost: {url} was restarted, or received nothing from this client for too long")

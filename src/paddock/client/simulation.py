@@ -15,9 +15,9 @@ from paddock.client.channel import Callbacks
 from paddock.client.control import Controls, Handler, RemoteClaim
 from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
-from paddock.client.states import Watching
+from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import PaddockError
-from paddock.planning.mission.views import MissionView
+from paddock.planning.mission.views import VIEW_NAMES, MissionView
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.messages.recordings import EventMessage
 from paddock.wire.messages.requests import Command
@@ -112,7 +112,7 @@ class RemoteMission(RemotePart):
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 
@@ -253,15 +253,15 @@ class RemoteSimulation:
 
         It runs in the thread that is in `step` or `run`, if any.
         """
-        return self.watching.on_state(callback, every)
+        return self.watching.add(STATE, callback, every)
 
     def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
-        return self.watching.on_event(callback)
+        return self.watching.add(EVENT, callback)
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
         """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self.watching.on_markers(callback)
+        return self.watching.add(MARKERS, callback)
 
     @property
     def metadata(self) -> dict[str, Any]:

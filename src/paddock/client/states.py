@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.error import WireError
-from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
-from paddock.wire.messages.recordings import EventMessage, decode_event
+from paddock.wire.messages.markers import decode_marker_command
+from paddock.wire.messages.recordings import decode_event
 from paddock.wire.messages.states import RosterMessage, StateUpdate, arranged, decode_roster, decode_state_update
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pool import BufferPool, frozen
@@ -85,23 +86,13 @@ class Watching:
         self._watchers: list[TopicWatcher] = []
         session.on_topic = self._on_message
 
-    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call back with snapshots whose tick `every` divides."""
+    def add(self, kind: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        """Call back with messages of a kind, or states whose tick `every` divides; returns a function to end it."""
         if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
-        return self._add(TopicWatcher(STATE, callback, every or 1))
-
-    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
-        """Call back with events."""
-        return self._add(TopicWatcher(EVENT, callback, 1))
-
-    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call back with all markers, then with changes."""
-        return self._add(TopicWatcher(MARKERS, callback, 1))
-
-    def _add(self, watcher: TopicWatcher) -> Callable[[], None]:
-        if not callable(watcher.callback):
-            raise PaddockError(f"a watcher is a function, not {watcher.callback!r}")
+        if not callable(callback):
+            raise PaddockError(f"a watcher is a function, not {callback!r}")
+        watcher = TopicWatcher(kind, callback, every or 1)
         self._watchers.append(watcher)
         for topic in TOPICS[watcher.kind]:
             self._session.subscribe(topic)
@@ -115,25 +106,18 @@ class Watching:
 
     def _on_message(self, topic: bytes, data: bytes) -> None:
         """Runs in the leading thread."""
+        watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
+        content: Any = None
         try:
             if topic == ROSTER:
                 self.reader.learn(decode_roster(data))
-            else:
-                self._call_back(topic, data)
+            elif topic == STATE and watchers:
+                content = self.reader.snapshot(decode_state_update(data))
+            elif watchers:
+                content = decode_event(data) if topic == EVENT else decode_marker_command(data)
         except WireError:
             self.damaged += 1
-
-    def _call_back(self, topic: bytes, data: bytes) -> None:
-        watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
-        if not watchers:
-            return
-        news = self._read(topic, data)
-        tick = news.tick if isinstance(news, Snapshot) else 0
+        tick = content.tick if isinstance(content, Snapshot) else 0
         for watcher in watchers:
-            if news is not None and tick % watcher.every == 0:
-                self._session.channel.calls.add(lambda call=watcher.callback: call(news))  # type: ignore[misc]
-
-    def _read(self, topic: bytes, data: bytes) -> Any:
-        if topic == STATE:
-            return self.reader.snapshot(decode_state_update(data))
-        return decode_event(data) if topic == EVENT else decode_marker_command(data)
+            if content is not None and tick % watcher.every == 0:
+                self._session.channel.calls.add(partial(watcher.callback, content))

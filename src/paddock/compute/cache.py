@@ -74,7 +74,7 @@ def cache_key(text: str, functions: Iterable[Callable[..., Any]], tuples: Iterab
 
 @cache
 def _toolchain() -> tuple[str, ...]:
-    """The generator of the source, the compiler and the processor it compiles for."""
+    """Return the generator of the source, the compiler and the processor it compiles for."""
     import llvmlite  # type: ignore[import-untyped]
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
     import numba

@@ -8,14 +8,17 @@ compiled twice at most: for the calling thread, and with its blocks shared by al
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from paddock.compute.cache import CacheEntry, cache_key
-from paddock.compute.threads import launch, uses_threads
-from paddock.compute.twin import compiled
+from paddock.compute.threads import SERIAL_BELOW, launch, uses_threads
+from paddock.compute.twin import Function, compiled
 
 BLOCK = 256
 """Vehicles per block: their rows fit in the second-level cache while the substeps run over them."""
@@ -73,45 +76,81 @@ class KernelSpec:
     dtype: str = "float64"
 
 
-class Kernel:
-    """A compiled kernel for CPUs: `kernel(n, substeps, *arrays)`, arrays in the order of the spec's arguments."""
+class CompiledKernels(ABC):
+    """Generated functions, compiled for the calling thread and, on demand, with their loop shared by all threads."""
 
-    def __init__(self, spec: KernelSpec) -> None:
-        self.spec = spec
-        self._variants: dict[bool, Any] = {}
+    spec: Any  # picklable: other processes rebuild the kernels from it
+
+    def __init__(self, name: str, text: str, calls: dict[str, Function], tuples: dict[str, type], dtype: str) -> None:
+        """`text` defines functions that use the names of `calls` and `tuples`."""
+        self.name = name
+        self.text = text
+        self.calls = calls
+        self.tuples = tuples
+        self.dtype = dtype
+        self._variants: dict[bool, tuple[Any, ...]] = {}
         self._entries: dict[bool, CacheEntry] = {}
 
-    def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
-        """Run the function on the first `n` vehicles, `substeps` times over."""
-        parallel = uses_threads(n)
-        launch(parallel, self._variants.get(parallel) or self.variant(n), n, substeps, *arrays)
+    @abstractmethod
+    def signatures(self) -> dict[str, tuple[Any, ...]]:
+        """Return the Numba types of the arguments of each generated function."""
 
-    def variant(self, n: int) -> Any:
-        """Return the Numba function for `n` vehicles: compiled for one thread, or for all of them if `n` is large."""
+    def variants(self, n: int) -> tuple[Any, ...]:
+        """Return the Numba functions for `n` vehicles, in the order of the signatures."""
         parallel = uses_threads(n)
         if parallel not in self._variants:
             self._variants[parallel] = self._build(parallel)
         return self._variants[parallel]
 
-    @property
-    def compiled(self) -> Any:
-        """The Numba function for the calling thread."""
-        return self.variant(1)
-
     def is_compiled(self, n: int) -> bool:
         """Return whether the machine code for `n` vehicles is in the cache."""
-        return self._entry(uses_threads(n)).is_compiled(str(self.signature()))
+        return all(map(self.entry(n).is_compiled, map(str, self.signatures().values())))
 
     def compile(self, n: int) -> None:
         """Compile (or load) the code for `n` vehicles without running it. Any thread may call this."""
-        self.variant(n).compile(self.signature())
+        for function, signature in zip(self.variants(n), self.signatures().values(), strict=True):
+            function.compile(signature)
 
-    def signature(self) -> tuple[Any, ...]:
+    def entry(self, n: int) -> CacheEntry:
+        """Return the cache entry of the code for `n` vehicles."""
+        parallel = uses_threads(n)
+        if parallel not in self._entries:
+            flags = self.dtype, parallel, KERNEL_FLAGS
+            key = cache_key(self.text, self.calls.values(), self.tuples.values(), flags)
+            name = f"{self.name}-{self.dtype}-{'parallel' if parallel else 'serial'}"
+            self._entries[parallel] = CacheEntry(name, key, self.text)
+        return self._entries[parallel]
+
+    def _build(self, parallel: bool) -> tuple[Any, ...]:
+        calls = {name: compiled(function, self.dtype, from_python=False) for name, function in self.calls.items()}
+        from numba import njit, prange, uint64
+
+        entry = self.entry(SERIAL_BELOW if parallel else 0)
+        # Numba stores the module's name with the cached code and imports it on loading: it has to be a real one
+        names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
+        names |= calls | self.tuples
+        exec(compile(self.text, str(entry.source), "exec"), names)
+        made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
+        return tuple(entry.guard(made(names[name])) for name in self.signatures())
+
+
+class Kernel(CompiledKernels):
+    """A compiled kernel for CPUs: `kernel(n, substeps, *arrays)`, arrays in the order of the spec's arguments."""
+
+    def __init__(self, spec: KernelSpec) -> None:
+        self.spec = spec
+        super().__init__(spec.name, cpu_source(spec), {"function": spec.function}, tuple_classes(spec), spec.dtype)
+
+    def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
+        """Run the function on the first `n` vehicles, `substeps` times over."""
+        parallel = uses_threads(n)
+        launch(parallel, (self._variants.get(parallel) or self.variants(n))[0], n, substeps, *arrays)
+
+    def signatures(self) -> dict[str, tuple[Any, ...]]:
         """Return the Numba types of a call: counts, then one or two arrays or a scalar per argument."""
         from numba import from_dtype, int64, types
-        from numpy import dtype
 
-        number = from_dtype(dtype(self.spec.dtype))
+        number = from_dtype(np.dtype(self.dtype))
         table, row = types.Array(number, 2, "C"), types.Array(number, 1, "C")
         values = {"number": number, "int64": int64, "table": table, "fixed table": types.Array(number, 2, "C", True)}
         found: list[Any] = [int64, int64]
@@ -119,38 +158,19 @@ class Kernel:
             if isinstance(a, Shared):
                 found += [row, table] if a.varying else [row]
             elif isinstance(a, Each):
-                found.append(types.Array(from_dtype(dtype(a.type)), 1, "C"))
+                found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             else:
                 found.append(table if isinstance(a, Rows) else values[a.type])
-        return tuple(found)
+        return {"kernel": tuple(found)}
 
     def assembly(self, *arguments: Any) -> str:
         """Return the machine code for these arguments, compiled again: code from the cache cannot be inspected."""
         from numba import njit
 
-        fresh = njit(parallel=uses_threads(arguments[0]), **KERNEL_FLAGS)(self.variant(arguments[0]).py_func)
+        n = arguments[0]
+        fresh = njit(parallel=uses_threads(n), **KERNEL_FLAGS)(self.variants(n)[0].py_func)
         fresh(*arguments)
         return "\n".join(fresh.inspect_asm().values())
-
-    def _entry(self, parallel: bool) -> CacheEntry:
-        if parallel not in self._entries:
-            text, spec = cpu_source(self.spec), self.spec
-            tuples = tuple_classes(spec).values()
-            key = cache_key(text, [spec.function], tuples, (spec.dtype, parallel, KERNEL_FLAGS))
-            name = f"{spec.name}-{spec.dtype}-{'parallel' if parallel else 'serial'}"
-            self._entries[parallel] = CacheEntry(name, key, text)
-        return self._entries[parallel]
-
-    def _build(self, parallel: bool) -> Any:
-        function = compiled(self.spec.function, self.spec.dtype, from_python=False)
-        from numba import njit, prange, uint64
-
-        entry = self._entry(parallel)
-        # Numba stores the module's name with the cached code and imports it on loading: it has to be a real one
-        names = {"__name__": __name__, "function": function, "prange": prange, "uint64": uint64}
-        names |= tuple_classes(self.spec)
-        exec(compile(cpu_source(self.spec), str(entry.source), "exec"), names)
-        return entry.guard(njit(parallel=parallel, cache=True, **KERNEL_FLAGS)(names["kernel"]))
 
 
 @lru_cache(maxsize=512)

@@ -56,12 +56,12 @@ def select(condition: bool, a: float, b: float) -> float:
 
 
 def minimum(a: float, b: float) -> float:
-    """The smaller of two numbers."""
+    """Return the smaller of two numbers."""
     return select(a < b, a, b)
 
 
 def maximum(a: float, b: float) -> float:
-    """The larger of two numbers."""
+    """Return the larger of two numbers."""
     return select(a > b, a, b)
 
 
@@ -71,7 +71,7 @@ def clamp(x: float, low: float, high: float) -> float:
 
 
 def absolute(x: float) -> float:
-    """The magnitude of `x`."""
+    """Return the magnitude of `x`."""
     return select(x < 0.0, -x, x)
 
 
@@ -81,18 +81,18 @@ def sign(x: float) -> float:
 
 
 def nearest(x: float) -> float:
-    """The nearest integer as a float, ties to even; |x| < 2**51."""
+    """Return the nearest integer as a float, ties to even; |x| < 2**51."""
     return (x + ROUNDING) - ROUNDING
 
 
 def floor(x: float) -> float:
-    """The largest integer not above `x`, as a float; |x| < 2**51."""
+    """Return the largest integer not above `x`, as a float; |x| < 2**51."""
     r = nearest(x)
     return select(r > x, r - 1.0, r)
 
 
 def wrap_angle(angle: float) -> float:
-    """The same angle in [-pi, pi], rad."""
+    """Return the same angle in [-pi, pi], rad."""
     turns = nearest(angle * TWO_PI_INVERSE)
     return ((angle - turns * (4.0 * HALF_PI_HIGH)) - turns * (4.0 * HALF_PI_MID)) - turns * (4.0 * HALF_PI_LOW)
 
@@ -162,7 +162,7 @@ def atan(x: float) -> float:
 
 
 def atan2(y: float, x: float) -> float:
-    """The angle of the vector (x, y) in rad, in [-pi, pi]; 0 for the zero vector."""
+    """Return the angle of the vector (x, y) in rad, in [-pi, pi]; 0 for the zero vector."""
     flat = absolute(x) >= absolute(y)  # divide the smaller by the larger: never by zero, never overflowing
     larger = select(flat, x, y)
     ratio = select(flat, y, x) / select(larger == 0.0, 1.0, larger)

@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.cache import CacheEntry, cache_key
-from paddock.compute.kernel import KERNEL_FLAGS, fields
+from paddock.compute.kernel import CompiledKernels, fields
 from paddock.compute.threads import launch, uses_threads
-from paddock.compute.twin import compiled
 
 Floats = NDArray[np.float64]
 
@@ -73,7 +71,7 @@ class NeighbourGrid:
         bits = torus_bits(n, [float(np.ptp(poses[row, :n])) / radius for row in rows])
         start = np.zeros((1 << sum(bits)) + 1, np.int32)
         parallel = uses_threads(n)
-        sort, visit = self.kernels.variant(n)
+        sort, visit = self.kernels.variants(n)
         launch(parallel, sort, n, poses, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
         launch(parallel, visit, n, self.sorted, radius, *bits, start, self.order, options, result)
 
@@ -92,61 +90,25 @@ def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
     return bits[0], bits[1], bits[2]
 
 
-class NeighbourKernels:
-    """The sorting and the visiting kernel of a spec, each compiled for one thread and for all, as `Kernel` is."""
+class NeighbourKernels(CompiledKernels):
+    """The sorting and the visiting kernel of a spec."""
 
     def __init__(self, spec: NeighbourSpec) -> None:
         self.spec = spec
-        self._variants: dict[bool, tuple[Any, Any]] = {}
-        self._entries: dict[bool, CacheEntry] = {}
+        tuples = {"Seen": spec.seen, "Gathered": spec.gathered, "Options": spec.options, "Result": spec.result}
+        calls = {"visit": spec.visit, "finish": spec.finish}
+        super().__init__(f"{spec.name}-neighbours", neighbour_source(spec), calls, tuples, "float64")
 
-    def variant(self, n: int) -> tuple[Any, Any]:
-        """Return the Numba functions `sort` and `visit_all` for `n` vehicles."""
-        parallel = uses_threads(n)
-        if parallel not in self._variants:
-            self._variants[parallel] = self._build(parallel)
-        return self._variants[parallel]
-
-    def is_compiled(self, n: int) -> bool:
-        """Return whether the machine code for `n` vehicles is in the cache."""
-        return all(map(self._entry(uses_threads(n)).is_compiled, map(str, self.signatures())))
-
-    def compile(self, n: int) -> None:
-        """Compile (or load) the code for `n` vehicles without running it."""
-        for function, signature in zip(self.variant(n), self.signatures(), strict=True):
-            function.compile(signature)
-
-    def signatures(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Return the Numba types of the calls of both kernels."""
+    def signatures(self) -> dict[str, tuple[Any, ...]]:
+        """Return the Numba types of the arguments of both kernels."""
         from numba import float64, int32, int64, types
 
         table, counts, bits = types.Array(float64, 2, "C"), types.Array(int32, 1, "C"), (int64,) * 3
         fixed, options = types.Array(float64, 2, "C", True), types.Array(float64, 1, "C")
-        sort = (int64, fixed, float64, *bits, counts, counts, counts, table)
-        return sort, (int64, table, float64, *bits, counts, counts, options, table)
-
-    def _entry(self, parallel: bool) -> CacheEntry:
-        if parallel not in self._entries:
-            spec, text = self.spec, neighbour_source(self.spec)
-            tuples = (spec.source, spec.seen, spec.gathered, spec.result, spec.options)
-            key = cache_key(text, [spec.visit, spec.finish], tuples, (parallel, KERNEL_FLAGS))
-            name = f"{spec.name}-neighbours-{'parallel' if parallel else 'serial'}"
-            self._entries[parallel] = CacheEntry(name, key, text)
-        return self._entries[parallel]
-
-    def _build(self, parallel: bool) -> tuple[Any, Any]:
-        visit, finish = (compiled(function, from_python=False) for function in (self.spec.visit, self.spec.finish))
-        from numba import njit, prange, uint64
-
-        entry = self._entry(parallel)
-        names: dict[str, Any] = {
-            "__name__": __name__,
-            **{"np": np, "prange": prange, "uint64": uint64, "visit": visit, "finish": finish},
-            **{"Seen": self.spec.seen, "Gathered": self.spec.gathered, "Options": self.spec.options},
+        return {
+            "sort": (int64, fixed, float64, *bits, counts, counts, counts, table),
+            "visit_all": (int64, table, float64, *bits, counts, counts, options, table),
         }
-        exec(compile(neighbour_source(self.spec), str(entry.source), "exec"), names)
-        made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
-        return entry.guard(made(names["sort"])), entry.guard(made(names["visit_all"]))
 
 
 @lru_cache(maxsize=64)

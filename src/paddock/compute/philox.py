@@ -51,5 +51,5 @@ def normals(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, flo
 
 
 def signed(value: int) -> int:
-    """A 64-bit number as compiled code carries it: two's complement in [-2**63, 2**63)."""
+    """Return a 64-bit number as compiled code carries it: two's complement in [-2**63, 2**63)."""
     return ((value + (1 << 63)) & 0xFFFFFFFFFFFFFFFF) - (1 << 63)

@@ -20,12 +20,10 @@ from types import FunctionType
 from typing import IO, Any
 
 from paddock.compute.cache import cache_root
-from paddock.compute.kernel import Kernel, KernelSpec, Rows, Shared, fields, kernel
-from paddock.compute.neighbours import NeighbourKernels, neighbour_kernels
+from paddock.compute.kernel import CompiledKernels, KernelSpec, fields, kernel
+from paddock.compute.neighbours import neighbour_kernels
 from paddock.compute.threads import SERIAL_BELOW, available_threads, uses_threads
 from paddock.compute.twin import bound, fingerprint
-
-CompiledKernels = Kernel | NeighbourKernels
 
 Progress = Callable[[int, int], None]
 """Called with the number of the kernel that is being compiled, from 1, and how many there are."""
@@ -39,7 +37,7 @@ progress: Progress | None = None
 
 def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]]) -> int:
     """Compile the kernels that the cache lacks, each for its number of vehicles; return how many these were."""
-    missing = {(k.spec, uses_threads(n)): (k, n) for k, n in kernels if not k.is_compiled(n)}
+    missing = {k.entry(n).folder: (k, n) for k, n in kernels if not k.is_compiled(n)}
     if not missing:
         return 0
     work = _Work(sorted(missing.values(), key=_estimate))
@@ -62,11 +60,9 @@ def _workers(jobs: Collection[tuple[CompiledKernels, int]]) -> int:
 
 def _estimate(job: tuple[CompiledKernels, int]) -> float:
     """Estimate the compile time in seconds from the length of the code and the number of columns."""
-    spec = job[0].spec
-    if not isinstance(spec, KernelSpec):
-        return 4.0
-    columns = sum(len(fields(a.fields)) for a in spec.arguments if isinstance(a, Rows | Shared))
-    return len(fingerprint(spec.function)) / 15000 + 0.02 * columns
+    columns = sum(len(fields(tuple_class)) for tuple_class in job[0].tuples.values())
+    code = sum(len(fingerprint(function)) for function in job[0].calls.values())
+    return (code + 4 * len(job[0].text)) / 15000 + 0.02 * columns
 
 
 class _Work:

@@ -6,13 +6,13 @@ from paddock.compute.math import absolute, atan2, select, sincos, sqrt
 
 
 def yaw_quaternion(yaw: float) -> tuple[float, float, float, float]:
-    """The attitude of a level vehicle with that heading (rad)."""
+    """Return the attitude of a level vehicle with that heading (rad)."""
     s, c = sincos(0.5 * yaw)
     return 0.0 * yaw, 0.0 * yaw, s, c
 
 
 def euler_quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, float, float, float]:
-    """The attitude for roll, then pitch, then yaw (z-y-x convention, rad); positive pitch lowers the nose in FLU."""
+    """Return the attitude of roll, pitch and yaw (z-y-x convention, rad); positive pitch lowers the nose in FLU."""
     sr, cr = sincos(0.5 * roll)
     sp, cp = sincos(0.5 * pitch)
     sy, cy = sincos(0.5 * yaw)
@@ -25,7 +25,7 @@ def euler_quaternion(roll: float, pitch: float, yaw: float) -> tuple[float, floa
 
 
 def rotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """A body vector in world axes."""
+    """Return a body vector in world axes."""
     tx = 2.0 * (qy * z - qz * y)
     ty = 2.0 * (qz * x - qx * z)
     tz = 2.0 * (qx * y - qy * x)
@@ -37,21 +37,21 @@ def rotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: fl
 
 
 def unrotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
-    """A world vector in body axes."""
+    """Return a world vector in body axes."""
     return rotate(-qx, -qy, -qz, qw, x, y, z)
 
 
 def heading(qx: float, qy: float, qz: float, qw: float) -> float:
-    """The yaw of an attitude, rad, counter-clockwise from east."""
+    """Return the yaw of an attitude, rad, counter-clockwise from east."""
     return atan2(2.0 * (qw * qz + qx * qy), 1.0 - 2.0 * (qy * qy + qz * qz))
 
 
 def course(vx: float, vy: float, otherwise: float) -> float:
-    """The direction of a horizontal velocity, rad; `otherwise` below 1 mm/s, where it has none."""
+    """Return the direction of a horizontal velocity, rad; `otherwise` below 1 mm/s, where it has none."""
     still = absolute(vx) + absolute(vy) < 1e-3
     return select(still, otherwise, atan2(select(still, 0.0, vy), select(still, 1.0, vx)))
 
 
 def length(x: float, y: float, z: float) -> float:
-    """The Euclidean length of a vector."""
+    """Return the Euclidean length of a vector."""
     return sqrt(x * x + y * y + z * z)

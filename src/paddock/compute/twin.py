@@ -1,8 +1,8 @@
-"""Twins: the same scalar function in another dress.
+"""Twins: one scalar function as compiled code and as NumPy code.
 
 A model's `step` is plain Python. Its *compiled twin* is a Numba function made from the same code object, whose helper
-functions are twins too; its *NumPy twin* runs on whole arrays. Nothing here needs a decorator in the model's file, so
-importing a model never imports Numba, and calling `step` directly is the oracle that the tests compare with.
+functions are twins too; its *NumPy twin* runs on whole arrays. A model needs no decorator, so importing it does not
+import Numba, and `step` itself is the reference of the tests.
 
 For float32 the twin's float constants become float32 as well: a bare `0.5` would otherwise promote the arithmetic of
 the whole expression to float64.
@@ -39,7 +39,7 @@ FLOAT32_CONSTANTS = {
 
 
 def bound(function: Function, bindings: Mapping[str, Function]) -> types.FunctionType:
-    """The function with some of its global names bound to other functions: how a behaviour gets its model's parts."""
+    """Return the function with some of its globals bound to other functions, such as a behaviour's to its model."""
     plain = _plain(function)
     twin = types.FunctionType(plain.__code__, {**plain.__globals__, **bindings}, plain.__name__, plain.__defaults__)
     twin.__kwdefaults__ = plain.__kwdefaults__
@@ -49,7 +49,7 @@ def bound(function: Function, bindings: Mapping[str, Function]) -> types.Functio
 
 
 def rebound(function: Function, others: Mapping[Function, Function]) -> types.FunctionType:
-    """The function with some of those that it calls, directly or not, exchanged; the same for the same exchange."""
+    """Return the function with some of the functions it reaches exchanged; the same one for the same exchange."""
     return _rebound(_plain(function), tuple(others.items()))
 
 
@@ -63,7 +63,7 @@ def _rebound(function: types.FunctionType, others: tuple[tuple[Function, Functio
 
 
 def reached(function: Function) -> Iterator[types.FunctionType]:
-    """The function and every plain Python function it calls, directly or not, each once."""
+    """Return the function and every plain Python function it calls, directly or not, each once."""
     seen: set[int] = set()
     pending = [_plain(function)]
     while pending:
@@ -115,7 +115,7 @@ def _code_text(code: types.CodeType) -> str:
 
 
 def _value_text(value: Any, classes: dict[type, None]) -> str:
-    """A constant, a default or a global as text that is the same in every process; collects named tuple classes."""
+    """Return a constant, default or global as text, equal in every process; collects named tuple classes."""
     if isinstance(value, type) and hasattr(value, "_field_defaults"):
         classes[value] = None
         return f"class {value.__module__}.{value.__qualname__}"
@@ -157,7 +157,7 @@ CALLEE_FLAGS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": 
 
 
 def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapping[str, Any] | None = None) -> Any:
-    """The function with compiled twins of all that it calls, and `others` in place of some of its globals."""
+    """Return the function with compiled twins of all that it calls, and `others` in place of some of its globals."""
     _before_numba()
 
     def dress(value: Any) -> Any:
@@ -179,7 +179,7 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
 
 
 def _unique_name(function: types.FunctionType, dtype: str, inline: bool) -> str:
-    """A name that only equal code has.
+    """Return a name that only equal code has.
 
     Numba numbers the functions of a process to tell those of one name apart; loaded from a cache, another process's
     function of the same name and number would take the place of this one.
@@ -204,7 +204,7 @@ def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
 
 
 def vectorised(function: Function, native: bool = False) -> Function:
-    """The NumPy twin: the same expressions on arrays. `native` uses NumPy's own sin, cos, ... instead of ours."""
+    """Return the NumPy twin, for arrays; `native` uses NumPy's own sin, cos, ... instead of `compute.math`."""
     return _vectorised(_plain(function), native)
 
 
@@ -254,7 +254,7 @@ NUMPY_NATIVE: dict[Any, Any] = {
 
 
 def float32(value: Any) -> Any:
-    """A float constant (or a tuple of them) as float32; anything else as it is."""
+    """Return a float constant (or a tuple of them) as float32; anything else as it is."""
     if type(value) is float:
         with np.errstate(over="ignore"):
             return FLOAT32_CONSTANTS.get(value, np.float32(value))
@@ -275,7 +275,7 @@ def _plain(function: Function) -> types.FunctionType:
 
 
 def _used_globals(function: types.FunctionType) -> dict[str, Any]:
-    """The globals a function names; a module among them would hide functions from the twin, so only `math` may be."""
+    """Return the globals that a function reads; modules are refused (but `math`), they would hide functions."""
     used = {n: function.__globals__[n] for n in _names(function.__code__) if n in function.__globals__}
     for name, value in used.items():
         if isinstance(value, types.ModuleType) and value is not math:

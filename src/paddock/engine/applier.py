@@ -23,12 +23,12 @@ from paddock.engine.actions import (
     SpawnAction,
 )
 from paddock.engine.barrier import Claims
-from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle, policy_inputs
+from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets
 from paddock.engine.frames import place_frame
 from paddock.engine.mailbox import ActionLog
-from paddock.engine.overrides import CheckedOverride, apply_override, check_override, plain_target
+from paddock.engine.overrides import apply_override, check_override, plain_target
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
@@ -96,10 +96,6 @@ class Applier:
         one = bool(program.fleet.single or target != program.fleet.name)
         return program.readings(rows, self.world.clock.tick, one)
 
-    def policy_inputs(self, vehicle: str, policy: str) -> dict[str, Any]:
-        """Return the inputs that a policy sets: `brake`, `default` or `failsafe`."""
-        return policy_inputs(self.found(vehicle)[0], policy)
-
     # checking, from any thread ---------------------------------------------------------------------------------------
 
     def checked(self, action: Action) -> Action:
@@ -129,13 +125,10 @@ class Applier:
     def checked_override(self, action: OverrideAction) -> OverrideAction:
         """Return the override in plain values, with its kernel compiled; PaddockError if it cannot be applied."""
         with self.rebuilding:
-            override = self._understood(action)
+            override = check_override(self.world, self.programs, action)
             self.claims.refuse_controlled(override.driven_ids())
         override.compile()
         return OverrideAction(plain_target(action.target), override.written())
-
-    def _understood(self, action: OverrideAction) -> CheckedOverride:
-        return check_override(self.world, self.programs, action)
 
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 
@@ -194,20 +187,17 @@ class Applier:
                 self.fleets.remove(target)
             case FrameAction():
                 place_frame(self.world, action)
-            case OverrideAction():
-                self._override(action)
             case MissionAction():
                 self.mission.apply(action)
+            case OverrideAction():
+                override = check_override(self.world, self.programs, action)
+                for part in override.parts:
+                    program, changed = part.program, apply_override(part)
+                    own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
+                    kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
+                    if len(changed):
+                        self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
         return ""
-
-    def _override(self, action: OverrideAction) -> None:
-        override = self._understood(action)
-        for part in override.parts:
-            program, changed = part.program, apply_override(part)
-            own = EXTERNAL if program.behaviour is None else program.behaviour.rule.name
-            kind, name = ("order_ended", own) if override.choice is None else ("ordered", override.choice.name)
-            if len(changed):
-                self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
 
     # timeouts --------------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from paddock.engine.actions import CommandAction
+from paddock.engine.commands import policy_inputs
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
 from paddock.errors import PaddockError
 from paddock.scenario import Sync
@@ -234,11 +235,6 @@ class Claims:
         for claim in self.active:
             claim.wake()
 
-    def release_all(self) -> None:
-        """End all claims."""
-        for claim in self.active:
-            claim.release()
-
 
 class BarrierStage:
     """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
@@ -281,15 +277,12 @@ class BarrierStage:
         return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
 
     def run(self, tick: int) -> None:
-        """Exchange with the partners in the order in which they joined, then with the clients."""
+        """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
         for partner in self.autopilots.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
-        if self.claims.active and every(tick, self.sync.every) == tick:
-            self._exchange_claims(tick)
-
-    def _exchange_claims(self, tick: int) -> None:
-        """Send all requests, then collect the replies in the order of the claims."""
+        if not self.claims.active or tick % self.sync.every:
+            return
         claims = self.claims.current(self.applier.exists)
         deadline = monotonic() + self.sync.timeout
         for claim in claims:
@@ -317,7 +310,6 @@ class BarrierStage:
             return claim.collect(float("inf"), self.thread)
         if policy == "hold":
             return None
-        wanted = {
-            name: self.applier.policy_inputs(name, policy) for name in claim.vehicles if self.applier.exists(name)
-        }
+        found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
+        wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
         return [CommandAction(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]

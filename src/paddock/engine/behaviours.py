@@ -10,9 +10,8 @@ import numpy as np
 
 from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
-from paddock.compute.kernel import kernel
+from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.compute.prepare import CompiledKernels
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel

@@ -16,7 +16,7 @@ from paddock.engine.program import VARYING, FleetProgram, checked_inputs
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.sensing.sensor import Sensor, find_sensor
-from paddock.sensing.site import Site, site_at
+from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
@@ -52,17 +52,26 @@ def build_program(
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
-    _check_tick(world, model, place("model"))
+    if world.clock.dt > model.dt_max * (1.0 + 1e-9):
+        raise InvalidValueError(
+            f"{place('model')}: model {model.name!r} needs ticks of at most {model.dt_max:.6g} s; "
+            f"set clock.rate to {1.0 / model.dt_max:.6g} or more"
+        )
     parameters = _parameters(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
     varying = tuple(name for name in column_index(model.parameters) if name in entry.spread)
-    _check_names(model, entry.spread, "spread", place)
+    for name in entry.spread:
+        if name not in column_index(model.parameters):
+            filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
     program = FleetProgram(fleet, model, parameters, varying, device)
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
-    _failsafe(program, world, entry, place)
+    if entry.timeout is not None:
+        program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
+    for name, value in checked_inputs(model, entry.failsafe, lambda name: place("failsafe", name)).items():
+        program.failsafe[column_index(model.command)[name]] = value
     _behaviour(program, entry, place)
     _sensors(program, world, scenario, entry, place)
     return program
@@ -73,7 +82,10 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     fleet = program.fleet
     members = np.arange(fleet.next_member, fleet.next_member + entry.count)
     streams = stream_ids(fleet.name, members)
-    uniform = _uniform(world.seed, streams)
+
+    def uniform(count: int, columns: int) -> Floats:
+        return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
+
     ground = float(world.environment[column_index(Environment)["ground_z"]])
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
         poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
@@ -105,20 +117,6 @@ def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
         raise type(error)(f"{where}: {error}") from None
 
 
-def _check_tick(world: World, model: VehicleModel, where: str) -> None:
-    if world.clock.dt > model.dt_max * (1.0 + 1e-9):
-        raise InvalidValueError(
-            f"{where}: model {model.name!r} needs ticks of at most {model.dt_max:.6g} s; "
-            f"set clock.rate to {1.0 / model.dt_max:.6g} or more"
-        )
-
-
-def _check_names(model: VehicleModel, given: Mapping[str, Any], key: str, place: Place) -> None:
-    for name in given:
-        if name not in column_index(model.parameters):
-            filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place(key, name))
-
-
 def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Floats:
     preset = load_preset(entry.model, entry.preset, place("preset"))
     known = {name: value for name, value in preset.items() if name in column_index(model.parameters)}
@@ -127,14 +125,6 @@ def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Float
     for name, value in entry.parameters.items():
         filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
     return filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
-
-
-def _failsafe(program: FleetProgram, world: World, entry: VehicleEntry, place: Place) -> None:
-    if entry.timeout is not None:
-        program.timeout_ticks = max(1, world.clock.ticks(entry.timeout))
-    overrides = checked_inputs(program.model, entry.failsafe, lambda name: place("failsafe", name))
-    for name, value in overrides.items():
-        program.failsafe[column_index(program.model.command)[name]] = value
 
 
 def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
@@ -162,7 +152,7 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         index = counts.get(chosen.name, 0)
         counts[chosen.name] = index + 1
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
-        site = _at(place("sensors", k), _site, scenario)
+        site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
         program.sensors[name] = FleetSensor(
             sensor, options, world.clock.rate, site, program.fleet.capacity, index, where
@@ -181,14 +171,6 @@ def _from_vehicle(program: FleetProgram, sensor: Sensor, given: Mapping[str, Any
             lacks = f"model {program.model.name!r} has no {' or '.join(sources)}"
             raise InvalidValueError(f"{where}: sensor {sensor.name!r} needs the option {option!r}: {lacks}")
     return taken
-
-
-def _site(scenario: Scenario) -> Site:
-    return site_at(Origin(*scenario.world.origin), scenario.world.date)
-
-
-def _uniform(seed: int, streams: Any) -> Callable[[int, int], Floats]:
-    return lambda count, columns: draw_uniforms(seed, streams, SPAWN_PURPOSE, columns)
 
 
 def _varied(program: FleetProgram, entry: VehicleEntry, seed: int, streams: Any) -> dict[str, Floats]:

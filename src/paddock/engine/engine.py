@@ -173,7 +173,8 @@ class Engine:
         self.thread.closed = True
         self.pacer.stop()
         self.thread.close()
-        self.claims.release_all()
+        for claim in self.claims.active:
+            claim.release()
         while self.on_close:
             self.on_close.pop()()
 

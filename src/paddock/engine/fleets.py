@@ -55,7 +55,10 @@ class Fleets:
             return self._reinforce(fields)
         entry = read_entry(fields)
         if not entry.name:
-            entry = entry.model_copy(update={"name": self._free_name(entry.model)})
+            k = len(self.programs)
+            while f"{entry.model}_{k}" in self.programs:
+                k += 1
+            entry = entry.model_copy(update={"name": f"{entry.model}_{k}"})
         self._add(entry, _place, check_target=True)
         self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
         return entry.name
@@ -94,18 +97,17 @@ class Fleets:
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
         """Replace all fleets by those of a saved state (name -> entry as JSON), without vehicles yet."""
-        programs = [self._saved_program(name, json.loads(text)) for name, text in entries.items()]
+        programs = []
+        for name, text in entries.items():
+            entry, same = json.loads(text), self.programs.get(name)
+            if same is not None and same.entry == entry:  # keep its kernels
+                self._built(same)
+                programs.append(same)
+            else:
+                programs.append(self._build(read_entry(entry), _place))
         self.clear()
         for program in programs:
             self._register(program)
-
-    def _saved_program(self, name: str, entry: dict[str, Any]) -> FleetProgram:
-        """Return the program of an entry: the present one if its entry is the same."""
-        same = self.programs.get(name)
-        if same is not None and same.entry == entry:
-            self._built(same)
-            return same
-        return self._build(read_entry(entry), _place)
 
     def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, place, self.device)
@@ -142,12 +144,6 @@ class Fleets:
         admit(self.world, program, entry, _place)
         self._changed("spawned", name, f"{entry.count} more")
         return name
-
-    def _free_name(self, model: str) -> str:
-        k = len(self.programs)
-        while f"{model}_{k}" in self.programs:
-            k += 1
-        return f"{model}_{k}"
 
     def _changed(self, kind: str, subject: str, detail: str) -> None:
         self.world.roster_version += 1

@@ -188,26 +188,17 @@ def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]
         widths = np.ones(len(target), np.int64)
         widths[list(named)] = [len(rows) for _, rows in named.values()]
         first, count = np.cumsum(widths) - widths, int(widths.sum())
-    found = [*_by_id(world, ids, np.delete(first, list(named)))]
-    found += [(fleet, rows, first[k] + np.arange(len(rows))) for k, (fleet, rows) in named.items()]
-    return _by_fleet(found), count
-
-
-def _by_id(world: World, ids: Ints, places: Ints) -> Iterator[tuple[Fleet, Ints, Ints]]:
+    found, places = [], np.delete(first, list(named))
     if len(ids):
         distinct, at = np.unique(ids, return_index=True)
-        for fleet, rows, part in world.ids.split(distinct):
-            yield fleet, rows, places[at[part]]
-
-
-def _by_fleet(found: list[tuple[Fleet, Ints, Ints]]) -> list[tuple[str, Ints, Ints]]:
-    """Return one part per fleet, each vehicle once, at the first place where it was named."""
+        found = [(fleet, rows, places[at[part]]) for fleet, rows, part in world.ids.split(distinct)]
+    found += [(fleet, rows, first[k] + np.arange(len(rows))) for k, (fleet, rows) in named.items()]
     parts = []
-    for name in sorted({fleet.name for fleet, _, _ in found}):
+    for name in sorted({fleet.name for fleet, _, _ in found}):  # each vehicle once, at the first place
         own = [(rows, places) for fleet, rows, places in found if fleet.name == name]
         rows, at = np.unique(np.concatenate([rows for rows, _ in own]), return_index=True)
         parts.append((name, rows, np.concatenate([places for _, places in own])[at]))
-    return parts
+    return parts, count
 
 
 def plain_target(target: Any) -> Target:
@@ -244,7 +235,10 @@ def apply_override(part: OverridePart) -> Ints:
         _set_inputs(program, rows[driven & ~now], program.entry.get("commands", {}))
         if program.behaviour is not None:
             program.behaviour.admit(rows[overridden])
-    _clear_timeouts(program, rows[now | driven])
+    changed = rows[now | driven]
+    program.fleet.tables["expires"][changed] = NEVER
+    program.fleet.tables["failed"][changed] = 0
+    program.expires_from = next_timeout(program)
     program.drop_empty_overrides()
     return rows[overridden] if choice is None else rows
 
@@ -255,12 +249,6 @@ def _set_inputs(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any]) ->
     fleet.command[:, rows] = defaults_of(fleet.command_fields)[:, None]
     for name, value in checked_inputs(program.model, inputs, str).items():
         fleet.command[known[name], rows] = value
-
-
-def _clear_timeouts(program: FleetProgram, rows: Ints) -> None:
-    program.fleet.tables["expires"][rows] = NEVER
-    program.fleet.tables["failed"][rows] = 0
-    program.expires_from = next_timeout(program)
 
 
 # overrides in force --------------------------------------------------------------------------------------------------
@@ -299,7 +287,11 @@ class OverrideBatch:
         self.gathered = Fleet(fleet.name, fleet.state_fields, fleet.command_fields, len(self.rows))
         self.gathered.n = len(self.rows)
         setup = members[0].setup
-        per_vehicle = _per_vehicle(members) if setup.rule.solitary else None
+        per_vehicle = None
+        if setup.rule.solitary:
+            tables = [group.setup.table(len(group.rows)) for group in members]
+            places = [np.arange(len(group.rows)) for group in members]
+            per_vehicle = PerVehicle(np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places))
         self.behaviour = FleetBehaviour(setup.of_first(), program.model, self.gathered, program.varying, per_vehicle)
         memory, first = self.gathered.tables[MEMORY], 0
         np.concatenate([group.memory for group in members], axis=1, out=memory)
@@ -325,12 +317,6 @@ class OverrideBatch:
         """Compile the kernels. Any thread may call this."""
         for kernels in self.behaviour.kernels:
             kernels.compile(len(self.rows))
-
-
-def _per_vehicle(groups: list[OverrideGroup]) -> PerVehicle:
-    tables = [group.setup.table(len(group.rows)) for group in groups]
-    places = [np.arange(len(group.rows)) for group in groups]
-    return PerVehicle(np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places))
 
 
 class FleetOverrides:

@@ -79,9 +79,11 @@ class Pipeline:
                 self._run_due(self.before, self.clock.tick)
             except HaltedError:
                 return
-            stride = self._stride(end)
+            tick = self.clock.tick
+            next_due = (stage.due(tick + 1) for stage in (*self.before, *self.after))
+            stride = min(end, tick + LONGEST_STRIDE, *next_due) - tick
             started = perf_counter_ns()
-            self.motion.run(self.clock.tick, stride)
+            self.motion.run(tick, stride)
             self.times[self.motion.name].add(perf_counter_ns() - started)
             self.clock.tick += stride
             self._run_due(self.after, self.clock.tick)
@@ -92,14 +94,6 @@ class Pipeline:
                 started = perf_counter_ns()
                 stage.run(tick)
                 self.times[stage.name].add(perf_counter_ns() - started)
-
-    def _stride(self, end: int) -> int:
-        """Return the number of ticks until any other stage is due."""
-        tick = self.clock.tick
-        next_tick = min(end, tick + LONGEST_STRIDE)
-        for stage in (*self.before, *self.after):
-            next_tick = min(next_tick, stage.due(tick + 1))
-        return next_tick - tick
 
     def reset_times(self) -> None:
         """Restart the measurement of run times."""

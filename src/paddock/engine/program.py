@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import Kernel, KernelSpec, kernel
-from paddock.compute.prepare import CompiledKernels
+from paddock.compute.kernel import CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
@@ -26,18 +25,6 @@ POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
 COMMANDS_SHOWN = 1000
 """Size limit of fleets whose commands are in snapshots."""
-
-
-class Motion(Protocol):
-    """Where the dynamics of a fleet are computed."""
-
-    kernel: Kernel | None  # the one to compile for the CPU
-
-    def __init__(self, spec: KernelSpec) -> None:
-        """Take the step kernel of a model."""
-
-    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
-        """Advance all vehicles by that many ticks."""
 
 
 class CpuMotion:
@@ -77,7 +64,7 @@ class CudaMotion:
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
 
 
-MOTIONS: dict[str, type[Motion]] = {"cpu": CpuMotion, "cuda": CudaMotion}
+MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}
 """By name of the device."""
 
 

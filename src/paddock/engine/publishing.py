@@ -94,18 +94,14 @@ class PublishStage:
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block, self.world.environment, tick)
-            self._warn_if_not_finite(program.fleet.name, block)
+            fleet = program.fleet.name
+            if fleet not in self._not_finite and not np.isfinite(block[:3].sum()):
+                self._not_finite.add(fleet)  # a warning, no event: the state must not depend on snapshots
+                text = f"fleet {fleet!r} has vehicles at positions that are not finite"
+                warnings.warn(text, RuntimeWarning, stacklevel=2)
         self._latest = self._published = finish()
         self.poses.use(self._latest)
         return self._latest
-
-    def _warn_if_not_finite(self, fleet: str, block: Floats) -> None:
-        """Warn once per fleet. This is no event: the state must not depend on who takes snapshots."""
-        if fleet not in self._not_finite and not np.isfinite(block[:3].sum()):
-            self._not_finite.add(fleet)
-            warnings.warn(
-                f"fleet {fleet!r} has vehicles at positions that are not finite", RuntimeWarning, stacklevel=2
-            )
 
     def serve(self) -> None:
         """Make the snapshot that another thread waits for. Called by the ticking thread."""

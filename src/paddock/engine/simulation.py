@@ -309,7 +309,8 @@ class Simulation:
         def __getattr__(self, name: str) -> Any:
             """Return a verb by its earlier name, with a DeprecationWarning."""
             if name not in RENAMED:
-                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, _public_names())}")
+                public = [known for known in dir(type(self)) if known[0] != "_"]
+                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
             new = RENAMED[name]
             warnings.warn(f"Simulation.{name}() is deprecated: use {new}()", DeprecationWarning, stacklevel=2)
             if new.startswith("mission.") and self.mission is None:
@@ -320,7 +321,7 @@ class Simulation:
 class MissionControl:
     """The mission of a simulation, `sim.mission`.
 
-    The fields of `view()` (`time`, `tasks`, `zones`, `members`, `finished`, `metrics`, `log`) are attributes. Changes
+    The fields of `view()` (`time`, `tasks`, `zones`, `vehicles`, `finished`, `metrics`, `log`) are attributes. Changes
     take effect immediately or at `at_tick`; the mission reacts when it next looks. Any thread may make them.
     """
 
@@ -336,9 +337,9 @@ class MissionControl:
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
-        from paddock.planning.mission.views import MissionView
+        from paddock.planning.mission.views import VIEW_NAMES, MissionView
 
-        if name not in MissionView._fields:
+        if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
 
@@ -369,10 +370,6 @@ class MissionControl:
     def remove_task(self, task: str, *, at_tick: int | None = None) -> None:
         """Remove a task."""
         self.apply("remove_task", at_tick=at_tick, task=task)
-
-
-def _public_names() -> list[str]:
-    return [name for name in dir(Simulation) if not name.startswith("_")] + ["engine"]
 
 
 def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:

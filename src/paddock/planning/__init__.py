@@ -1,14 +1,18 @@
-"""What should it do? Paths, coverage, obstacles, who does what, and missions.
+"""Mission planning: paths, coverage, no-fly zones, assignment of tasks to vehicles, and running missions.
 
 from paddock.planning import dubins, plan
 
 path = dubins((0, 0, 0), (400, 400, 1.57), radius=80)
 answer = plan("survey", method="routing")
+
+The way of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estimates), `methods/` (order of tasks),
+`planner.py` and `routes.py` (routes along real paths), `mission/` (execution, events, replanning).
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 if TYPE_CHECKING:
     from paddock.planning.assignment import Assignment, assign
@@ -85,11 +89,14 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The public names, imported when they are first asked for."""
+    """Import a public name when it is first used."""
+    if name == "Agent":
+        warn("paddock.planning.Agent is deprecated; use Vehicle", DeprecationWarning, stacklevel=2)
+        name = "Vehicle"
     if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
     found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-    globals()[name] = found  # in place of a module of the same name, which the import above has put here
+    globals()[name] = found  # replaces a module of the same name, which the import has set
     return found

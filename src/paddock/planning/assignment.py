@@ -34,7 +34,7 @@ Solve = Callable[[Floats], tuple[Ints, Ints]]
 
 @dataclass(frozen=True)
 class Assignment(Sequence[tuple[int, int]]):
-    """Who gets what. It is also the sequence of its pairs: `list(found)`, `dict(found)`, `np.array(found)`."""
+    """Pairs of rows and columns; also a sequence of them: `list(found)`, `dict(found)`, `np.array(found)`."""
 
     pairs: tuple[tuple[int, int], ...]  # (row, column), by rows
     total: float  # the sum of their costs
@@ -98,7 +98,7 @@ def checked_cost(cost: ArrayLike) -> Floats:
 
 
 def without_infinities(cost: Floats, margin: float = 0.0) -> Floats:
-    """The costs with so high a number for inf that a total within `margin` of the least has as few as can be."""
+    """Return the costs with so high a number for inf that a total within `margin` of the least has as few as can be."""
     finite = np.isfinite(cost)
     if finite.all():
         return cost
@@ -110,7 +110,7 @@ def without_infinities(cost: Floats, margin: float = 0.0) -> Floats:
 
 
 def allowed(cost: Floats, rows: Ints, columns: Ints) -> tuple[Ints, Ints]:
-    """The pairs of finite cost."""
+    """Return the pairs of finite cost."""
     possible = np.isfinite(cost[rows, columns])
     return rows[possible], columns[possible]
 
@@ -122,7 +122,7 @@ def hungarian(cost: Floats) -> tuple[Ints, Ints]:
 
 
 def greedy(cost: Floats) -> tuple[Ints, Ints]:
-    """Pairs from the cheapest on; of equal ones the first row, then the first column."""
+    """Return pairs from the cheapest on; of equal ones the first row, then the first column."""
     flat = cost.ravel()
     ranked = np.argsort(flat, kind="stable")
     chosen = take_ranked(ranked[: int(np.isfinite(flat).sum())], *cost.shape)
@@ -130,7 +130,7 @@ def greedy(cost: Floats) -> tuple[Ints, Ints]:
 
 
 def taken(ranked: Ints, rows: int, columns: int) -> Ints:
-    """Of pairs (row * columns + column) in order, those whose row and column nobody before them has."""
+    """Return the pairs (row * columns + column), in order, whose row and column are still free."""
     row_used, column_used = zeros(rows, int64), zeros(columns, int64)
     found, count = empty(min(rows, columns), int64), 0
     for pair in ranked:
@@ -183,7 +183,7 @@ def _checked(epsilon: float) -> float:
 
 
 def auctioned(values: Floats, spread: float, last: float) -> Ints:
-    """The column of each row; values (n, m) with n <= m are to be made large."""
+    """Return the column of each row; values (n, m) with n <= m are to be made large."""
     n, m = values.shape
     prices, profits = zeros(m), zeros(n)
     owner, column = empty(m, int64), empty(n, int64)
@@ -225,7 +225,7 @@ def bids_of_rows(values: Floats, epsilon: float, prices: Floats, profits: Floats
 
 
 def bids_of_columns(values: Floats, epsilon: float, prices: Floats, profits: Floats, owner: Ints, column: Ints) -> None:
-    """Columns that nobody has, but that are dearer than one that somebody has, bid for rows or become as cheap."""
+    """Let free columns that are dearer than an assigned one bid for rows, or lower their price."""
     n, m = values.shape
     floor = inf
     for c in column:
@@ -268,7 +268,7 @@ run_auction = routine(auctioned)
 
 
 def assign_in_rounds(costs: Costs, solve: Solve, tell: Tell) -> MethodResult:
-    """The answer when each round is one assignment of what one more task would cost each vehicle, where it then is."""
+    """Return the result of repeated assignments: each gives every vehicle at most one more task."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if not costs.vehicles or not costs.tasks:
         return MethodResult(orders, {"rounds": 0})

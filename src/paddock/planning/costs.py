@@ -1,4 +1,4 @@
-"""What everything costs, in metres flown: the arrays that methods search in, made once for a problem."""
+"""Costs of a problem in metres flown: the arrays that methods search in, computed once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from paddock.compute.routine import Routine
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import nearest_outside
 from paddock.planning.obstacles.crossing import known_walls
@@ -18,23 +17,21 @@ from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
 from paddock.planning.tours import (
+    LEG_COLUMNS,
     Detours,
     Ints,
     Jobs,
     Mover,
     TourData,
     fits,
-    single_tours,
-    tour_flown,
     ways_between,
-    ways_home,
-    ways_there,
+    write_legs,
+    write_single_ways,
 )
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 
 NO_WALLS = SightWalls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
-NO_DETOURS = Detours(*NO_WALLS, np.zeros(3), np.empty(0), np.empty((0, 0)), np.empty((0, 0)), np.empty(0))
 
 
 class Costs:
@@ -65,68 +62,78 @@ class Costs:
         return len(self.problem.tasks)
 
     def jobs(self, vehicle: int) -> Jobs:
-        """The tasks as an vehicle sees them."""
+        """Return the tasks as an vehicle sees them."""
         return self._jobs[self.class_of[vehicle]]
 
     def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
-        """The path on which an vehicle does a task, level at height 0; or why it cannot."""
+        """Return the path on which an vehicle does a task, level at height 0; or why it cannot."""
         return self._coverage[self.class_of[vehicle]][task]
 
     def detours(self, vehicle: int) -> Detours:
-        """What zones add to the ways of an vehicle; estimated from the shortest ways without a turn radius."""
-        if not self.problem.zones:
-            return NO_DETOURS
+        """Return what zones add to the ways of a vehicle, estimated from the shortest ways without a turn radius."""
         start, from_start, home = self._ends
         leave, entry = self._corners(self.class_of[vehicle])
-        return Detours(
-            *zone_walls(self.problem.zones), start[vehicle], from_start[vehicle], leave, entry, home[vehicle]
-        )
+        return Detours(*self._walls, start[vehicle], from_start[vehicle], leave, entry, home[vehicle])
 
     def possible(self, tasks: Ints) -> Ints:
-        """Those of some tasks that anybody can do, wherever it comes from."""
+        """Return the tasks that at least one vehicle can do."""
         able = np.zeros(len(tasks), bool)
         for jobs in self._jobs:
             able |= np.isfinite(jobs.cover[tasks])
         return tasks[able]
 
     def tour(self, vehicle: int, order: Sequence[int]) -> tuple[float, float]:
-        """Metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
+        """Return metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
+        flown, end = self.legs(vehicle, order)[-1, [5, 4]].tolist()
+        return (flown, end) if flown < inf else (inf, inf)
+
+    def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
+        """Return the parts of a tour, rows as of `legs_of`."""
+        table = np.empty((len(order) + 1, LEG_COLUMNS))
         tasks = np.array(order, dtype=np.int64)
-        return tour_flown(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, len(tasks))
+        write_legs(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, table)
+        return table
 
     def fits(self, vehicle: int, order: Sequence[int]) -> bool:
-        """Whether it can be done within the vehicle's range."""
+        """Return whether it can be done within the vehicle's range."""
         return fits(self.tour(vehicle, order)[0], self.problem.vehicles[vehicle].range)
 
-    @cached_property
+    @property
     def first(self) -> Floats:
-        """Metres flown (vehicles, tasks) from where an vehicle is free to a task; inf where it cannot do it."""
-        return self._rows(ways_there)
+        """Metres flown (vehicles, tasks) from where a vehicle is free to a task; inf where it cannot do it."""
+        return self._single[:, 0]
 
-    @cached_property
+    @property
     def home(self) -> Floats:
         """Metres flown (vehicles, tasks) from the end of a task to the vehicle's home; inf where it cannot do it."""
-        return self._rows(ways_home)
+        return self._single[:, 1]
+
+    @property
+    def alone(self) -> Floats:
+        """Metres flown (vehicles, tasks) if a task is a vehicle's only one: there, the task, and home."""
+        return self._single[:, 2]
 
     @cached_property
-    def alone(self) -> Floats:
-        """Metres flown (vehicles, tasks) if a task were an vehicle's only one: there, the task, and home."""
-        return self._rows(single_tours)
+    def _single(self) -> Floats:
+        found = np.empty((self.vehicles, 3, self.tasks))
+        for k, m in enumerate(self.movers):
+            write_single_ways(m, self.jobs(k), self.detours(k), found[k])
+        return found
 
     @cached_property
     def fleet(self) -> TourData:
         """All vehicles and tasks for compiled searches."""
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
-        who, kind = np.array(self.movers), np.array(self.class_of)
-        walls, start, ways, home = NO_WALLS, np.zeros((self.vehicles, 3)), *np.empty((2, self.vehicles, 0))
-        if self.problem.zones:
-            walls, (start, ways, home) = zone_walls(self.problem.zones), self._ends
-        seen = [self.detours(self.class_of.index(k)) for k in range(len(self._kinds))]
-        leaving, entering = np.stack([d.leave for d in seen]), np.stack([d.entry for d in seen])
-        return TourData(who, kind, entry, leave, z, cover, opens, closes, *walls, start, ways, leaving, entering, home)
+        movers, kind = np.array(self.movers), np.array(self.class_of)
+        start, ways, home = self._ends
+        leaving, entering = (
+            np.stack(arrays) for arrays in zip(*map(self._corners, range(len(self._kinds))), strict=True)
+        )
+        jobs = (entry, leave, z, cover, opens, closes)
+        return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
-        """Metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
+        """Return metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
 
         Where a task may be left with any heading, the straight one to the next is taken.
         """
@@ -134,16 +141,17 @@ class Costs:
         ways_between(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, found)
         return found
 
-    def _rows(self, write: Routine[[Mover, Jobs, Detours, Floats], None]) -> Floats:
-        found = np.empty((self.vehicles, self.tasks))
-        for a, m in enumerate(self.movers):  # one compiled call a row
-            write(m, self.jobs(a), self.detours(a), found[a])
-        return found
+    @cached_property
+    def _walls(self) -> SightWalls:
+        return zone_walls(self.problem.zones) if self.problem.zones else NO_WALLS
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats, Floats]:
         """Of all vehicles, the arrays `start`, `from_start` and `home` of Detours."""
-        zones = self.problem.zones
+        zones, count = self.problem.zones, self.vehicles
+        if not zones:
+            start = np.array([[m.x, m.y, 0.0] for m in self.movers]).reshape(-1, 3)
+            return start, np.empty((count, 0)), np.empty((count, 0))
         start = np.array([_outside(m.x, m.y, zones) for m in self.movers])
         home = np.array([[m.home_x, m.home_y] for m in self.movers])
         return start, ways_to_corners(start[:, :2], zones), sights_of_corners(home, zones)
@@ -152,26 +160,28 @@ class Costs:
         """Of a class of vehicles, the arrays `leave` and `entry` of Detours."""
         if kind not in self._zoned:
             jobs, zones = self._jobs[kind], self.problem.zones
+            if not zones:
+                return np.empty((self.tasks, 0)), np.empty((self.tasks, 0))
             leave, entry = ways_to_corners(jobs.leave[:, :2], zones), sights_of_corners(jobs.entry[:, :2], zones)
             self._zoned[kind] = leave, entry
         return self._zoned[kind]
 
 
 def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
-    """The nearest place outside of zones and how far it is (m); infinitely far where there is none."""
+    """Return the nearest place outside of zones and its distance (m); infinite where all is inside."""
     free_x, free_y = nearest_outside(x, y, zones)
     return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
 
 
 def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
-    """An vehicle for compiled code."""
+    """Return an vehicle for compiled code."""
     carried = vehicle.moves != "ground"
     wind_x, wind_y = (wind[0] / vehicle.speed, wind[1] / vehicle.speed) if carried else (0.0, 0.0)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
     height, slope = vehicle.pose[2] if vehicle.height is None else vehicle.height, max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
     fields = (*vehicle.pose, *vehicle.home, *own, wind_x, wind_y, circles, reverse, vehicle.under_way)
-    return Mover(*map(float, fields))  # whole numbers would be compiled anew
+    return Mover(*map(float, fields))  # integers would need another compilation
 
 
 def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> Jobs:
@@ -189,7 +199,7 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
 
 
 class KnownCoverage(NamedTuple):
-    """What was found out about a task."""
+    """The path of a task."""
 
     task: Task  # it stays with its path, so that its identity does
     path: Path | InfeasibleError  # level at height 0; or why there is none
@@ -197,13 +207,13 @@ class KnownCoverage(NamedTuple):
 
 
 Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
-"""By the identity of the task, and what matters of who flies it."""
+"""By the identity of the task and the properties of the vehicle that matter."""
 
 
 def covered_by(
     vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
 ) -> list[Path | InfeasibleError]:
-    """The path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    """Return the path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
     zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
@@ -218,7 +228,7 @@ def covered_by(
 
 
 def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
-    """Whether the zones since then, by circles around all of them, are farther away than its path is long."""
+    """Return whether the zones since then, by circles around all of them, are farther away than its path is long."""
     if isinstance(known.path, InfeasibleError) or known.zones > len(around):
         return False
     x, y, _ = known.task.shape.entry

@@ -473,7 +473,7 @@ class _PlanReader:
         return self.doc.position(item.params[4:6], (*item.path, "params"))
 
     def _altitude(self, item: PlanItem) -> float:
-        """Metres above the ground at home."""
+        """Return metres above the ground at home."""
         altitude = item.params[6]
         if altitude is None:
             self.doc.refuse((*item.path, "params", 6), "an item with a position needs an altitude")

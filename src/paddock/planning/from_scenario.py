@@ -1,4 +1,4 @@
-"""The vehicles of a scenario as the planner sees them: how fast, how tightly, how steeply, how far."""
+"""From a scenario to a planning problem; errors name the place in the scenario. And `plan` and `simulate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,6 @@ from paddock.planning.coverage.shapes import (
     InfeasibleError,
     LineShape,
     PointShape,
-    SurveyCamera,
     TaskShape,
 )
 from paddock.planning.methods import Tell, find_method
@@ -53,7 +52,7 @@ class PlacedError(InvalidValueError):
 
 @dataclass(frozen=True)
 class Ability:
-    """What a model with its parameters can do."""
+    """Abilities of a model with its parameters."""
 
     moves: Moves
     speed: float  # m/s, cruise
@@ -64,7 +63,7 @@ class Ability:
 
 
 def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None = None) -> Ability:
-    """What vehicles of a kind can do at a speed (m/s), or at the one they like best."""
+    """Return the abilities of vehicles of a kind at a speed (m/s), or at their preferred one."""
     if kind == "aircraft":
         cruise = speed or p["speed"]
         return Ability("aircraft", cruise, p["speed_max"], p["turn_radius"], p["climb_max"] / cruise)
@@ -83,7 +82,7 @@ def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None =
 
 
 def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Vehicle]:
-    """The vehicles of a `vehicles` entry, in its order."""
+    """Return the vehicles of a `vehicles` entry, in its order."""
     model = find_model(entry.model)
     can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
     if can.speed > can.fastest * (1.0 + 1e-9):
@@ -122,7 +121,7 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
 
 
 def home_pose(mission: MissionSection, moves: Moves, ground: float) -> Pose:
-    """Where vehicles return to."""
+    """Return where vehicles return to."""
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     if len(mission.base) == 4:
         return x, y, mission.base[2], heading
@@ -146,7 +145,7 @@ T = TypeVar("T")
 
 
 def setup_of(scenario: Scenario) -> MissionSetup:
-    """What the mission of a scenario starts from."""
+    """Return the setup of a scenario's mission."""
     mission = scenario.mission
     if mission is None:
         raise InvalidValueError(f"scenario {scenario.name!r} has no mission: add a section `mission` with tasks")
@@ -184,7 +183,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
 
 
 def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
-    """The places in `vehicles` of the entries that take part, in the order of their names, as the engine has them."""
+    """Return the indices in `vehicles` of the entries that take part, sorted by name as in the engine."""
     taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
     places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
     return sorted(places, key=lambda k: scenario.vehicles[k].name)
@@ -228,13 +227,13 @@ def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[
 
 
 def task_of(section: TaskSection, mission: MissionSection) -> Task:
-    """A task as the planner sees it."""
+    """Return a task as the planner sees it."""
     opens, closes = section.window or (0.0, float("inf"))
     return Task(section.name, shape_of(section, mission), section.altitude, opens, closes)
 
 
 def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
-    """The geometry of a task."""
+    """Return the geometry of a task."""
     s: Any = section.shape
     if section.kind == "point":
         return PointShape(s.at[0], s.at[1], s.heading)
@@ -249,16 +248,16 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
 
 
 def _spacing(section: PolygonTask, height: float) -> float:
+    """Return the metres between swaths: as given, or from the camera's footprint and its side overlap."""
     if section.camera is None:
         assert section.spacing is not None
         return section.spacing
-    given = section.camera.model_dump()
-    overlap = given.pop("side_overlap")
-    return SurveyCamera(**given).spacing(height, overlap)
+    camera = section.camera
+    return camera.sensor_width_mm / camera.focal_length_mm * height * (1.0 - camera.side_overlap)
 
 
 def zone_of(section: NoFlyZone) -> Zone:
-    """A zone as the planner sees it."""
+    """Return a zone as the planner sees it."""
     if section.circle is not None:
         return CircleZone(section.name, *section.circle.at, section.circle.radius)
     assert section.polygon is not None
@@ -266,7 +265,7 @@ def zone_of(section: NoFlyZone) -> Zone:
 
 
 def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
-    """A task that demands turns which no vehicle can fly is a mistake of whoever wrote it."""
+    """Raise if a task demands turns that no vehicle can fly."""
     problems = []
     for radius in sorted({vehicle.radius for vehicle in vehicles}):
         try:
@@ -325,7 +324,7 @@ def simulate(
 def chosen(
     scenario: Source, method: str | None, objective: Objective | None, options: Mapping[str, Any] | None
 ) -> MissionSetup:
-    """What a scenario's mission starts from, with another method or objective where that is given."""
+    """Return the setup of a scenario's mission, with another method, objective or options where given."""
     setup = setup_of(load_scenario(scenario))
     if objective is not None:
         if objective not in OBJECTIVES:

@@ -1,4 +1,4 @@
-"""The cheapest place for one more task among tours that stand: compiled, for repairs, new tasks and bundles."""
+"""Adding tasks to tours, compiled: the cheapest position of one more task, or at the end of a tour."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Packed(NamedTuple):
 
 
 def packed(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
-    """Orders as arrays with room for every task in every order."""
+    """Return orders as arrays with room for every task in every order."""
     found = Packed(
         np.zeros((costs.vehicles, costs.tasks), np.int64), np.array([len(order) for order in orders], np.int64)
     )
@@ -113,7 +113,7 @@ def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) 
 def insertions(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float, table: Floats
 ) -> tuple[int, float, float]:
-    """The best position in an order for a task, metres of the tour then, its end (s); -1: it fits nowhere.
+    """Return the best position in an order for a task, metres of the tour then, its end (s); -1: it fits nowhere.
 
     `table` (more than count, ROOM) is room to work in.
     """
@@ -141,7 +141,7 @@ def best_position(
 
 
 def stand(m: Mover, j: Jobs, order: Ints, done: int, table: Floats) -> Stand:
-    """Where a vehicle stands after so many tasks of an order that was traced."""
+    """Return the state of a vehicle after the first `done` tasks of a traced order."""
     if done == 0:
         return begin(m)
     t, row = order[done - 1], table[done - 1]
@@ -169,14 +169,14 @@ def continued(
 
 
 class Traced(NamedTuple):
-    """All tours as they stand, so that many tasks can be tried in them."""
+    """Traced tours, in which many tasks can be tried."""
 
     tables: Floats  # (a, rows, ROOM) of `trace`
     sums: Floats  # (a, 2) metres and end (s)
 
 
 def traced(fleet: TourData, orders: Packed, more: int) -> Traced:
-    """Trace all tours, with room for so many more tasks in each."""
+    """Trace all tours, with room for `more` tasks in each."""
     count = len(orders.counts)
     found = Traced(empty((count, orders.counts.max() + more + 1, ROOM)), empty((count, 2)))
     for a in range(count):
@@ -205,7 +205,7 @@ def place_in(
 def best_place(
     fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
 ) -> tuple[int, int, float, float]:
-    """Vehicle, position, added metres and end (s) where a task costs least (or ends earliest); vehicle -1: nowhere."""
+    """Return vehicle, position, added metres and end (s) where a task costs least (or ends earliest); -1: none."""
     vehicle, place, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
         position, flown, end = place_in(fleet, orders, limits, a, task, known)
@@ -241,7 +241,7 @@ _insert = tour_routine(insert_each)
 def insert_tasks(
     costs: Costs, orders: Sequence[Sequence[int]], limits: Sequence[float], tasks: Sequence[int]
 ) -> list[list[int]]:
-    """Orders with each task in its cheapest place (metres, or the end of its tour where that is the objective)."""
+    """Return orders with each task at its cheapest position (metres, or the end of its tour for `makespan`)."""
     able = costs.possible(np.array(tasks, np.int64))
     if not len(able):
         return [list(order) for order in orders]
@@ -259,17 +259,11 @@ class TourEnds(NamedTuple):
 
 
 def started(costs: Costs) -> TourEnds:
-    """Nobody has a task yet."""
+    """Return the ends of tours without tasks."""
     ends = TourEnds(empty((costs.vehicles, 7)), zeros(costs.vehicles, int64))
     if costs.vehicles:
-        _start(costs.fleet, ends)
+        append_pairs(costs.fleet, ends, np.arange(costs.vehicles), np.full(costs.vehicles, -1))
     return ends
-
-
-def start(fleet: TourData, ends: TourEnds) -> None:
-    """Write where the vehicles are."""
-    for a in range(len(ends.before)):
-        put(fleet, ends, a, begin(mover_of(fleet, a)))
 
 
 def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
@@ -281,13 +275,13 @@ def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
 
 
 def end_of(ends: TourEnds, vehicle: int) -> Stand:
-    """Where a tour ends."""
+    """Return where a tour ends."""
     row = ends.places[vehicle]
     return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
 
 def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_time: bool) -> float:
-    """Metres that a task adds to a tour (or when it then ends, s), the way home included; inf beyond its range."""
+    """Return the metres that a task adds to a tour (or its end, s), the way home included; inf beyond the range."""
     m, extra, at = mover_of(fleet, vehicle), detours_of(fleet, vehicle), end_of(ends, vehicle)
     after = step(m, jobs_of(fleet, vehicle), extra, at, task)
     way = way_home(m, extra, after)
@@ -319,11 +313,13 @@ def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, found: F
 
 
 def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> None:
-    """Give tasks to vehicles, pair by pair."""
+    """Give tasks to vehicles, pair by pair; task -1 starts an empty tour."""
     for k in range(len(vehicles)):
-        append(fleet, ends, vehicles[k], tasks[k])
+        if tasks[k] < 0:
+            put(fleet, ends, vehicles[k], begin(mover_of(fleet, vehicles[k])))
+        else:
+            append(fleet, ends, vehicles[k], tasks[k])
 
 
-_start = tour_routine(start)
 append_costs = parallel_tour_routine(matrix)
 append_pairs = tour_routine(append_all)

@@ -1,4 +1,4 @@
-"""How a mission went, in numbers: of each vehicle, of each task, over time."""
+"""Metrics of a mission, measured or expected from a plan; exported as JSON, CSV and Parquet."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ RESTING = ("home", "damaged")
 EXPORTED = {"vehicles": "agents", "vehicle": "agent"}
 """Fields that have another name in exported files."""
 BLOCK = 4_000_000
-"""Distances looked at in one go."""
+"""Distances computed in one block."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class VehicleMetrics:
 
 @dataclass(frozen=True)
 class TaskMetrics:
-    """What became of a task."""
+    """The course of a task."""
 
     name: str
     kind: str  # of shape
@@ -75,7 +75,7 @@ class ClosestApproach:
 
 @dataclass(frozen=True)
 class Series:
-    """What had been done by then, whenever something changed."""
+    """Distance and tasks completed over time, at each change."""
 
     time: list[float]  # s
     distance: list[float]  # m flown by all
@@ -91,7 +91,7 @@ class MissionMetrics:
     makespan: float  # s: when the last vehicle came to rest
     total: float  # m flown by all
     done: int  # tasks
-    undone: int  # tasks, and those that nobody has begun
+    undone: int  # tasks, unassigned ones included
     replans: int
     vehicles: tuple[VehicleMetrics, ...]
     tasks: tuple[TaskMetrics, ...]
@@ -108,7 +108,7 @@ class MissionMetrics:
 
 
 def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
-    """The metrics of a mission so far; separation only where there is a trace."""
+    """Return the metrics of a mission so far; separation only where there is a trace."""
     states = [entry for entry in mission.log if entry.kind == "state"]
     tasks = tuple(_task(mission, name) for name in mission.tasks)
     done = sum(task.state == "completed" for task in tasks)
@@ -128,7 +128,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
 
 
 def separation(trace: Trace) -> ClosestApproach | None:
-    """The smallest distance in a trace between two vehicles that are both under way; None: there never were two."""
+    """Return the smallest distance in a trace between two vehicles that are under way; None: never two."""
     flying = np.isin(trace.statuses, AIRBORNE)
     best: ClosestApproach | None = None
     count = flying.shape[1]
@@ -175,7 +175,7 @@ def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics,
 
 
 def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
-    """How much of its range a vehicle uses; None: that has no limit, or there is none."""
+    """Return the share of its range that a vehicle uses; None: no limit, or no range."""
     return flown / vehicle.range if isfinite(vehicle.range) and vehicle.range > 0.0 else None
 
 
@@ -184,7 +184,7 @@ def _rested(states: list[LogEntry]) -> float | None:
 
 
 def _seconds(states: list[LogEntry], begins: float, ends: float) -> dict[str, float]:
-    """Seconds in each status."""
+    """Return seconds in each status."""
     spent = dict.fromkeys(STATUSES, 0.0)
     times = [begins, *(entry.time for entry in states), ends]
     names = ["idle", *(entry.detail for entry in states)]
@@ -253,7 +253,7 @@ MOST = 2_000_000
 
 
 def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
-    """Those of a plan that is followed to its end; with the smallest separation if `apart`."""
+    """Return those of a plan that is followed to its end; with the smallest separation if `apart`."""
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
     return MissionMetrics(
         method=plan.method,
@@ -271,7 +271,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
 
 
 def planned_trace(plan: Plan, times: Floats) -> Trace:
-    """Where everybody will be at these times (s)."""
+    """Return the poses of all vehicles at these times (s)."""
     poses = np.empty((len(times), len(plan.routes), 4))
     statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
     for k, (vehicle, route) in enumerate(zip(plan.problem.vehicles, plan.routes, strict=True)):
@@ -280,7 +280,7 @@ def planned_trace(plan: Plan, times: Floats) -> Trace:
 
 
 def pause(seconds: float, vehicles: int) -> float | None:
-    """s between two looks at the distances between so many vehicles; None: that would be too much, or too coarse."""
+    """Return the time step (s) for the separation of a number of vehicles; None: too many samples, or too coarse."""
     least = seconds * vehicles / MOST
     return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
 
@@ -314,7 +314,7 @@ def _done(name: str, kind: str, vehicle: str, leg: Leg) -> TaskMetrics:
 
 
 def _planned_series(plan: Plan) -> Series:
-    """At the end of every leg: between them everybody flies steadily."""
+    """Return the values at the end of every leg; between them they are linear."""
     times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])
     distance = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
@@ -340,7 +340,7 @@ def _separation(plan: Plan) -> ClosestApproach | None:
 
 
 def _followed(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
-    """Poses (k, 4) and statuses (k,); before its first leg and after its last one a vehicle stands."""
+    """Return poses (k, 4) and statuses (k,); a vehicle stands before its first leg and after its last."""
     poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
     for leg in route.legs:
         now = (times >= leg.begins) & (times <= leg.ends)
@@ -360,12 +360,12 @@ TEXT = ("name", "status", "kind", "state", "agent", "reason")
 
 
 def to_json(metrics: MissionMetrics) -> str:
-    """All of them; valid JSON, keys in order."""
+    """Return all of them; valid JSON, keys in order."""
     return json.dumps(metrics.to_dict(), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
 def to_csv(metrics: MissionMetrics, table: str = "tasks") -> str:
-    """One of the tables: tasks, vehicles or series; None is an empty field."""
+    """Return a table (tasks, agents or series) as CSV; None is an empty field."""
     rows = list(rows_of(metrics, _known(table)))
     text = io.StringIO()
     writer = csv.DictWriter(text, list(rows[0]) if rows else _header(table), lineterminator="\n")
@@ -414,14 +414,14 @@ def _known(table: str) -> str:
 
 
 def _header(table: str) -> list[str]:
-    """The columns of a table without rows."""
+    """Return the columns of a table without rows."""
     kind: Any = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}[table]
     names = [EXPORTED.get(name, name) for name in kind.__dataclass_fields__ if name != "seconds"]
     return names + ([f"{status}_s" for status in STATUSES] if table == "agents" else [])
 
 
 def check_parquet() -> Any:
-    """The library for Parquet; refuses with how to get it."""
+    """Return the library for Parquet; refuses with how to get it."""
     try:
         import pyarrow as library
     except ImportError:

@@ -1,4 +1,10 @@
-"""From a problem to a plan: costs, a method, routes."""
+"""From a problem to a plan.
+
+1. `Costs` estimates every way: exact Dubins lengths, plus what zones add to straight ways.
+2. A method searches orders of tasks in those costs (`methods/`).
+3. `build` turns the orders into routes along real paths (`routes.py`). A path may be longer than its estimate: tasks
+   that no longer fit a vehicle are then offered to the others, at most ROUNDS times.
+"""
 
 from __future__ import annotations
 
@@ -18,85 +24,97 @@ from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
 
 MEASURED = 1e-9
-"""Relative: a route that fits may be longer than the range by this, as it is measured on its paths."""
+"""Relative: a route that fits may exceed the range by this, as it is measured on its paths."""
 ROUNDS = 4
-"""How often tasks that turned out too far for one are offered to the others."""
-
-
+NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
-"""Vehicle -> the tasks that it has, in order, and its route, which stays the same object as long as they do."""
+"""Vehicle -> its tasks in order and its route, which is kept as long as its tasks do not change."""
 
 
-def build(costs: Costs, answer: MethodResult, method: str, standing: Standing = MappingProxyType({})) -> Plan:
-    """The plan of an answer. Every task is in it once: in a route, or among the undone with a reason."""
-    if answer.headings:
-        costs = Costs(costs.problem.with_headings(answer.headings))
-    orders = [list(order) for order in answer.orders]
-    if sorted(t for order in orders for t in order) != sorted({t for order in orders for t in order}):
+def solve(
+    problem: Problem,
+    method: str,
+    options: Mapping[str, Any] = NOTHING,
+    tell: Tell | None = None,
+    covered: Covered | None = None,
+) -> Plan:
+    """Return the plan that a method finds; `tell` is called with the progress, 0 to 1.
+
+    `covered` keeps the paths of tasks from one call to the next.
+    """
+    found = find_method(method)
+    chosen = found.read(options)
+    costs = Costs(problem, covered)
+    return build(costs, _searched(found, chosen, costs, tell or (lambda share: None)), method)
+
+
+def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], standing: Standing) -> Plan:
+    """Return the plan after an event; `orders` are the present ones, routes `standing` are kept with their orders."""
+    found = find_method(method)
+    chosen = found.read(options)
+    if found.revise is None or not costs.vehicles or not costs.tasks:
+        result = _searched(found, chosen, costs, lambda share: None)
+    else:
+        result = found.revise(costs, chosen, orders)
+    return build(costs, result, method, standing)
+
+
+def _searched(method: Method, options: Any, costs: Costs, tell: Tell) -> MethodResult:
+    if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
+        costs = Costs(costs.problem.with_headings({}))
+    if not costs.vehicles or not costs.tasks:
+        return MethodResult([[] for _ in costs.problem.vehicles])
+    return method.solve(costs, options, tell)
+
+
+def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
+    """Return the plan of a method's result; each task is in one route, or undone with a reason."""
+    if result.headings:
+        costs = Costs(costs.problem.with_headings(result.headings))
+    orders = [list(order) for order in result.orders]
+    given = [task for order in orders for task in order]
+    if len(given) != len(set(given)):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
-    refused: dict[int, str] = {}  # tasks that no path leads to
     limits = [vehicle.range for vehicle in costs.problem.vehicles]
+    refused: dict[int, str] = {}  # tasks that no path leads to, with the reason
     for _ in range(ROUNDS):
-        trim(costs, orders, limits, standing)
-        insert(costs, orders, limits, [t for t in _missing(costs, orders) if t not in refused])
-        routes, again = _routes(costs, orders, limits, refused, standing)
-        if not again:
+        for vehicle, order in enumerate(orders):
+            if not (vehicle in standing and standing[vehicle][0] == order):
+                _trim(costs, vehicle, order, limits[vehicle])
+        orders = insert_tasks(costs, orders, limits, [t for t in _missing(costs, orders) if t not in refused])
+        planned = sum(map(len, orders))
+        routes = [
+            standing[vehicle][1]
+            if vehicle in standing and standing[vehicle][0] == order
+            else _route(costs, vehicle, order, limits, refused)
+            for vehicle, order in enumerate(orders)
+        ]
+        if sum(map(len, orders)) == planned:
             break
     undone = [Undone(costs.problem.tasks[t].name, refused.get(t) or reason(costs, t)) for t in _missing(costs, orders)]
-    return Plan(costs.problem, method, tuple(routes), tuple(undone), answer.notes)
-
-
-def trim(costs: Costs, orders: list[list[int]], limits: Sequence[float], standing: Standing) -> None:
-    """Take tasks off the end of orders that are beyond a vehicle's range, or impossible; not of those that stand."""
-    for vehicle, order in enumerate(orders):
-        if vehicle in standing and standing[vehicle][0] == order:
-            continue
-        while order and not costs.tour(vehicle, order)[0] <= limits[vehicle] * (1.0 + MEASURED):
-            order.pop(_worst(costs, vehicle, order))
-
-
-def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
-    """What to take out: the first task that cannot be done in this order at all, otherwise the last one."""
-    for k in range(len(order)):
-        if costs.tour(vehicle, order[: k + 1])[0] == inf:
-            return k
-    return len(order) - 1
-
-
-def insert(costs: Costs, orders: list[list[int]], limits: Sequence[float], tasks: Sequence[int]) -> None:
-    """Offer tasks to all vehicles, each in its cheapest place; those that fit nowhere stay out."""
-    orders[:] = insert_tasks(costs, orders, limits, tasks)
+    return Plan(costs.problem, method, tuple(routes), tuple(undone), result.notes)
 
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
 
 
-def _routes(
-    costs: Costs, orders: list[list[int]], limits: list[float], refused: dict[int, str], standing: Standing
-) -> tuple[list[Route], bool]:
-    """The routes, and whether any had to give up tasks that estimates had promised."""
-    routes, again = [], False
-    for vehicle, order in enumerate(orders):
-        if vehicle in standing and standing[vehicle][0] == order:
-            routes.append(standing[vehicle][1])
-            continue
-        before = len(order)
-        routes.append(_route(costs, vehicle, order, limits, refused))
-        again |= len(order) < before
-    return routes, again
+def _trim(costs: Costs, vehicle: int, order: list[int], limit: float) -> None:
+    """Remove tasks until the estimated tour fits: the first that is impossible in this order, otherwise the last."""
+    while order and not costs.tour(vehicle, order)[0] <= limit * (1.0 + MEASURED):
+        lengths = (costs.tour(vehicle, order[: k + 1])[0] for k in range(len(order)))
+        order.pop(next((k for k, length in enumerate(lengths) if length == inf), len(order) - 1))
 
 
 def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], refused: dict[int, str]) -> Route:
-    """The route within the range; tasks to which no path leads are refused, those too far away are taken out."""
+    """Return the route within the range; refuse tasks that no path leads to, remove those that are too far or late."""
+    spec = costs.problem.vehicles[vehicle]
     while True:
         try:
             route = route_of(costs, vehicle, order)
         except InfeasibleError as error:
             if not order:
-                return Route(
-                    costs.problem.vehicles[vehicle].name, (), costs.problem.vehicles[vehicle].speed
-                )  # no way home
+                return Route(spec.name, (), spec.speed)  # no way home
             refused[order.pop(first_infeasible(costs, vehicle, order))] = str(error)
             continue
         if predictable(costs, vehicle, order) or not order:
@@ -104,21 +122,19 @@ def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], re
         late = _late(costs, route)
         if route.flown <= limits[vehicle] * (1.0 + MEASURED) and late is None:
             return route
-        limits[vehicle] = min(
-            limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6)
-        )  # what was estimated is too much
+        limits[vehicle] = min(limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6))  # the estimate was too low
         order.pop(len(order) - 1 if late is None else late)
 
 
 def _late(costs: Costs, route: Route) -> int | None:
-    """The place in its order of the first task that a route begins too late."""
+    """Return the position in the order of the first task that a route begins too late."""
     closes = {task.name: task.closes for task in costs.problem.tasks}
     begun = [leg for leg in route.legs if leg.kind == "coverage"]
     return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
 def reason(costs: Costs, task: int) -> str:
-    """Why nobody does a task, in one line."""
+    """Return why no vehicle does a task, in one line."""
     if not costs.vehicles:
         return "no vehicle is able to do anything"
     wrong = [costs.coverage(vehicle, task) for vehicle in range(costs.vehicles)]
@@ -131,10 +147,8 @@ def reason(costs: Costs, task: int) -> str:
         return _unreachable(costs, task)
     if not (alone <= ranges).any():
         nearest = int(np.argmin(alone - ranges))
-        who = costs.problem.vehicles[nearest]
-        return (
-            f"it takes {alone[nearest]:,.0f} m there and back, {who.name} has a range of {ranges[nearest]:,.0f} m left"
-        )
+        name = costs.problem.vehicles[nearest].name
+        return f"it takes {alone[nearest]:,.0f} m there and back, {name} has a range of {ranges[nearest]:,.0f} m left"
     return "no vehicle has enough range left, or time in its window, beside its other tasks"
 
 
@@ -150,7 +164,7 @@ def _unreachable(costs: Costs, task: int) -> str:
 
 
 def _too_late(costs: Costs, task: int) -> str:
-    """Why nobody begins a task in its window: it is too far away, or whoever is there too early waits too long."""
+    """Return why no vehicle begins a task in its window: it is too far away, or waiting circles are too long."""
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
     for vehicle, way in zip(costs.problem.vehicles, costs.first[:, task].tolist(), strict=True):
         arrival = vehicle.ready + way / vehicle.speed
@@ -161,46 +175,3 @@ def _too_late(costs: Costs, task: int) -> str:
                 f"and it can only wait in circles of {circle:.0f} s"
             )
     return f"no vehicle can be there before its window closes at {closes:g} s"
-
-
-NOTHING: Mapping[Any, Any] = MappingProxyType({})
-
-
-def solve(
-    problem: Problem,
-    method: str,
-    options: Mapping[str, Any] = NOTHING,
-    tell: Tell | None = None,
-    covered: Covered | None = None,
-) -> Plan:
-    """The plan that a method finds for a problem; `tell` hears how far it has come, 0 to 1.
-
-    `covered` keeps the paths of tasks for those who plan again.
-    """
-    found = find_method(method)
-    chosen = found.read(options)
-    costs = Costs(problem, covered)
-    return build(costs, _first(found, chosen, costs, tell or _silence), method)
-
-
-def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], standing: Standing) -> Plan:
-    """The plan after an event: `orders` stand so far, and routes `standing` are kept as long as their orders are."""
-    found = find_method(method)
-    chosen = found.read(options)
-    if found.revise is None or not costs.vehicles or not costs.tasks:
-        answer = _first(found, chosen, costs, _silence)
-    else:
-        answer = found.revise(costs, chosen, orders)
-    return build(costs, answer, method, standing)
-
-
-def _first(method: Method, options: Any, costs: Costs, tell: Tell) -> MethodResult:
-    if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
-        costs = Costs(costs.problem.with_headings({}))
-    if not costs.vehicles or not costs.tasks:  # nothing to search for, whatever the method
-        return MethodResult([[] for _ in costs.problem.vehicles])
-    return method.solve(costs, options, tell)
-
-
-def _silence(part: float) -> None:
-    """Nobody listens."""

@@ -1,4 +1,4 @@
-"""What is to be planned: vehicles, tasks, zones and wind, in local metres. Nothing here knows about scenarios."""
+"""The input of the planner: vehicles, tasks, zones and wind in local metres, independent of scenarios."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
 
 Moves = Literal["aircraft", "hover", "ground"]
-"""An aircraft never stands still; what hovers, and what drives, may wait where it is."""
+"""Aircraft cannot stand still; vehicles that hover or drive wait where they are."""
 Objective = Literal["total", "makespan"]
 
 
@@ -32,7 +32,7 @@ def renamed_value(owner: Any, old: str, new: str) -> Any:
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A vehicle as the planner sees it: from where and when it is free, and what it can do."""
+    """A vehicle as the planner sees it: where and when it is free, and its abilities."""
 
     name: str
     pose: Pose  # where it is free
@@ -70,7 +70,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Problem:
-    """What is to be planned."""
+    """A planning problem."""
 
     vehicles: tuple[Vehicle, ...]
     tasks: tuple[Task, ...]
@@ -83,14 +83,14 @@ class Problem:
     agents = renamed("agents", "vehicles")
 
     def __post_init__(self) -> None:
-        """Refuse what no vehicle can be, and names that do not tell two vehicles or tasks apart."""
+        """Raise for impossible vehicles and duplicate names."""
         _check_names("vehicle", (vehicle.name for vehicle in self.vehicles))
         _check_names("task", (task.name for task in self.tasks))
         for vehicle in self.vehicles:
             _check(vehicle, self.wind)
 
     def with_headings(self, headings: Mapping[int, float]) -> Problem:
-        """The same with these headings for tasks that leave it open, by their numbers; any for all others."""
+        """Return the same with these headings for tasks that leave it open, by their numbers; any for all others."""
         tasks = tuple(
             task if task.heading == headings.get(k) else replace(task, heading=headings.get(k))
             for k, task in enumerate(self.tasks)
@@ -134,7 +134,7 @@ class Happening:
     task: Task | None = None  # a new task
     damage: str | None = None  # the name of a vehicle that can do nothing more
     vehicle: Vehicle | None = None  # one more vehicle
-    zone: Zone | None = None  # nobody may fly there from now on
+    zone: Zone | None = None  # a new no-fly zone
 
 
 @dataclass(frozen=True)

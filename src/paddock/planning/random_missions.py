@@ -1,6 +1,6 @@
-"""Missions drawn at random: tasks for `mission.generate`, and whole scenarios for studies and benchmarks.
+"""Random missions: tasks for `mission.generate`, and whole scenarios for studies and benchmarks.
 
-Every draw is a function of the seed and of the task's number: the k-th task is the same however many are drawn.
+Every draw is a function of the seed and of the task's number: the k-th task does not depend on how many are drawn.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ ZONE_RADIUS = (1.0, 3.0)  # turn radii
 CLEARANCE = 2.0
 """Turn radii between a zone and the base, a task or another zone: room to turn."""
 TIGHTEST = 10.0
-"""m: stands for the turn radius of vehicles that turn more tightly, so that circles and areas have a size."""
+"""m: used for vehicles that turn more tightly, so that circles and areas have a size."""
 PURPOSE = 1
 COLUMNS = 10
 """Numbers drawn for each task, used or not."""
 TRIES = 512
 """Places tried for each zone."""
 ABREAST = 10
-"""Aircraft that stand in one line; more stand in a grid."""
+"""Most aircraft in one line; more form a grid."""
 
 
 def generate(
@@ -53,7 +53,7 @@ def generate(
     altitude: float = 100.0,
     **mission: Any,
 ) -> Scenario:
-    """A scenario with a mission of drawn tasks (and zones) that are written out; m, m/s and rad.
+    """Return a scenario with a mission of drawn tasks (and zones) that are written out; m, m/s and rad.
 
     The area is centred on the base. Further fields of the mission section (`method=`, `objective=`, ...) may be given.
     """
@@ -75,7 +75,7 @@ def generate(
 def drawn_tasks(
     seed: int, section: Generate, radius: float, names: Collection[str] = (), base: Sequence[float] = (0.0, 0.0)
 ) -> tuple[TaskEntry, ...]:
-    """The tasks of a `generate` section for vehicles of a turn radius (m), around a base (x, y, ...).
+    """Return the tasks of a `generate` section for vehicles of a turn radius (m), around a base (x, y, ...).
 
     They are called task_n, numbered on from those whose `names` are taken.
     """
@@ -98,7 +98,7 @@ def _kinds(draws: Floats, mix: TaskMix) -> list[str]:
 
 
 def _columns(draws: Floats, section: Generate, radius: float, base: Sequence[float]) -> dict[str, Any]:
-    """All that any kind of task could need, in steps of a millimetre and a microradian."""
+    """Return all that any kind of task could need, in steps of a millimetre and a microradian."""
     _, x, y, heading, headed, length, size, passes, spacing, left = draws.T
     return {
         "x": np.round(base[0] + section.area[0] * (x - 0.5), 3),
@@ -119,7 +119,7 @@ def _between(draws: Floats, low: float, high: float) -> Floats:
 
 
 def _task(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """A task as it stands in a mission."""
+    """Return a task as in a mission section."""
     where = {"at": (row["x"], row["y"]), "heading": row["heading"]}
     side = "left" if row["left"] else "right"
     if kind == "point":
@@ -146,7 +146,7 @@ def _fleet(mission: MissionSection, count: int) -> dict[str, Any]:
 def _zones(
     seed: int, count: int, mission: MissionSection, tasks: Sequence[TaskEntry], radius: float, uavs: int
 ) -> list[dict[str, Any]]:
-    """Circles in the area that keep clear of the base, of the fleet around it, of all tasks and of each other."""
+    """Return circles in the area, clear of the base, the fleet around it, all tasks and each other."""
     assert mission.generate is not None
     taken = cKDTree(_occupied(mission, tasks, uavs))
     found: list[tuple[float, float, float]] = []
@@ -165,7 +165,7 @@ def _zones(
 
 
 def _occupied(mission: MissionSection, tasks: Sequence[TaskEntry], uavs: int) -> Floats:
-    """Points (n, 2) at most about 20 m apart on all that zones have to leave free."""
+    """Return points (n, 2) at most about 20 m apart on all that zones have to leave free."""
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
     span = 30.0 * (min(uavs, ABREAST) + 1)
     fleet = _local(x, y, heading, np.zeros(31), np.linspace(-span, span, 31))

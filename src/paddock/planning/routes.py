@@ -1,4 +1,4 @@
-"""From tasks in order to a route: legs with their times, and paths that are made when somebody wants to see them."""
+"""Plans and routes: legs with their times, and paths that are built on demand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, Segment, joined
 from paddock.planning.problem import Problem, Task, Vehicle, renamed
-from paddock.planning.tours import LEG_COLUMNS, write_legs
 from paddock.planning.transits import NARROW, Goal
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
@@ -42,7 +41,7 @@ class Leg:
 
 @dataclass(frozen=True)
 class Route:
-    """What one vehicle does."""
+    """The route of one vehicle."""
 
     vehicle: str
     legs: tuple[Leg, ...]
@@ -67,13 +66,13 @@ class Route:
 
     @cached_property
     def path(self) -> Path:
-        """The whole way; where a vehicle that hovers or drives waits, the path stands still."""
+        """The whole path; a vehicle that waits on the spot stands on it."""
         return joined(leg.path for leg in self.legs)
 
 
 @dataclass(frozen=True)
 class Undone:
-    """A task that nobody can do."""
+    """A task that no vehicle does."""
 
     task: str
     reason: str
@@ -81,13 +80,13 @@ class Undone:
 
 @dataclass(frozen=True)
 class Plan:
-    """Who does what."""
+    """A plan: the routes of all vehicles, and the tasks that are not done."""
 
     problem: Problem
     method: str
     routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for those who stay
     undone: tuple[Undone, ...] = ()
-    notes: Mapping[str, Any] = field(default_factory=dict)  # what the method tells: rounds, messages, iterations
+    notes: Mapping[str, Any] = field(default_factory=dict)  # of the method: rounds, messages, iterations
 
     @property
     def total(self) -> float:
@@ -105,7 +104,7 @@ class Plan:
         return sum(len(route.tasks) for route in self.routes)
 
     def route(self, vehicle: str) -> Route:
-        """The route of a vehicle."""
+        """Return the route of a vehicle."""
         for route in self.routes:
             if route.vehicle == vehicle:
                 return route
@@ -113,13 +112,13 @@ class Plan:
 
 
 SOON = 1e-9
-"""s: nobody waits for less."""
+"""s: shorter waiting times are ignored."""
 
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
-    """The route of an vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
+    """Return the route of an vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
     who = costs.problem.vehicles[vehicle]
-    if not order and (not who.under_way or _same_place(who.pose, who.home)):
+    if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
         return Route(who.name, (), who.speed)
     if predictable(costs, vehicle, order):
         return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
@@ -127,7 +126,7 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
 
 
 def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
-    """Whether compiled code knows every length exactly: no zones, all on one level, no waiting in wind."""
+    """Return whether compiled code knows every length exactly: no zones, all on one level, no waiting in wind."""
     problem = costs.problem
     tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
     height = who.pose[2] if who.height is None else who.height
@@ -137,10 +136,9 @@ def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
 
 def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
     who, jobs = costs.problem.vehicles[vehicle], costs.jobs(vehicle)
-    table = np.empty((len(order) + 1, LEG_COLUMNS))
-    write_legs(costs.movers[vehicle], jobs, costs.detours(vehicle), np.array(order, dtype=np.int64), table)
+    table = costs.legs(vehicle, order)
     writer = _Writer(costs, vehicle)
-    for t, (way, wait, begin, arrival, end) in zip(order, table.tolist(), strict=False):  # the last row is the way home
+    for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
         x, y, heading = task.entry
         there: Pose = (x, y, z, arrival)
@@ -167,7 +165,7 @@ def _followed(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
-    """The place in an infeasible order of the first task to which, or home from which, no path leads."""
+    """Return the place in an infeasible order of the first task to which, or home from which, no path leads."""
     writer = _Writer(costs, vehicle)
     for k, t in enumerate(order):
         try:
@@ -189,12 +187,12 @@ class _Writer:
         self.legs: list[Leg] = []
 
     def way(self, goal: Goal) -> Callable[[], Path]:
-        """The path from here, made later."""
+        """Return the path from here, made later."""
         here, who = self.here, self.who
         return lambda: self.costs.transits.path(who, here, goal)
 
     def coverage(self, task: int, z: float) -> Callable[[], Path]:
-        """The path of a task, from here."""
+        """Return the path of a task, from here."""
         here = self.here
 
         def make() -> Path:
@@ -245,7 +243,7 @@ class _Writer:
             self.add("wait", task, 0.0, until - self.time, self.here, _made(Path((), self.here)))
 
     def wait(self, task: Task) -> None:
-        """Until the task may be begun."""
+        """Wait until the task opens."""
         if self.who.moves != "aircraft":
             self.stay(task, task.opens)
         elif task.opens - self.time > SOON:
@@ -264,12 +262,12 @@ class _Writer:
 
 
 def lifted(path: Path, z: float) -> Path:
-    """The same, `z` metres higher."""
+    """Return the same, `z` metres higher."""
     return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
 
 
 def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
-    """Circles to the left that end where they begin, or standing still."""
+    """Return circles to the left that end where they begin, or standing still."""
     if flown <= 0.0:
         return _made(Path((), here))
     radius = who.radius or NARROW
@@ -278,7 +276,7 @@ def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
 
 
 def _circles(turn: Path, flown: float) -> Path:
-    """As many circles as fit into so many metres, wider than the one given by what is left over."""
+    """Return as many circles as fit into a distance (m), widened to use all of it."""
     rounds = max(1, int(flown / turn.flown + 1e-9))
     wider = flown / (rounds * turn.flown)
     x, y, _, _ = turn.start
@@ -296,7 +294,3 @@ def _circles(turn: Path, flown: float) -> Path:
 
 def _made(path: Path) -> Callable[[], Path]:
     return lambda: path
-
-
-def _same_place(a: Pose, b: Pose) -> bool:
-    return hypot(a[0] - b[0], a[1] - b[1]) < 1e-9

@@ -1,6 +1,6 @@
-"""Tours, evaluated in compiled code: what a vehicle flies that does some tasks in some order, and goes home.
+"""Tours in compiled code: metres and times of a vehicle that does tasks in an order and returns home.
 
-Plain scalar functions (see compute/routine.py): methods call them inside their own compiled searches.
+Plain scalar functions (see compute/routine.py) that methods call inside their own compiled searches.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from math import atan2, hypot, inf, isnan, pi, sqrt
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
-from numpy import int64, zeros
 from numpy.typing import NDArray
 
 from paddock.compute.routine import Routine, parallel_range
@@ -51,7 +50,7 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """What zones mean for one vehicle: see obstacles/detours.py; arrays without elements where there are no zones."""
+    """Estimated detours of one vehicle around zones (obstacles/detours.py); no corners without zones."""
 
     edges: Floats  # (e, 4), and
     parts: Ints  # (p + 1,), and
@@ -70,29 +69,26 @@ REVERSE = Mover._fields.index("reverse")
 def level_way(
     m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float
 ) -> tuple[float, float]:  # fmt: skip
-    """Metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
+    """Return metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
     if m.wind_x != 0.0 or m.wind_y != 0.0:
         return flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
     return windless_way(m, x, y, heading, gx, gy, gh)
 
 
 def windless_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """The same where no wind blows."""
+    """Return the same where no wind blows."""
     if m.reverse > 0.5 and not isnan(gh):
         return reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
     return forward_way(m, x, y, heading, gx, gy, gh)
 
 
 def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """The same for vehicles that only go forwards, where no wind blows."""
+    """Return the same for vehicles that only go forwards, where no wind blows."""
     return length_to(x, y, heading, gx, gy, gh, m.radius)
 
 
 def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
-    """Metres that zones add to the way from (x, y), after a task (-1: none yet), to a task (-1: home) at (gx, gy).
-
-    Where there are no zones, `no_detour` is compiled in its place.
-    """
+    """Return the metres that zones add to the way from (x, y), after a task (-1: none yet), to a task (-1: home)."""
     walls, sights = SightWalls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
     if before >= 0:
         return added(walls, x, y, extra.leave[before], gx, gy, sights)
@@ -101,43 +97,39 @@ def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float,
     return aside + added(walls, x, y, extra.from_start, gx, gy, sights)
 
 
-def no_detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
-    """The same where there are no zones."""
-    return 0.0
-
-
 class TourRoutine(Routine[P, R]):
-    """A routine whose first argument is a Mover or a TourData, and whose third, after a Mover, the Detours."""
+    """A routine whose first argument is a Mover or a TourData.
+
+    Paths in wind and backwards take long to compile, so a routine is compiled without those that its vehicles do not
+    need: at most four variants.
+    """
 
     def __init__(self, function: Callable[P, R], parallel: bool) -> None:
         super().__init__(function, parallel)
-        self._made: dict[tuple[bool, bool, bool], Routine[P, R]] = {}
+        self._variants: dict[tuple[bool, bool], Routine[P, R]] = {}
 
-    def __call__(self, *arguments: P.args, **_: P.kwargs) -> R:
-        """Run it, compiled for what these vehicles need."""
-        needs = _needs(*arguments)
-        if needs not in self._made:
-            self._made[needs] = Routine(rebound(self.plain, _others(*needs)), self.parallel)
-        return self._made[needs](*arguments, **_)
+    def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
+        """Run it, compiled for these vehicles."""
+        needs = _needs(arguments[0])
+        if needs not in self._variants:
+            self._variants[needs] = Routine(rebound(self.plain, _replaced(*needs)), self.parallel)
+        return self._variants[needs](*arguments, **named)
 
 
-def _needs(first: Any, *others: Any) -> tuple[bool, bool, bool]:
-    """Whether wind blows, any vehicle goes backwards, and there are zones."""
+def _needs(first: Any) -> tuple[bool, bool]:
+    """Return whether wind blows and whether any vehicle drives backwards."""
     if isinstance(first, Mover):
-        return first.wind_x != 0.0 or first.wind_y != 0.0, first.reverse > 0.5, len(others[1].bounds) > 0
-    movers = first.movers
-    return bool(movers[:, WIND].any()), bool(movers[:, REVERSE].any()), len(first.bounds) > 0
+        return first.wind_x != 0.0 or first.wind_y != 0.0, first.reverse > 0.5
+    return bool(first.movers[:, WIND].any()), bool(first.movers[:, REVERSE].any())
 
 
-def _others(wind: bool, reverse: bool, zones: bool) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """What takes the place of functions that these needs do without."""
+def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..., Any]]:
+    """Return what is compiled in place of the functions that these vehicles do not need."""
     others: dict[Callable[..., Any], Callable[..., Any]] = {}
     if not wind:
         others[level_way] = windless_way if reverse else forward_way
     if not reverse:
         others[windless_way] = forward_way
-    if not zones:
-        others[detour] = no_detour
     return others
 
 
@@ -155,8 +147,8 @@ NOISE = 1e-6
 """m by which rounding may take a least length above the true one."""
 SLACK = 1e-12
 """Relative: a tour may be longer than the range by rounding."""
-LEG_COLUMNS = 5
-"""Of the table that `write_legs` fills."""
+LEG_COLUMNS = 6
+"""Columns of the table that `write_legs` fills."""
 
 
 class Jobs(NamedTuple):
@@ -171,7 +163,7 @@ class Jobs(NamedTuple):
 
 
 class Stand(NamedTuple):
-    """Where a vehicle stands in its tour."""
+    """The state of a vehicle within its tour."""
 
     x: float  # m
     y: float
@@ -185,7 +177,7 @@ class Stand(NamedTuple):
 def transit(
     m: Mover, x: float, y: float, z: float, heading: float, gx: float, gy: float, gz: float, gh: float
 ) -> tuple[float, float]:
-    """Metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
+    """Return metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
     level, arrival = level_way(m, x, y, heading, gx, gy, gh)
     rise = abs(gz - z)
     if rise > 0.0:
@@ -194,22 +186,22 @@ def transit(
 
 
 def slowest(m: Mover) -> float:
-    """Metres flown for each metre over the ground, at least: with the wind."""
+    """Return metres flown for each metre over the ground, at least: with the wind."""
     return 1.0 / (1.0 + hypot(m.wind_x, m.wind_y))
 
 
 def slackened(limit: float) -> float:
-    """A range (m) and what rounding may add to it."""
+    """Return a range (m) plus its rounding error."""
     return limit * (1.0 + SLACK)
 
 
 def fits(flown: float, limit: float) -> bool:
-    """Whether a tour is possible, and within a range (m)."""
+    """Return whether a tour is possible, and within a range (m)."""
     return flown < inf and flown <= slackened(limit)
 
 
 def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
-    """Metres flown and seconds passed while waiting so long, after a task (-1: none yet).
+    """Return metres flown and seconds passed while waiting so long, after a task (-1: none yet).
 
     Aircraft fly whole circles, as wide as it takes to end in time; never tighter ones than they turn, so that they
     wait for one of those at least. One that has not set out yet sets out later instead.
@@ -234,7 +226,7 @@ def step(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> Stand:
 
 
 def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arrival: float) -> Stand:
-    """The same, for so many metres to the task, the time (s) at which it begins and the heading of arrival."""
+    """Return the state after a task, given the metres to it, its start time (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     heading = arrival if isnan(j.leave[t, 2]) else j.leave[t, 2]
     flown = at.flown + way + j.cover[t] if begin_at <= j.closes[t] else inf
@@ -251,7 +243,7 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
 
 
 def way_home(m: Mover, extra: Detours, at: Stand) -> float:
-    """Metres flown from there home; 0 for a vehicle without tasks that has not set out, or is at home already."""
+    """Return metres flown home; 0 for a vehicle without tasks that has not set out or is at home."""
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
     way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
@@ -261,7 +253,7 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
 
 
 def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[float, float]:
-    """Metres flown and the time (s) at home, for the first `count` tasks of `order`; inf where it is impossible."""
+    """Return metres flown and the time (s) at home for the first `count` tasks of `order`; inf: impossible."""
     at = begin(m)
     for k in range(count):
         at = step(m, j, extra, at, order[k])
@@ -272,52 +264,39 @@ def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[fl
 
 
 def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> None:
-    """The parts of a tour: rows (way, wait, begin, heading of arrival, end), one a task, and a last one: the way home.
+    """Write the parts of a tour into rows (way, wait, begin, heading of arrival, end, flown): one a task, one home.
 
-    way and wait in m flown, begin (of the task) and end (of it) in s.
+    `way` and `wait` in m flown, `begin` and `end` of the task in s, `flown` in m from the start; inf: impossible.
     """
     at = begin(m)
     for k in range(len(order)):
         way, wait, begin_at, arrival = approach(m, j, extra, at, order[k])
         at = after(m, j, at, order[k], way + wait, begin_at, arrival)
-        table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4] = way, wait, begin_at, arrival, at.time
+        table[k, 0], table[k, 1], table[k, 2], table[k, 3] = way, wait, begin_at, arrival
+        table[k, 4], table[k, 5] = at.time, at.flown
     k, way = len(order), way_home(m, extra, at)
-    table[k, 0], table[k, 1], table[k, 2], table[k, 3], table[k, 4] = (
-        way,
-        0.0,
-        0.0,
-        m.home_heading,
-        at.time + way / m.speed,
-    )
+    table[k, 0], table[k, 1], table[k, 2], table[k, 3] = way, 0.0, 0.0, m.home_heading
+    table[k, 4], table[k, 5] = at.time + way / m.speed, at.flown + way
 
 
-def there(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Metres flown (t,) from where the vehicle is free to each task; inf where it cannot do it."""
-    for t in range(len(found)):
+def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
+    """Write metres flown (3, t) to each task, from each task home, and for each task alone; inf: impossible.
+
+    A task that may be left with any heading is left towards home.
+    """
+    for t in range(found.shape[1]):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
         way += detour(m, extra, -1, m.x, m.y, j.entry[t, 0], j.entry[t, 1], t)
-        found[t] = way if j.cover[t] < inf else inf
-
-
-def homewards(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Metres flown (t,) from the end of each task home; of a task without a heading, as if it headed there."""
-    for t in range(len(found)):
-        height = m.height if isnan(j.z[t]) else j.z[t]
+        found[0, t] = way if j.cover[t] < inf else inf
         x, y, heading = j.leave[t, 0], j.leave[t, 1], j.leave[t, 2]
         if isnan(heading):
             heading = atan2(m.home_y - y, m.home_x - x)
         way, _ = transit(m, x, y, height, heading, m.home_x, m.home_y, m.home_z, m.home_heading)
         way += detour(m, extra, t, x, y, m.home_x, m.home_y, -1)
-        found[t] = way if j.cover[t] < inf else inf
-
-
-def singles(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Metres flown (t,) for each task alone, the way home included."""
-    order = zeros(1, int64)
-    for t in range(len(found)):
-        order[0] = t
-        found[t], _ = tour(m, j, extra, order, 1)
+        found[1, t] = way if j.cover[t] < inf else inf
+        at = step(m, j, extra, begin(m), t)
+        found[2, t] = at.flown + way_home(m, extra, at) if at.flown < inf else inf
 
 
 def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
@@ -335,16 +314,13 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
             found[a, b] = 0.0 if a == b else way
 
 
-tour_flown = tour_routine(tour)
 write_legs = tour_routine(legs_of)
-ways_there = tour_routine(there)
-ways_home = tour_routine(homewards)
-single_tours = tour_routine(singles)
+write_single_ways = tour_routine(single_ways)
 ways_between = parallel_tour_routine(across)
 
 
 class TourData(NamedTuple):
-    """a vehicles of k classes, t tasks. Arrays of detours have no corners where there are no zones."""
+    """All vehicles (a) of k classes and tasks (t); arrays of detours have no corners without zones."""
 
     movers: Floats  # (a, fields of Mover)
     kind: Ints  # (a,) the class of each vehicle
@@ -391,13 +367,13 @@ def mover_of(fleet: TourData, vehicle: int) -> Mover:
 
 
 def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
-    """The tasks as an vehicle sees them."""
+    """Return the tasks as an vehicle sees them."""
     k = fleet.kind[vehicle]
     return Jobs(fleet.entry[k], fleet.leave[k], fleet.z[k], fleet.cover[k], fleet.opens[k], fleet.closes[k])
 
 
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
-    """What zones add to its ways."""
+    """Return the detours of a vehicle."""
     k, edges, parts, bounds = fleet.kind[vehicle], fleet.edges, fleet.parts, fleet.bounds
     start, way, home = fleet.start[vehicle], fleet.from_start[vehicle], fleet.home_sights[vehicle]
     return Detours(edges, parts, bounds, start, way, fleet.leave_ways[k], fleet.entry_sights[k], home)

@@ -1,4 +1,4 @@
-"""Ways between tasks as paths: around zones, with the wind, up and down, forwards or backwards."""
+"""Paths between tasks: around zones, in wind, climbing, forwards or backwards."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Transits:
         self._maps: dict[tuple[float, tuple[Zone, ...], Clearance], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
-        """The way from a pose to another; raises InfeasibleError with the reason where there is none."""
+        """Return the path from a pose to another; raise InfeasibleError with the reason if there is none."""
         if not self.zones:
             return self._path(vehicle, start, goal)
         key = (
@@ -106,14 +106,14 @@ class Transits:
         return over_ground(way, vehicle.speed, self.wind) if self._windy(vehicle) else way  # held over it, as zones are
 
     def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """A way around zones; one that begins inside leaves them first."""
+        """Return a way around zones; one that begins inside leaves them first."""
         if inside(begin[0], begin[1], zones) is None:
             return self._outside(begin, end, radius, zones)
         out = way_out(begin, radius, zones)
         return out + self._outside((out.end[0], out.end[1], out.end[3]), end, radius, zones)
 
     def _outside(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """A way from outside: with the clearance where there is room for it, otherwise without."""
+        """Return a path from outside: with the clearance where there is room, otherwise without."""
         kept = self._kept(zones, begin, end)
         if isinstance(kept, tuple) or kept > 0.0:
             try:
@@ -129,7 +129,7 @@ class Transits:
             raise
 
     def _kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
-        """The clearance of zones for a way with these ends: about half of what there is, where one is nearer."""
+        """Return the clearance of zones for a path with these ends: about half the distance where an end is nearer."""
         wide = self.clearance
         if wide <= 0.0 or not zones:
             return 0.0

@@ -58,12 +58,7 @@ CHANNELS = tuple(
             "always",
         ),
         (EVENTS, pb.Event, "events", "always"),
-        (
-            HASHES,
-            pb.StateHash,
-            "digest of the complete state, for verification",
-            "0.1 s; 1 s beyond 1,000 vehicles",
-        ),
+        (HASHES, pb.StateHash, "digest of the complete state, for verification", "0.1 s; 1 s beyond 1,000 vehicles"),
         (MARKERS, pb.MarkerCommand, "markers put, removed, shown or hidden", "always"),
         (POSITIONS, PointCloud, "id, position and orientation of every vehicle", "up to 10 Hz"),
         (
@@ -72,12 +67,7 @@ CHANNELS = tuple(
             "a frame for each vehicle; named frames when they are set",
             "up to 10 Hz, up to 100 vehicles",
         ),
-        (
-            SCENE,
-            SceneUpdate,
-            "a coloured body with a name for each vehicle",
-            "vehicles added or removed, up to 100",
-        ),
+        (SCENE, SceneUpdate, "a coloured body with a name for each vehicle", "vehicles added or removed, up to 100"),
         (LOG, Log, "the events as lines of a log", "always"),
         (MARKER_SCENE, SceneUpdate, "the markers as drawn", "always"),
     )

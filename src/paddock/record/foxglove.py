@@ -50,16 +50,10 @@ def point_cloud(snapshot: Snapshot, log_time: int) -> PointCloud:
     return cloud
 
 
-def _fields() -> list[PackedElementField]:
-    names = ("id", "x", "y", "z", "qx", "qy", "qz", "qw")
-    kinds = (PackedElementField.INT32, *(PackedElementField.FLOAT32,) * 7)
-    return [
-        PackedElementField(name=name, offset=4 * k, type=kind)
-        for k, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    ]
-
-
-_FIELDS = _fields()
+_FIELDS = [
+    PackedElementField(name=name, offset=4 * k, type=PackedElementField.FLOAT32 if k else PackedElementField.INT32)
+    for k, name in enumerate(("id", "x", "y", "z", "qx", "qy", "qz", "qw"))
+]
 
 
 class Transforms:

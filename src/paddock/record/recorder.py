@@ -33,7 +33,7 @@ from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
     McapWriter,
-    Output,
+    RecordingFile,
     RecordingWriter,
     Timeline,
     present_markers,
@@ -113,7 +113,7 @@ class Recorder:
         self._timeline_lock = threading.Lock()
         self._last_sample = -1
         with sim.engine.thread.driving("recording"):
-            self._output = Output.open(path)
+            self._output = RecordingFile.open(path)
             self._writer = self._prepared(precision, started)
             self._thread = threading.Thread(target=self._work, name="recorder", daemon=True)
             self._attach()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -77,13 +76,9 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
         total = max(sum(part.last - part.first for part in checked), 1)
         done = 0
         for part in checked:
-            part.simulate(partial(_report_share, progress, done, total))
+            part.simulate(lambda ticks, done=done: progress((done + ticks) / total))  # type: ignore[misc]
             done += part.last - part.first
         return _verification(run, checked)
-
-
-def _report_share(progress: Progress, done: int, total: int, ticks: float) -> None:
-    progress((done + ticks) / total)
 
 
 def _verification(run: RecordedRun, checked: list[_Checked]) -> Verification:

@@ -68,7 +68,7 @@ class Timeline:
         return round(tick * NANOSECONDS / self.rate)
 
 
-class Output:
+class RecordingFile:
     """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written."""
 
     def __init__(self, file: RawIOBase) -> None:
@@ -77,7 +77,7 @@ class Output:
         self.valid = 0  # bytes up to which the file is readable
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> Output:
+    def open(cls, path: str | os.PathLike[str]) -> RecordingFile:
         """Create the file; an existing one is overwritten."""
         try:
             return cls(open(path, "wb", buffering=0))
@@ -118,7 +118,7 @@ class Output:
 class McapWriter:
     """Writes messages to the channels of a recording, all of which are registered in the first chunk."""
 
-    def __init__(self, output: Output, metadata: Mapping[str, str], scenario: str, started: int) -> None:
+    def __init__(self, output: RecordingFile, metadata: Mapping[str, str], scenario: str, started: int) -> None:
         """`scenario` as YAML, `started` in ns since 1970."""
         self.output = output
         stream: Any = output

@@ -17,15 +17,7 @@ from paddock.scenario.loading import (
 )
 from paddock.scenario.mission import MissionSection
 from paddock.scenario.problems import ScenarioError, ScenarioProblem, located
-from paddock.scenario.scenario import (
-    ClockSection,
-    Every,
-    RecordSection,
-    Scenario,
-    Sync,
-    WorldSection,
-    scenario_schema,
-)
+from paddock.scenario.scenario import ClockSection, Every, RecordSection, Scenario, Sync, WorldSection, scenario_schema
 from paddock.scenario.serve import Serve
 from paddock.scenario.sitl import Sitl
 from paddock.scenario.vehicle import SpawnSection, VehicleEntry

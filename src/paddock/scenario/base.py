@@ -78,9 +78,7 @@ def _within(low: float, high: float, index: int, what: str) -> AfterValidator:
 Vector2 = Annotated[tuple[Number, Number], has_length(2, form="[x, y]")]
 Vector3 = Annotated[tuple[Number, Number, Number], has_length(3, form="[x, y, z]")]
 Pose = Annotated[
-    tuple[Number, ...],
-    Field(min_length=3, max_length=4),
-    has_length(3, 4, form="[x, y, yaw] or [x, y, z, yaw]"),
+    tuple[Number, ...], Field(min_length=3, max_length=4), has_length(3, 4, form="[x, y, yaw] or [x, y, z, yaw]")
 ]
 """`[x, y, yaw]` (on the ground) or `[x, y, z, yaw]`: metres and radians, world frame ENU."""
 Origin = Annotated[

@@ -35,7 +35,7 @@ def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
     """Return the mapping in the text and the marks of its values; `source` is the file name used in errors."""
     composer = _Composer(text, source)
     root = composer.compose()
-    reader = _Reader(Marks(source), composer.count + MAX_EXPANSION)
+    reader = _ValueReader(Marks(source), composer.count + MAX_EXPANSION)
     if not isinstance(root, MapNode):
         kind = "a list" if isinstance(root, ListNode) else "a single value"
         raise reader.error(root, f"the top level must be a mapping of keys to values, not {kind}")
@@ -176,7 +176,7 @@ def _position(before: str) -> Mark:
 # nodes to values ------------------------------------------------------------------------------------------------------
 
 
-class _Reader:
+class _ValueReader:
     """Convert nodes to values and collect their marks."""
 
     def __init__(self, marks: Marks, budget: int) -> None:

@@ -132,8 +132,7 @@ class MissionSection(Section):
     """A mission for a fleet. Without vehicles, four fixed_wing named uav fly it."""
 
     base: Base = Field(
-        default=(0.0, 0.0, 0.0),
-        description="Home: [x, y, heading] or [x, y, z, heading], in m and rad.",
+        default=(0.0, 0.0, 0.0), description="Home: [x, y, heading] or [x, y, z, heading], in m and rad."
     )
     members: tuple[Text, ...] | None = Field(
         default=None, description="Entries of vehicles that take part; null is all."

@@ -107,10 +107,7 @@ class VehicleEntry(Section):
     """A vehicle, or `count` vehicles of the same model named `name[0]`, `name[1]`, ..."""
 
     id: Whole | None = Field(
-        default=None,
-        ge=0,
-        le=ID_MAX,
-        description="Id, or the first of count; null is the next free.",
+        default=None, ge=0, le=ID_MAX, description="Id, or the first of count; null is the next free."
     )
     name: Name = Field(default="", description="Unique name; by default the model and the index in the list: quad_0.")
     count: Whole = Field(default=1, ge=1, le=COUNT_MAX, description="Number of vehicles.")
@@ -130,8 +127,7 @@ class VehicleEntry(Section):
     speed: Number = Field(default=0.0, description="Forward speed at the start, in m/s.")
     commands: Inputs = Field(default_factory=dict, description="Command inputs at the start, by name, in their units.")
     driver: Behaviour | None = Field(
-        default=None,
-        description="Same as behaviour, or external (commands; the default).",
+        default=None, description="Same as behaviour, or external (commands; the default)."
     )
     behaviour: Behaviour | None = Field(default=None, description="What drives it: a name, or {name: {options}}.")
     timeout: Positive | None = Field(

@@ -1,1 +1,1 @@
-"""What does a vehicle perceive? Sensors with rate, delay, noise and bias; one file per sensor in `sensors/`."""
+"""Sensors with rate, delay, noise and bias; one file per sensor in `sensors/`."""

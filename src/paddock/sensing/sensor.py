@@ -1,7 +1,7 @@
 """The contract of a sensor: one plain scalar function over named tuples, like a vehicle model's.
 
 `measure` contains no `if` and no loop, so that the same source runs as Python and as packed code for a whole fleet. It
-draws only from the key, stream, purposes and tick that it is given: what a vehicle reads never depends on the others.
+draws only from its key, stream, purposes and tick: the readings of a vehicle never depend on other vehicles.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ from paddock.world.columns import column_index
 from paddock.world.pose import Environment, Pose
 
 PURPOSES = 16
-"""Purposes that one sensor may use, counted from the one it is given; the next sensor of its kind starts after them."""
+"""Purposes per sensor; the next sensor of its kind on a vehicle starts after them."""
 
 Three = tuple[float, float, float]
 
 
 def three(seed: int, stream: int, purpose: int, tick: int) -> Three:
-    """Three independent standard normal numbers, from two purposes."""
+    """Return three independent standard normal numbers, from two purposes."""
     a, b = normals(seed, stream, purpose, tick)
     c, _ = normals(seed, stream, purpose + 1, tick)
     return a, b, c
 
 
 def six(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, float, float, float, float, float]:
-    """Six independent standard normal numbers, from three purposes."""
+    """Return six independent standard normal numbers, from three purposes."""
     a, b = normals(seed, stream, purpose, tick)
     c, d = normals(seed, stream, purpose + 1, tick)
     e, f = normals(seed, stream, purpose + 2, tick)
@@ -45,7 +45,7 @@ def six(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, float, 
 
 
 def walk(bias: float, density: float, interval: float, primed: float, normal: float) -> float:
-    """The bias after `interval` s of a random walk (`density` in units per root second); it rests until `primed`."""
+    """Return the bias after `interval` s of a random walk (`density` per root second); constant until `primed`."""
     return bias + primed * density * sqrt(interval) * normal
 
 
@@ -68,17 +68,17 @@ class Sensor:
     # (pose, memory, options, environment, site, seed, stream, purpose, tick, interval) -> (reading, memory);
     # `interval`: seconds since the sample before; purposes `purpose` to `purpose + PURPOSES - 1` are the sensor's own
     from_vehicle: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # option -> the parameters of the vehicle from the first of which it is taken, unless the user gives it
-    name: str = ""  # given by the registry
+    # option -> parameters of the vehicle; the first one that exists is the default
+    name: str = ""  # set by `find_sensor`
 
     def __post_init__(self) -> None:
-        """Refuse options that lack what every sensor has."""
+        """Require the common options."""
         missing = [name for name in COMMON_OPTIONS if name not in column_index(self.options)]
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")
 
     def key(self, seed: int) -> int:
-        """The random key of this kind of sensor: kinds share no draws with each other or with the rest of the world."""
+        """Return the random key of this kind of sensor; kinds share no draws with each other or with the world."""
         return signed(seed ^ self._name_hash)
 
     @cached_property
@@ -86,7 +86,7 @@ class Sensor:
         return xxhash.xxh3_64_intdigest(f"sensor {self.name}".encode())
 
     def spec(self) -> KernelSpec:
-        """The kernel that samples a fleet."""
+        """Return the kernel that samples a fleet."""
         arguments = (
             Rows("reading", self.reading, "write"),
             Rows("pose", Pose),

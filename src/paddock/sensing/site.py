@@ -1,4 +1,4 @@
-"""Where on the Earth the world lies, as far as sensors notice it."""
+"""The Earth around the world's origin: standard atmosphere up to 20 km (ISA) and magnetic field (WMM2025)."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ LOWEST = -5000.0  # m
 
 
 def geopotential(height: float) -> float:
-    """The geopotential height (m) of a height above sea level (m, at least -5 km)."""
+    """Return the geopotential height (m) of a height above sea level (m, at least -5 km)."""
     h = maximum(height, LOWEST)
     return EARTH_RADIUS * h / (EARTH_RADIUS + h)
 
 
 def temperature_at(altitude: float) -> float:
-    """The air temperature (K) at a geopotential height (m)."""
+    """Return the air temperature (K) at a geopotential height (m)."""
     return TEMPERATURE_0 - LAPSE * minimum(altitude, TROPOPAUSE)
 
 
 def pressure_at(altitude: float) -> float:
-    """The static pressure (Pa) at a geopotential height (m)."""
+    """Return the static pressure (Pa) at a geopotential height (m)."""
     above = maximum(altitude - TROPOPAUSE, 0.0)
     return PRESSURE_0 * power(temperature_at(altitude) / TEMPERATURE_0, EXPONENT) * exp(-above / SCALE_HEIGHT)
 
 
 def altitude_of(pressure: float) -> float:
-    """The geopotential height (m) at which the standard atmosphere has that pressure (Pa): the pressure altitude."""
+    """Return the pressure altitude: the geopotential height (m) of that pressure (Pa)."""
     p = maximum(pressure, 1.0)
     below = (TEMPERATURE_0 / LAPSE) * (1.0 - power(p / PRESSURE_0, 1.0 / EXPONENT))
     return select(p > PRESSURE_1, below, TROPOPAUSE - SCALE_HEIGHT * log(p / PRESSURE_1))
 
 
 EPOCH = 2025.0
-"""The decimal year from which the model's coefficients hold."""
+"""First decimal year of the model's coefficients."""
 EXPIRY = 2030.0
-"""The decimal year until which they hold."""
+"""Last decimal year."""
 HEIGHT_LOW, HEIGHT_HIGH = -1000.0, 850_000.0
-"""The heights in m for which the model is made."""
+"""Valid heights, m."""
 TESLA = 1e-9
 """Tesla per nanotesla."""
 
@@ -60,7 +60,7 @@ TESLA = 1e-9
 def field_at(
     latitude_deg: float, longitude_deg: float, height_m: float, decimal_year: float
 ) -> tuple[float, float, float]:
-    """The field (east, north, up) in tesla at a geodetic point and a time; refused outside what the model covers."""
+    """Return the field (east, north, up) in tesla at a geodetic point and time within the model's range."""
     _check("latitude_deg", latitude_deg, -90.0, 90.0)
     _check("longitude_deg", longitude_deg, -180.0, 180.0)
     _check("height_m", height_m, HEIGHT_LOW, HEIGHT_HIGH)
@@ -94,6 +94,6 @@ class Site(NamedTuple):
 
 
 def site_at(origin: Origin, decimal_year: float = EPOCH) -> Site:
-    """The site of an origin, with the magnetic field of that year (the year is given: no clock is read)."""
+    """Return the site of an origin, with the magnetic field of that year."""
     east, north, up = field_at(origin.latitude_deg, origin.longitude_deg, origin.height_m, decimal_year)
     return Site(east, north, up, origin.height_m)

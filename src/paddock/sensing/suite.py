@@ -1,4 +1,4 @@
-"""One sensor on one fleet: when it samples, what it remembers, what has arrived."""
+"""One sensor on one fleet: sampling times, memory, and delayed samples."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ NEVER = -1
 
 
 class History:
-    """A ring of samples (slots x columns x capacity); a vehicle that was not there for a sample reads NaN in it."""
+    """A ring of samples (slots x columns x capacity); NaN for vehicles that joined after a sample."""
 
     def __init__(self, columns: int, capacity: int, period: int, delay: int) -> None:
         """`period` between samples and `delay` of each, both in ticks."""
-        slots = -(-delay // period) + 1  # those under way, and the one that has arrived
+        slots = -(-delay // period) + 1  # those under way, and the newest that has arrived
         self.delay = delay
         self.samples: Floats = np.full((slots, columns, capacity), np.nan)
         self.clear()
 
     def clear(self) -> None:
-        """Forget every sample."""
+        """Discard every sample."""
         self.samples[:] = np.nan
         self.ticks = np.full(len(self.samples), NEVER, dtype=np.int64)
         self.taken = 0  # samples so far
@@ -46,7 +46,7 @@ class History:
         return int(self.ticks[(self.arrived - 1) % len(self.ticks)]) if self.arrived else NEVER
 
     def slot(self, tick: int) -> Floats:
-        """Where to write the sample of this tick: (columns, capacity)."""
+        """Return the array for the sample of this tick: (columns, capacity)."""
         k = self.taken % len(self.ticks)
         self.ticks[k] = tick
         self.taken += 1
@@ -54,16 +54,16 @@ class History:
         return sample
 
     def arrive(self, tick: int) -> None:
-        """Let every sample arrive whose delay has elapsed at this tick."""
+        """Deliver every sample whose delay has elapsed at this tick."""
         while self.arrived < self.taken and self.ticks[self.arrived % len(self.ticks)] + self.delay <= tick:
             self.arrived += 1
 
     def current(self) -> Floats | None:
-        """The newest arrived sample (columns, capacity), if any."""
+        """Return the newest arrived sample (columns, capacity), if any."""
         return self.samples[(self.arrived - 1) % len(self.ticks)] if self.arrived else None
 
     def save(self, n: int) -> dict[str, Any]:
-        """Everything that later readings depend on, for the first `n` vehicles."""
+        """Return everything that later readings depend on, for the first `n` vehicles."""
         return {
             "samples": self.samples[:, :, :n].copy(),
             "ticks": self.ticks.copy(),
@@ -72,7 +72,7 @@ class History:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from what `save` returned."""
+        """Restore the result of `save`."""
         samples, ticks = np.asarray(saved["samples"]), np.asarray(saved["ticks"])
         if samples.shape[:2] != self.samples.shape[:2] or ticks.shape != self.ticks.shape:
             raise InvalidValueError(
@@ -102,7 +102,7 @@ class FleetSensor:
         index: int = 0,
         where: str = "",
     ) -> None:
-        """`tick_rate` in Hz; `index` tells sensors of one kind on a vehicle apart; `where` opens error messages."""
+        """`tick_rate` in Hz; `index` counts sensors of one kind on a vehicle; `where` prefixes error messages."""
         if not 0 <= index <= INDEX_MAX:
             raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
         self.sensor = sensor
@@ -119,16 +119,16 @@ class FleetSensor:
 
     @property
     def capacity(self) -> int:
-        """How many vehicles there is room for."""
+        """Number of vehicles that fit in the arrays."""
         return self._memory.shape[1]
 
     @property
     def rate(self) -> float:
-        """Samples per second as they come out in whole ticks."""
+        """Samples per second, rounded to whole ticks."""
         return self.tick_rate / self.period
 
     def due(self, tick: int) -> int:
-        """The first tick, from this one on, at which to sample."""
+        """Return the first tick >= `tick` at which to sample."""
         return -(-tick // self.period) * self.period
 
     def sample(
@@ -141,7 +141,7 @@ class FleetSensor:
                 f"sensor {self.sensor.name!r} samples next at tick {self.due(max(tick, before + 1))}, not at {tick}"
             )
         self.extend(n)
-        # a sample that was left out must not show up as twice the acceleration
+        # a skipped sample must not appear as twice the acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
         self.kernel(
             n,
@@ -161,7 +161,7 @@ class FleetSensor:
         self.arrive(tick)
 
     def arrive(self, tick: int) -> None:
-        """Publish the newest sample whose delay has elapsed; call it at ticks without a sample, it is cheap."""
+        """Publish the newest sample whose delay has elapsed."""
         self._history.arrive(tick)
 
     @property
@@ -170,7 +170,7 @@ class FleetSensor:
         return self._history.arrived_tick
 
     def reading(self, name: str) -> Floats:
-        """One published column (n,), read-only, valid until the next sample; NaN for a vehicle without a reading."""
+        """Return a published column (n,), read-only, valid until the next sample; NaN without a reading."""
         rows = column_index(self.sensor.reading)
         if name not in rows:
             raise unknown_name(f"reading of sensor {self.sensor.name!r}", name, rows)
@@ -178,20 +178,22 @@ class FleetSensor:
         return column
 
     def readings(self) -> dict[str, Floats]:
-        """All published columns by name, as `reading` gives them."""
+        """Return all published columns by name, as `reading` does."""
         return dict(zip(column_index(self.sensor.reading), self.published(), strict=True))
 
     def published(self) -> Floats:
-        """All published columns (columns, n) in the order of the reading, as `reading` gives one."""
+        """Return all published columns (columns, n) in the order of the reading."""
         current = self._history.current()
         block = np.full((self._history.samples.shape[1], self.n), np.nan) if current is None else current[:, : self.n]
         block.flags.writeable = False
         return block
 
     def extend(self, n: int) -> None:
-        """The fleet now has `n` vehicles; the new ones start without readings, bias or past."""
+        """Extend to `n` vehicles; new ones start without readings, bias or past."""
         if n < self.n:
-            raise PaddockError(f"sensor {self.sensor.name!r} knows {self.n} vehicles, not {n}: keep() removes vehicles")
+            raise PaddockError(
+                f"sensor {self.sensor.name!r} has {self.n} vehicles, not {n}; use keep() to remove vehicles"
+            )
         self.grow(n)
         self.n = n
 
@@ -204,7 +206,7 @@ class FleetSensor:
             self._history.samples = np.pad(self._history.samples, wider, constant_values=np.nan)
 
     def keep(self, vehicles: NDArray[Any]) -> None:
-        """Keep only these vehicles, a mask (n,) or ascending indices; they move up and stay in order."""
+        """Keep only these vehicles, a mask (n,) or ascending indices, in order."""
         rows = np.arange(self.n)[vehicles]
         for block, empty in ((self._memory, 0.0), (self._history.samples, np.nan)):
             block[..., : len(rows)] = block[..., rows]
@@ -212,16 +214,16 @@ class FleetSensor:
         self.n = len(rows)
 
     def reset(self) -> None:
-        """Forget everything: the next sample is the first."""
+        """Discard everything: the next sample is the first."""
         self._memory[:] = 0.0
         self._history.clear()
 
     def save(self) -> dict[str, Any]:
-        """Everything that later readings depend on: arrays and whole numbers."""
+        """Return everything that later readings depend on: arrays and integers."""
         return {"n": self.n, "memory": self._memory[:, : self.n].copy(), **self._history.save(self.n)}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Go on from what `save` returned."""
+        """Restore the result of `save`."""
         memory, n = np.asarray(saved["memory"]), int(saved["n"])
         if memory.shape != (len(self._memory), n) or np.asarray(saved["samples"]).shape[-1] != n:
             raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
@@ -235,7 +237,7 @@ class FleetSensor:
         return float(self.options[column_index(self.sensor.options)[name]])
 
     def _period(self, where: str) -> int:
-        """Ticks between samples."""
+        """Return the ticks between samples."""
         rate = self._option("rate")
         if rate > self.tick_rate:
             place = f"{where}: " if where else ""

@@ -53,7 +53,14 @@ def snapshot_columns(
     names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]
 ) -> dict[str, Column]:
     """The columns of a snapshot by name, in order; unknown ones have no unit."""
-    known = _known(model, sensors)
+    known = {column.name: column for column in columns_of(Pose)}
+    if model is not None:
+        state = {column.name: column for column in columns_of(model.state)}
+        known |= {name: state[name] for name in model.telemetry}
+        known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
+        known |= {COMMAND + column.name: column for column in columns_of(model.command)}
+    for name, sensor in sensors.items():
+        known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
     return {name: replace(known[name], name=name) if name in known else Column("", "", name=name) for name in names}
 
 
@@ -75,58 +82,43 @@ def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Senso
         return None, {}
 
 
-def _known(model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> dict[str, Column]:
-    known = {column.name: column for column in columns_of(Pose)}
-    if model is not None:
-        state = {column.name: column for column in columns_of(model.state)}
-        known |= {name: state[name] for name in model.telemetry}
-        known |= {c.name: c for c in (columns_of(model.report_type) if model.report_type is not None else ())}
-        known |= {COMMAND + column.name: column for column in columns_of(model.command)}
-    for name, sensor in sensors.items():
-        known |= {f"{name}.{column.name}": column for column in (*columns_of(sensor.reading), SAMPLE_TICK)}
-    return known
-
-
 RECORDING = "recording"  # the driver of recorded vehicles
 
 
 def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
     """The fleets of a simulation, with inputs and columns."""
-    return [_fleet_info(program) for program in sim.engine.programs.values()]
+    trees: list[FleetInfoTree] = []
+    for program in sim.engine.programs.values():
+        sensors = {name: one.sensor for name, one in program.sensors.items()}
+        columns = fleet_columns(program.layout().columns, program.model, sensors)
+        driver = None if program.behaviour is None else program.behaviour.rule.name
+        trees.append(_fleet_info(program.layout(), driver, column_trees(program.model.command), columns, list(sensors)))
+    return trees
 
 
-def _fleet_info(program: FleetProgram) -> FleetInfoTree:
-    layout, model = program.layout(), program.model
-    sensors = {name: one.sensor for name, one in program.sensors.items()}
+def _fleet_info(
+    layout: FleetLayout, driver: str | None, inputs: list[ColumnTree], columns: list[ColumnTree], sensors: list[str]
+) -> FleetInfoTree:
     return {
         "name": layout.name,
         "count": layout.n,
-        "kind": model.kind,
-        "model": model.name,
+        "kind": layout.kind,
+        "model": layout.model,
         "single": layout.single,
-        "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
-        "inputs": column_trees(model.command),
-        "columns": fleet_columns(layout.columns, model, sensors),
-        "sensors": list(sensors),
+        "driven_by": driver,
+        "inputs": inputs,
+        "columns": columns,
+        "sensors": sensors,
     }
 
 
 def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
     """The fleets of a recorded sample: they have columns but no inputs."""
-    return [
-        {
-            "name": fleet.name,
-            "count": len(fleet),
-            "kind": fleet.kind,
-            "model": fleet.model,
-            "single": fleet.layout.single,
-            "driven_by": RECORDING,
-            "inputs": [],
-            "columns": fleet_columns(fleet.layout.columns, *installed(fleet.layout)),
-            "sensors": sorted(installed(fleet.layout)[1]),
-        }
-        for fleet in snapshot
-    ]
+    trees: list[FleetInfoTree] = []
+    for layout in snapshot.layout.fleets:
+        model, sensors = installed(layout)
+        trees.append(_fleet_info(layout, RECORDING, [], fleet_columns(layout.columns, model, sensors), sorted(sensors)))
+    return trees
 
 
 def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:

@@ -63,7 +63,7 @@ class OperationError(PaddockError):
         self.kind = kind
 
 
-class Outcome(NamedTuple):
+class OperationOutcome(NamedTuple):
     """The result of an operation, with the tick and the simulation time (s) of the reply."""
 
     result: Any
@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
     time: float
 
 
-Then = Callable[[Outcome | OperationError], None]  # handles the outcome of an operation
+Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcome of an operation
 
 
 class Hub:
@@ -96,9 +96,9 @@ class Hub:
         self._requests: dict[int, Then] = {}
         self._number = 0
 
-    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[Outcome]:
+    def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[OperationOutcome]:
         """Carry out an operation for a client; the future holds its Outcome or OperationError."""
-        future: asyncio.Future[Outcome] = self.loop.create_future()
+        future: asyncio.Future[OperationOutcome] = self.loop.create_future()
         self.ask(operation, client, arguments, partial(_settle, future))
         return future
 
@@ -194,7 +194,7 @@ class Hub:
             if then is not None:
                 then(OperationError(error["kind"], error["message"]))
         elif then is not None:
-            then(Outcome(message["result"], message["tick"], message["time"]))
+            then(OperationOutcome(message["result"], message["tick"], message["time"]))
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
         self.mirror.hear(kind, content)
@@ -245,7 +245,7 @@ class Hub:
             LOG.exception("the %s endpoint failed", name)
 
 
-def _settle(future: asyncio.Future[Outcome], outcome: Outcome | OperationError) -> None:
+def _settle(future: asyncio.Future[OperationOutcome], outcome: OperationOutcome | OperationError) -> None:
     if future.done():
         return
     if isinstance(outcome, OperationError):

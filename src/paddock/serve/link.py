@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import select
 import socket
 import struct
 import threading
@@ -148,8 +149,6 @@ class HubLink:
 
     def _drain(self) -> None:
         """Send waiting data, in order, whenever the socket accepts more."""
-        import select
-
         while True:
             with self._lock:
                 self._drained.wait_for(lambda: self._waiting or self._closed)
@@ -158,15 +157,12 @@ class HubLink:
             try:
                 select.select([], [self.socket], [], 0.5)
                 with self._lock:
-                    self._drain_some()
+                    while self._waiting and not self._closed:
+                        sent = self._push(self._waiting[0])
+                        self._waiting_bytes -= sent
+                        if sent < len(self._waiting[0]):
+                            self._waiting[0] = self._waiting[0][sent:]
+                            break
+                        self._waiting.popleft()
             except (LinkClosedError, OSError, ValueError):
                 return
-
-    def _drain_some(self) -> None:
-        while self._waiting and not self._closed:
-            sent = self._push(self._waiting[0])
-            self._waiting_bytes -= sent
-            if sent < len(self._waiting[0]):
-                self._waiting[0] = self._waiting[0][sent:]
-                return
-            self._waiting.popleft()

@@ -34,22 +34,16 @@ class File(NamedTuple):
 def find_file(folder: Path, path: str, gzip: bool) -> File | None:
     """The file at a URL path; None if there is none. `gzip`: whether it may be compressed."""
     name = path.lstrip("/") or "index.html"
-    place = _inside(folder, name)
-    if place is None or name.endswith(".gz"):
+    try:
+        place, root = (folder / name).resolve(), folder.resolve()
+        if name.endswith(".gz") or not (place.is_relative_to(root) and place.is_file()):
+            return None
+    except (OSError, ValueError):
         return None
     packed = place.with_name(f"{place.name}.gz")
     use_packed = gzip and packed.is_file()
     content = (packed if use_packed else place).read_bytes()
     return File(content, _headers(place, content, use_packed))
-
-
-def _inside(folder: Path, name: str) -> Path | None:
-    """The file of that name; None if it is missing or outside the folder."""
-    try:
-        place, root = (folder / name).resolve(), folder.resolve()
-        return place if place.is_relative_to(root) and place.is_file() else None
-    except (OSError, ValueError):
-        return None
 
 
 def _headers(place: Path, content: bytes, packed: bool) -> dict[str, str]:

@@ -129,6 +129,10 @@ class SimulatorAdapter(ABC):
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set the actuators of a vehicle. Values out of range are clipped, NaN is an AdapterError."""
 
+    def diagnosis(self) -> str:
+        """Return why a step was not answered and what to check, as far as known."""
+        return "is the simulator running, and not paused?"
+
     def sensor_period_us(self, vehicle: int) -> int | None:
         """Return the sample period of a vehicle's IMU, simulated us, rounded down; None: a sample for every exchange.
 

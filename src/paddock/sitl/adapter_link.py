@@ -90,7 +90,7 @@ class AdapterLink:
 
     @property
     def note(self) -> str:
-        """Its problem, for the live table; empty if there is none."""
+        """Its problem, for the live table; empty without one."""
         if not self.connected:
             reason = self._reconnect.problem if self._reconnect else ""
             return f"{self} is not connected" + (f": {reason}" if reason else "")
@@ -284,7 +284,7 @@ class AdapterLink:
 
     def _late(self, time_us: int, breathe: Breathe) -> bool:
         """Apply the fallback after a missed deadline."""
-        detail = f"did not step within {self.policy.timeout:g} s: is the simulator running, and not paused?"
+        detail = f"did not step within {self.policy.timeout:g} s: {self.adapter.diagnosis()}"
         self.report("timeout", self, f"{detail} {self.policy.fallback}")
         if self.policy.fallback is Fallback.STOP:
             raise BridgeStoppedError(f"{self} {detail} stopped as configured")

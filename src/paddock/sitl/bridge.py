@@ -23,6 +23,7 @@ from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import (
     BridgeStoppedError,
     Fallback,
+    Report,
     StatusRow,
     TimeoutPolicy,
     Vehicle,
@@ -79,7 +80,7 @@ class Bridge:
         """
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
-        self._report = lambda kind, subject, detail: report(kind, str(subject), detail)
+        self._report: Report = lambda kind, subject, detail: report(kind, str(subject), detail)
         self.go_on = go_on
         self.meanwhile = list(meanwhile)
         self.after_exchange: list[Callable[[int], None]] = []  # called with the simulated time by the ticking thread
@@ -279,7 +280,7 @@ class Bridge:
     def _collect(
         self, vehicles: Sequence[Vehicle], waiting: bool, breathe: Callable[[float], bool]
     ) -> tuple[list[Vehicle], bool]:
-        """Take the answers; return who answered, and False if interrupted before all awaited answers had come."""
+        """Take the answers; return the vehicles that answered, and False if the exchange was interrupted."""
         started = monotonic()
         answered: list[Vehicle] = []
         pending = [vehicle for vehicle in vehicles if not self._poll(vehicle, waiting, None, answered)]

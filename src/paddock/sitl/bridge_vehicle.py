@@ -137,5 +137,5 @@ class Vehicle:
             status.armed,
             note or status.note,
             self.exchanges,
-            *map(float, np.percentile(list(self.latencies) or [nan], [50.0, 99.0]) * 1e-3),
+            *map(float, np.percentile(np.array(self.latencies or [nan], float), [50.0, 99.0]) * 1e-3),
         )

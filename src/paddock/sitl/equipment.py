@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
-from numbers import Integral, Real
-from typing import Any
+from numbers import Real
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -180,6 +180,7 @@ class Instrument:
 
 
 LARGEST = sys.float_info.max
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -200,22 +201,10 @@ class AdapterOptions:
             raise self.refused(name, "a factor from 0 on, true or false", value)
         return float(value)
 
-    def whole(self, name: str, value: Any) -> int:
-        """Return an integer."""
-        if not isinstance(value, Integral) or isinstance(value, bool):
-            raise self.refused(name, "a whole number", value)
-        return int(value)
-
-    def switch(self, name: str, value: Any) -> bool:
-        """Return true or false."""
-        if not isinstance(value, bool):
-            raise self.refused(name, "true or false", value)
-        return value
-
-    def text(self, name: str, value: Any) -> str:
-        """Return a non-empty text."""
-        if not isinstance(value, str) or not value:
-            raise self.refused(name, "a text", value)
+    def typed(self, name: str, value: Any, kind: type[T], wanted: str) -> T:
+        """Return a value of a type; a bool is no integer, and a text is not empty."""
+        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)) or value == "":
+            raise self.refused(name, wanted, value)
         return value
 
     def triple(self, name: str, value: Any, what: str) -> tuple[float, float, float]:
@@ -259,18 +248,8 @@ def _is_number(value: Any) -> bool:
 IMU_RATES = {"copter": 250.0, "rover": 50.0, "rover_ackermann": 50.0, "plane": 50.0}
 """Hz of the IMU for the built-in autopilot: its control rate, so that it misses no sample."""
 
-COMMON: dict[str, dict[str, float]] = {
-    "gnss": {"rate": 5.0},
-    "compass": {"rate": 50.0, "noise": 0.02},
-    "barometer": {"rate": 25.0},
-}
-CRAFTS: dict[str, dict[str, dict[str, float]]] = {
-    "copter": {**COMMON, "rangefinder": {"rate": 20.0}},
-    "rover": COMMON,
-    "rover_ackermann": COMMON,
-    "plane": COMMON,
-}
-"""Craft -> sensor -> options, beside the IMU."""
+SENSORS = {"gnss": {"rate": 5.0}, "compass": {"rate": 50.0, "noise": 0.02}, "barometer": {"rate": 25.0}}
+"""Standard sensors of all crafts beside the IMU, with their options; copters also have a rangefinder."""
 
 
 def standard_sensors(craft: str, imu_rate: float | None = None, most: float = inf) -> list[dict[str, Any]]:
@@ -279,11 +258,12 @@ def standard_sensors(craft: str, imu_rate: float | None = None, most: float = in
     `imu_rate` in Hz (None: the control rate of the built-in autopilot); no sensor is faster than `most`, the clock's
     rate.
     """
-    if craft not in CRAFTS:
-        raise unknown_name("craft", craft, CRAFTS)
+    if craft not in IMU_RATES:
+        raise unknown_name("craft", craft, IMU_RATES)
     rate = min(IMU_RATES[craft] if imu_rate is None else imu_rate, most)
-    slower = {name: {**options, "rate": min(options["rate"], rate)} for name, options in CRAFTS[craft].items()}
-    return [{"imu": {"rate": rate}}, *({name: options} for name, options in slower.items())]
+    others = {**SENSORS, "rangefinder": {"rate": 20.0}} if craft == "copter" else SENSORS
+    slower = [{name: {**options, "rate": min(options["rate"], rate)}} for name, options in others.items()]
+    return [{"imu": {"rate": rate}}, *slower]
 
 
 VEHICLES: dict[str, dict[str, Any]] = {

@@ -46,11 +46,11 @@ class RowAdapter(SimulatorAdapter):
         """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: a factor; `sensors` overrides their options."""
         super().__init__(name)
         self.options = options = AdapterOptions(f"adapter {self.name!r}")
-        self.seed = signed(options.whole("seed", seed))
+        self.seed = signed(options.typed("seed", seed, int, "a whole number"))
         self.origin = options.origin(origin)
         self.rate = options.positive("rate", rate)
         self.noise = options.factor("noise", noise)
-        self.truth = options.switch("truth", truth)
+        self.truth = options.typed("truth", truth, bool, "true or false")
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
         self._instruments = options.instruments(
             {} if sensors is None else sensors, rates, self.noise, self.origin, self.capacity

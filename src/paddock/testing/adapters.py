@@ -158,35 +158,23 @@ def watched(run: Callable[[AdapterRig], str], rig: AdapterRig) -> str:
     failures: list[BaseException] = []
 
     def work() -> None:
-        try:
-            results.append(run(rig))
-        except BaseException as error:
-            failures.append(error)
-        finally:
-            _disconnect(rig, failures)
+        parts: tuple[Callable[[], None], ...] = (lambda: results.append(run(rig)), rig.disconnect_all)
+        for part in parts:
+            try:
+                part()
+            except BaseException as error:
+                failures.append(error)
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    _wait(thread, rig)
-    if failures:
-        raise failures[0]
-    return results[0]
-
-
-def _disconnect(rig: AdapterRig, failures: list[BaseException]) -> None:
-    try:
-        rig.disconnect_all()
-    except BaseException as error:
-        failures.append(error)
-
-
-def _wait(thread: threading.Thread, rig: AdapterRig) -> None:
-    """Wait for the end of the check; fail if it makes no progress for too long."""
     while thread.is_alive():
         before = rig.calls
         thread.join(PATIENCE)
         if thread.is_alive() and rig.calls == before:
             rig.fail(f"{rig.doing} has not returned after {PATIENCE:g} s")
+    if failures:
+        raise failures[0]
+    return results[0]
 
 
 CHECKS: dict[str, Callable[[AdapterRig], str]] = {
@@ -226,8 +214,15 @@ def check_adapter(
     of a rover or copter; others are not tried); `rests`: an uncommanded vehicle stands on the ground; `deterministic`:
     two runs are bit-identical (None: if it supports lockstep). Raises ConformanceError at the first violation.
     """
-    made = find_adapter(make) if isinstance(make, str) else make
-    _check_maker(made)
+    made: object = find_adapter(make) if isinstance(make, str) else make
+    if isinstance(made, SimulatorAdapter):
+        problem = (
+            f"give the class or a function that creates one, check_adapter({type(made).__name__}), not an instance"
+        )
+        raise ConformanceError("declarations", f"adapter {made.adapter_type!r}", problem)
+    if not callable(made):
+        problem = f"give a class, a function that creates one, or a type's name, not {made!r}"
+        raise ConformanceError("declarations", f"adapter {type(made).__name__!r}", problem)
     rig = AdapterRig(made, craft, step_us, motion, rests, deterministic)
     report = ConformanceReport(rig.subject)
     for check, run in CHECKS.items():
@@ -237,21 +232,7 @@ def check_adapter(
         except ConformanceError:
             raise
         except Exception as error:  # the adapter's own code failed
-            raise ConformanceError(check, rig.subject, _first_line(error)) from error
+            text = next(iter(str(error).splitlines()), "")
+            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
+            raise ConformanceError(check, rig.subject, problem) from error
     return report
-
-
-def _check_maker(make: object) -> None:
-    """Refuse an instance: each check creates new adapters."""
-    kind = type(make)
-    if isinstance(make, SimulatorAdapter):
-        problem = f"give the class or a function that creates one, check_adapter({kind.__name__}), not an instance"
-        raise ConformanceError("declarations", f"adapter {make.adapter_type!r}", problem)
-    if not callable(make):
-        problem = f"give a class, a function that creates one, or a type's name, not {make!r}"
-        raise ConformanceError("declarations", f"adapter {kind.__name__!r}", problem)
-
-
-def _first_line(error: Exception) -> str:
-    text = next(iter(str(error).splitlines()), "")
-    return text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"

@@ -1,4 +1,4 @@
-"""What a conformance check found."""
+"""Results of conformance checks, the rig that drives a vehicle model, and the checks of its declarations and source."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from paddock.world.pose import Environment, Pose
 
 
 class ConformanceError(PaddockError):
-    """Something that breaks the contract: which check, which model, which column, and what to do about it."""
+    """A breach of the contract: the check, the model, the column, and how to fix it."""
 
     def __init__(self, check: str, subject: str, problem: str) -> None:
-        """`subject` is what was checked, e.g. `model 'rover'`."""
+        """`subject` is the thing checked, e.g. `model 'rover'`."""
         super().__init__(f"{subject}: {check}: {problem}")
         self.check = check
         self.subject = subject
@@ -34,13 +34,13 @@ class ConformanceError(PaddockError):
 
 @dataclass
 class ConformanceReport:
-    """The checks that were passed, in order, each with what was measured."""
+    """The passed checks in order, each with its measurement."""
 
     subject: str
     details: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """One line for each check."""
+        """Return one line per check."""
         width = max(map(len, self.details), default=0)
         lines = [f"{check:<{width}}  {detail}" for check, detail in self.details.items()]
         return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
@@ -51,17 +51,17 @@ UNBOUNDED = 10.0
 
 
 class Rig:
-    """One model under test. Fleets are arrays of columns x agents, as in a world."""
+    """One model under test. Fleets are arrays of columns x vehicles, as in a world."""
 
     def __init__(self, model: VehicleModel, seed: int) -> None:
-        """The seed decides all random places and commands."""
+        """`seed` determines all random places and commands."""
         self.model = model
         self.seed = seed
         self.check = ""
         self.random = np.random.default_rng(seed)
 
     def begin(self, check: str) -> None:
-        """Name the check for its failures, and give it random numbers that do not depend on the checks before."""
+        """Start a check: its name for failures, and random numbers independent of earlier checks."""
         self.check = check
         self.random = np.random.default_rng([self.seed, *check.encode()])
 
@@ -86,13 +86,13 @@ class Rig:
         return float(values.get("speed", 0.5 * values.get("speed_max", 10.0)))
 
     def place(self, n: int, z: float = 20.0, speed: float | Floats = 0.0) -> Floats:
-        """The states of `n` agents at random places and headings."""
+        """Return the states of `n` vehicles at random places and headings."""
         x, y = self.random.uniform(-100.0, 100.0, (2, n))
         yaw = self.random.uniform(-3.0, 3.0, n)
         return self.place_at(x, y, z, yaw, speed)
 
     def place_at(self, x: Floats, y: Floats, z: float | Floats, yaw: Floats, speed: float | Floats) -> Floats:
-        """The states of the agents at these places, moving at these speeds along these headings."""
+        """Return the states of vehicles at these places, speeds and headings."""
         at = Placement(*np.array(np.broadcast_arrays(x, y, z, yaw, speed), dtype=float))
         return rows(vectorised(self.model.place)(at, self.parameters, self.environment), len(x))
 
@@ -104,27 +104,27 @@ class Rig:
         kernel(self.model.step_spec())(state.shape[1], ticks, state, command, *arrays, dt)
 
     def pose(self, state: Floats) -> Pose:
-        """The poses of a fleet."""
+        """Return the poses of a fleet."""
         return Pose(*rows(vectorised(self.model.pose)(self.model.state(*state), self.parameters), state.shape[1]))
 
     def energy(self, state: Floats) -> Floats:
-        """The mechanical energies of a fleet."""
+        """Return the mechanical energies of a fleet."""
         energy = vectorised(self.model.energy)(self.model.state(*state), self.parameters, self.environment)
         return np.broadcast_to(energy, state.shape[1])
 
     def guide(self, state: Floats, command: Floats, desire: Desire) -> Floats:
-        """The commands that the model makes of a desire."""
+        """Return the commands of the model for a desire."""
         given = self.model.state(*state), self.model.command(*command), self.parameters, desire
         return rows(vectorised(self.model.guide)(*given), state.shape[1])
 
     def commands(self, n: int, which: str = "default") -> Floats:
-        """Default commands; or the `brake` or `failsafe` ones, where a column has them."""
+        """Return default commands, or the `brake` or `failsafe` ones of columns that have them."""
         columns = columns_of(self.model.command)
         chosen = [c.default if (value := getattr(c, which)) is None else value for c in columns]
         return np.repeat(np.array(chosen, dtype=float)[:, None], n, axis=1)
 
     def random_commands(self, before: Floats) -> Floats:
-        """Uniform in each column's range; those the model declares steady stay as they are."""
+        """Return uniform values in each column's range; steady columns stay unchanged."""
         after = before.copy()
         for row, column in enumerate(columns_of(self.model.command)):
             if column.name not in self.model.steady:
@@ -132,7 +132,7 @@ class Rig:
         return after
 
     def random_modes(self, n: int) -> Floats:
-        """Default commands, but each agent has its own whole-numbered value of the steady ones."""
+        """Return default commands with random whole-numbered values in the steady columns."""
         command = self.commands(n)
         for row, column in enumerate(columns_of(self.model.command)):
             if column.name in self.model.steady and np.isfinite([column.low, column.high]).all():
@@ -140,13 +140,13 @@ class Rig:
         return command
 
     def demand_finite(self, values: Floats, names: tuple[str, ...], when: str) -> None:
-        """Every row must be finite; a failure names the column."""
+        """Require that every row is finite."""
         for name, row in zip(names, values, strict=True):
             if not np.isfinite(row).all():
                 self.fail(f"column {name!r} becomes {row[~np.isfinite(row)][0]} {when}")
 
     def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
-        """Two fleets must be equal bit for bit; a failure names the column (of the state, unless names are given)."""
+        """Require that two fleets are equal bit for bit; `names` are the columns, by default the state's."""
         fields = names or self.model.state._fields  # type: ignore[attr-defined]
         for name, one, other in zip(fields, a, b, strict=True):
             unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
@@ -156,19 +156,19 @@ class Rig:
 
 
 def limits(column: Column) -> tuple[float, float]:
-    """The range for random commands."""
+    """Return the range for random commands."""
     low = column.low if np.isfinite(column.low) else min(-UNBOUNDED, column.high - UNBOUNDED)
     high = column.high if np.isfinite(column.high) else max(UNBOUNDED, low + UNBOUNDED)
     return low, high
 
 
 def rows(values: Any, n: int) -> Floats:
-    """A named tuple of arrays as one array of columns x agents."""
+    """Return a named tuple of arrays as one array of columns x vehicles."""
     return np.array([np.broadcast_to(np.asarray(value, dtype=float), n) for value in values])
 
 
 def check_declarations(rig: Rig) -> str:
-    """SensorColumns with units and meanings, defaults inside their ranges, names that exist."""
+    """Check units and meanings of columns, defaults inside their ranges, and names."""
     model = rig.model
     kinds = sorted({find_model(name).kind for name in model_names()})
     if model.kind not in kinds:
@@ -212,7 +212,7 @@ def _check_names(rig: Rig, what: str, names: tuple[str, ...], tuple_class: type)
 
 
 def check_returns(rig: Rig) -> str:
-    """Called as plain Python, every function returns the tuple it should, of floats."""
+    """Check that every function, called as plain Python, returns its tuple of floats."""
     model, parameters, environment = rig.model, rig.parameters, rig.environment
     command = model.command(*map(float, rig.commands(1)[:, 0]))
     state = model.place(Placement(1.0, 2.0, 3.0, 0.5, 0.0), parameters, environment)
@@ -227,7 +227,7 @@ def check_returns(rig: Rig) -> str:
 
 
 def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
-    """What a function returned must be such a tuple, of floats."""
+    """Require that a function returned a tuple of this class, of floats."""
     if not isinstance(value, expected):
         rig.fail(f"{function}() returns {type(value).__name__}, not the model's {expected.__name__}")
     for name, number in zip(expected._fields, value, strict=True):
@@ -239,7 +239,7 @@ FUNCTIONS = ("step", "pose", "place", "guide", "energy", "report")
 
 
 def check_branch_free(rig: Rig) -> str:
-    """No `if`, no ternary, no loop, no `and`, `or`, `not`, and no functions that hide a branch or differ by machine."""
+    """Refuse `if`, ternary, loop, `and`, `or`, `not`, and functions that branch or differ by machine."""
     declared = [function for name in FUNCTIONS if (function := getattr(rig.model, name)) is not None]
     functions = {reachable for function in declared for reachable in reached(function)} - {select}
     for function in sorted(functions, key=lambda f: (f.__module__, f.__qualname__)):

@@ -1,4 +1,4 @@
-"""One source, the same bits: Python, NumPy and compiled code, any number of threads, any grouping."""
+"""Conformance checks of vehicle models: equal bits in every form of the code, and plausible motion."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ TICKS = 200
 
 
 def check_python(rig: Rig) -> str:
-    """The plain Python functions agree with the compiled kernel bit for bit."""
+    """Compare plain Python with the compiled kernel bit for bit."""
     start, commands = drive(rig, 3)
-    for agent in range(3):
-        fleet = start[:, agent : agent + 1].copy()
-        state = rig.model.state(*map(float, start[:, agent]))
+    for k in range(3):
+        fleet = start[:, k : k + 1].copy()
+        state = rig.model.state(*map(float, start[:, k]))
         for command in commands:
-            rig.run(fleet, np.ascontiguousarray(command[:, agent : agent + 1]), rig.model.dt_max)
-            state = _python_step(rig, state, command[:, agent])
+            rig.run(fleet, np.ascontiguousarray(command[:, k : k + 1]), rig.model.dt_max)
+            state = _python_step(rig, state, command[:, k])
             rig.demand_same_bits(np.array(state)[:, None], fleet, "between Python and compiled code")
-    return f"{TICKS} ticks of 3 agents equal the compiled kernel bit for bit"
+    return f"{TICKS} ticks of 3 vehicles equal the compiled kernel bit for bit"
 
 
 def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
@@ -55,7 +55,7 @@ def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
 
 
 def check_numpy(rig: Rig) -> str:
-    """The NumPy twin agrees with the compiled kernel bit for bit."""
+    """Compare the NumPy twin with the compiled kernel bit for bit."""
     fleet, commands = drive(rig, 64)
     state = rig.model.state(*fleet.copy())
     step = vectorised(rig.model.step)
@@ -64,11 +64,11 @@ def check_numpy(rig: Rig) -> str:
         state = step(state, rig.model.command(*command), rig.parameters, rig.environment, rig.model.dt_max)
         state = rig.model.state(*rows(state, 64))
         rig.demand_same_bits(np.array(state), fleet, "between NumPy and compiled code")
-    return f"{TICKS} ticks of 64 agents equal the compiled kernel bit for bit"
+    return f"{TICKS} ticks of 64 vehicles equal the compiled kernel bit for bit"
 
 
 def check_float32(rig: Rig) -> str:
-    """The float32 twin computes in float32 throughout, and stays finite."""
+    """Check that the float32 twin computes in float32 throughout and stays finite."""
     step = compiled(rig.model.step, "float32")
     shared = _single(rig.parameters), _single(rig.environment), np.float32(rig.model.dt_max)
     start, commands = drive(rig, 1)
@@ -98,14 +98,14 @@ def _demand_single(rig: Rig, step: Any, given: tuple[Any, ...]) -> None:
 
 
 def _double_lines(text: str) -> list[str]:
-    """The compiler's lines that use float64, but for the wrapper that turns results into Python objects."""
+    """Return the LLVM lines that use float64, except in the wrapper for Python."""
     bodies = [body for body in re.split(r"\n(?=define )", text) if body.startswith("define")]
     inner = [body for body in bodies if "cpython" not in body.splitlines()[0]]
     return [line.strip() for body in inner for line in body.splitlines() if re.search(r"\bdouble\b", line)]
 
 
 def check_threads(rig: Rig) -> str:
-    """One thread and all threads give the same bits."""
+    """Compare one thread with all threads bit for bit."""
     start, commands = drive(rig, 2000)
     serial, parallel = start.copy(), start.copy()
     with _threads(1):
@@ -113,7 +113,7 @@ def check_threads(rig: Rig) -> str:
     with _threads(None):
         rig.run(parallel, commands[0], rig.model.dt_max, 50)
     rig.demand_same_bits(serial, parallel, f"between 1 and {available_threads()} threads")
-    return f"1 and {available_threads()} threads agree on 2000 agents"
+    return f"1 and {available_threads()} threads agree on 2000 vehicles"
 
 
 @contextmanager
@@ -127,19 +127,19 @@ def _threads(count: int | None) -> Iterator[None]:
 
 
 def check_independence(rig: Rig) -> str:
-    """An agent alone does what it does within a fleet."""
+    """Compare single vehicles with the same vehicles in a fleet."""
     fleet, commands = drive(rig, 61)
     chosen = [0, 7, 60]
     alone = [np.ascontiguousarray(fleet[:, k : k + 1]) for k in chosen]
     rig.run(fleet, commands[0], rig.model.dt_max, 50)
     for k, state in zip(chosen, alone, strict=True):
         rig.run(state, np.ascontiguousarray(commands[0][:, k : k + 1]), rig.model.dt_max, 50)
-        rig.demand_same_bits(state, fleet[:, k : k + 1].copy(), "between an agent alone and in a fleet")
-    return "agents alone and in a fleet agree"
+        rig.demand_same_bits(state, fleet[:, k : k + 1].copy(), "between a vehicle alone and in a fleet")
+    return "vehicles alone and in a fleet agree"
 
 
 def check_substeps(rig: Rig) -> str:
-    """Ten ticks in one launch are ten launches of one tick."""
+    """Compare ten ticks in one launch with ten launches of one tick."""
     together, commands = drive(rig, 300)
     apart = together.copy()
     rig.run(together, commands[0], rig.model.dt_max, 10)
@@ -150,7 +150,7 @@ def check_substeps(rig: Rig) -> str:
 
 
 def drive(rig: Rig, n: int) -> tuple[Floats, list[Floats]]:
-    """A fleet at random places and speeds, and commands for each tick that change every tenth of a second."""
+    """Return a fleet at random places and speeds, and commands per tick that change every 0.1 s."""
     state = rig.place(n, speed=rig.random.uniform(0.0, rig.typical_speed, n))
     every = max(1, round(0.1 / rig.model.dt_max))
     command = rig.random_modes(n)
@@ -165,7 +165,7 @@ AGENTS = 64
 
 
 def check_report(rig: Rig) -> str:
-    """Driven for a while, and at rest: Python, NumPy and compiled code report the same finite numbers."""
+    """Compare reports of Python, NumPy and compiled code, at the start and after a drive."""
     if (rig.model.report is None) != (rig.model.report_type is None):
         rig.fail("report and report_type belong together: give both or neither")
     spec = rig.model.report_spec()
@@ -203,11 +203,11 @@ ROUNDING_LEVEL = 1e-10
 """Relative errors below this are rounding: no order can be measured, none is asked for."""
 
 ENERGY_MARGIN = 0.01
-"""Energy that a vehicle told to stop may gain, relative to its largest initial energy: integration error, overshoot."""
+"""Allowed gain relative to the largest initial energy, for integration error and overshoot."""
 
 
 def check_standstill(rig: Rig) -> str:
-    """Placed at rest with default commands, on the ground and above it: every column stays finite."""
+    """Check that every column stays finite at rest with default commands, on the ground and above it."""
     for z in (0.0, 20.0):
         state, command = rig.place(8, z), rig.commands(8)
         rig.demand_finite(state, rig.model.state._fields, "when placed")  # type: ignore[attr-defined]
@@ -224,7 +224,7 @@ def check_standstill(rig: Rig) -> str:
 
 
 def check_random_commands(rig: Rig) -> str:
-    """Ten seconds of random commands, changed every tenth of a second: at dt_max in still air, at a quarter in wind."""
+    """Check for finite states under random commands for 10 s: at dt_max in still air, at a quarter in wind."""
     n = 128
     windy = Environment(wind_x=8.0, wind_y=-5.0, wind_z=1.0)
     for dt, environment in ((rig.model.dt_max, rig.environment), (0.25 * rig.model.dt_max, windy)):
@@ -235,11 +235,11 @@ def check_random_commands(rig: Rig) -> str:
             rig.run(state, command, dt, max(1, round(0.1 / dt)), environment)
             when = f"under random commands at dt = {dt:g} s (after {0.1 * (change + 1):.1f} s)"
             rig.demand_finite(state, rig.model.state._fields, when)  # type: ignore[attr-defined]
-    return f"{n} agents finite for 10 s at dt = {rig.model.dt_max:g} and {0.25 * rig.model.dt_max:g} s"
+    return f"{n} vehicles finite for 10 s at dt = {rig.model.dt_max:g} and {0.25 * rig.model.dt_max:g} s"
 
 
 def check_convergence(rig: Rig) -> str:
-    """Halving dt reduces the error with the stated order: the median over agents with constant commands."""
+    """Check that halving dt reduces the error with the stated order (median over vehicles)."""
     n = 32
     start = rig.place(n, speed=rig.typical_speed * rig.random.uniform(0.4, 0.9, n))
     command = _moderate_commands(rig, n)
@@ -260,7 +260,7 @@ def check_convergence(rig: Rig) -> str:
 
 
 def _moderate_commands(rig: Rig, n: int) -> Floats:
-    """Constant commands within a quarter of the range around the defaults; steady ones keep their default."""
+    """Return constant commands within a quarter of the range around the defaults."""
     command = rig.commands(n)
     for row, column in enumerate(columns_of(rig.model.command)):
         if column.name not in rig.model.steady:
@@ -271,7 +271,7 @@ def _moderate_commands(rig: Rig, n: int) -> Floats:
 
 
 def _differences(rig: Rig, state: Floats, reference: Floats) -> Floats:
-    """The differences of each column relative to its size in the fleet; angles are compared around the circle."""
+    """Return the differences of each column relative to its size in the fleet; angles are wrapped."""
     difference = np.abs(state - reference)
     for row, column in enumerate(columns_of(rig.model.state)):
         if column.unit == "rad":
@@ -290,12 +290,10 @@ def _worst_column(rig: Rig, state: Floats, reference: Floats) -> str:
 
 
 def check_energy(rig: Rig) -> str:
-    """A vehicle that is told to stop, or nothing at all, gains no mechanical energy.
+    """Check that brake, failsafe and default commands add no mechanical energy.
 
-    The rule, alike for all kinds: placed at rest and at its typical speed, on the ground and 20 m above it, with its
-    brake, failsafe and default commands, the energy in the first 3 s never exceeds the energy at the start by more than
-    1 % of the largest initial energy. A car rolls out, a disarmed or hovering quad keeps or loses what it has, an
-    aircraft (whose engine holds the speed it was placed with) flies on level or in its circle.
+    Placed at rest and at the typical speed, on the ground and 20 m above it, a vehicle may gain at most 1 % of the
+    largest initial energy in the first 3 s.
     """
     speeds = np.repeat([0.0, rig.typical_speed], 4)
     fleets = [rig.place(8, z, speeds) for z in (0.0, 20.0)]
@@ -319,7 +317,7 @@ def _demand_no_gain(rig: Rig, state: Floats, which: str, margin: float) -> None:
 
 
 def check_place(rig: Rig) -> str:
-    """The pose is where the vehicle was placed (a ground vehicle on the ground), moving along its heading."""
+    """Check that the pose is at the placement (a ground vehicle's on the ground), moving along its heading."""
     yaw = np.array([0.0, 1.0, -2.5, 3.0])
     x, y = np.array([0.0, -5.0, 100.0, 7.0]), np.array([0.0, 3.0, -40.0, 8.0])
     z, speed = 30.0, rig.typical_speed
@@ -336,7 +334,7 @@ def check_place(rig: Rig) -> str:
 
 
 def check_guide(rig: Rig) -> str:
-    """Asked for a constant velocity, half its typical speed in three directions, it ends up moving that way."""
+    """Check that a desired velocity, half the typical speed in three directions, is reached."""
     yaw = np.full(3, 0.3)
     state = rig.place_at(np.zeros(3), np.zeros(3), 50.0, yaw, 0.0)
     wanted = yaw + np.array([0.0, 2.1, -2.1])
@@ -353,7 +351,7 @@ def check_guide(rig: Rig) -> str:
 
 
 def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float) -> Floats:
-    """Displacement (2, n) over the last seconds of a guided run, m."""
+    """Return the displacement (2, n) over the last seconds of a guided run, m."""
     command, dt = rig.commands(state.shape[1]), rig.model.dt_max
     ticks = max(1, round(0.05 / dt))
     marks = {round(settle / (ticks * dt)): state, round((settle + last) / (ticks * dt)): state}
@@ -384,11 +382,11 @@ CHECKS: dict[str, Callable[[Rig], str]] = {
     "place": check_place,
     "guide": check_guide,
 }
-"""The checks in the order in which they run: the first failure is the one to mend first."""
+"""The checks in the order in which they run."""
 
 
 def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:
-    """Check a model, given itself or by name; raises ConformanceError at the first thing that breaks the contract."""
+    """Check a model, given as an object or by name; raise ConformanceError at the first breach of the contract."""
     found = find_model(model) if isinstance(model, str) else model
     name = found.name or found.step.__module__
     rig = Rig(replace(found, name=name), seed)

@@ -18,7 +18,7 @@ from paddock.world.pose import Environment, Pose
 
 
 class Desire(NamedTuple):
-    """Where a behaviour wants a vehicle to go; every model translates it into its own commands."""
+    """The motion that a behaviour wants; each model translates it into its own commands."""
 
     vx: Annotated[float, Column("m/s", "wanted velocity east")]
     vy: Annotated[float, Column("m/s", "wanted velocity north")]
@@ -29,7 +29,7 @@ class Desire(NamedTuple):
 
 
 class Placement(NamedTuple):
-    """Where and how a vehicle starts."""
+    """The initial pose and speed of a vehicle."""
 
     x: Annotated[float, Column("m", "position east")]
     y: Annotated[float, Column("m", "position north")]
@@ -40,7 +40,7 @@ class Placement(NamedTuple):
 
 @dataclass(frozen=True)
 class VehicleModel:
-    """A kind of vehicle. Shapes: state, command and parameters are named tuples of floats with Column annotations."""
+    """A kind of vehicle; state, command and parameters are named tuples of floats with Column annotations."""
 
     kind: str  # the shape a viewer draws: car, quad, rover, aircraft, agent
     summary: str
@@ -56,12 +56,14 @@ class VehicleModel:
     dt_max: float  # s: the longest tick for which the model is stable and its tests hold
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
-    report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> what else snapshots carry
+    report: Callable[..., Any] | None = (
+        None  # (state, command, parameters, environment) -> further columns of snapshots
+    )
     report_type: type | None = None  # the named tuple that `report` returns
-    name: str = ""  # given by the registry
+    name: str = ""  # set by `find_model`
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
-        """The kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
+        """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
         arguments = (
             Rows("state", self.state, "update"),
             Rows("command", self.command),
@@ -72,7 +74,7 @@ class VehicleModel:
         return KernelSpec(f"{self.name}-step", self.step, arguments, dtype)
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
-        """The kernel that writes a fleet's poses."""
+        """Return the kernel that writes a fleet's poses."""
         arguments = (
             Rows("state", self.state),
             Shared("parameters", self.parameters, varying),
@@ -86,7 +88,7 @@ class VehicleModel:
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
     def report_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec | None:
-        """The kernel that writes a fleet's reports; None for a model without one."""
+        """Return the kernel that writes a fleet's reports; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
         arguments = (

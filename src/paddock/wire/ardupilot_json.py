@@ -1,8 +1,8 @@
 """ArduPilot's SITL JSON interface: servo packets of 40 or 72 bytes one way, a line of JSON the other way.
 
-ArduPilot does not parse the JSON: it searches for the names of the keys and reads the number behind `":`. Hence no
-spaces, no NaN, `velocity` before `velocity_wind`, and sections (`windvane`, `battery`) that are whole or absent. All
-axes are north-east-down and body forward-right-down.
+ArduPilot does not parse the JSON: it searches for the keys and reads the number after `":`. Hence no spaces, no NaN,
+`velocity` before `velocity_wind`, and sections (`windvane`, `battery`) that are complete or absent. All axes are
+north-east-down and body forward-right-down.
 """
 
 from __future__ import annotations
@@ -25,24 +25,21 @@ MAGIC_32 = 29569
 RANGEFINDERS = 6
 RC_CHANNELS = 12
 LONGEST_LINE = 65000
-"""Bytes of ArduPilot's buffer: a longer line never arrives there."""
+"""Bytes of ArduPilot's buffer, the longest line it can receive."""
 
-_SERVOS = {
-    40: (MAGIC_16, struct.Struct("<HHI16H")),
-    72: (MAGIC_32, struct.Struct("<HHI32H")),
-}
+_SERVOS = {40: (MAGIC_16, struct.Struct("<HHI16H")), 72: (MAGIC_32, struct.Struct("<HHI32H"))}
 
 
 class ServoPacket(NamedTuple):
-    """What the autopilot sends each frame."""
+    """The servo outputs that the autopilot sends each frame."""
 
-    frame_rate: int  # Hz: the time step that it wishes
-    frame_count: int  # +1 with every answered frame; begins at 0 when the autopilot starts
+    frame_rate: int  # Hz: the requested time step
+    frame_count: int  # +1 with every answered frame; 0 when the autopilot starts
     pwm: tuple[int, ...]  # us, 16 or 32 channels; 0: no output
 
 
 class State(NamedTuple):
-    """What the physics answers; None is left out of the line."""
+    """The answer of the physics; None is omitted from the line."""
 
     timestamp: float  # s
     gyro: Three  # rad/s, body
@@ -51,18 +48,18 @@ class State(NamedTuple):
     velocity: Three  # m/s north, east, down
     quaternion: Four | None = None  # w, x, y, z, body to north-east-down; this or the attitude
     attitude: Three | None = None  # roll, pitch, yaw in rad
-    velocity_wind: Three | None = None  # m/s north, east, down: where the wind blows to
+    velocity_wind: Three | None = None  # m/s north, east, down: direction the wind blows to
     ranges: tuple[float | None, ...] = ()  # m, up to 6
     windvane: tuple[float, float] | None = None  # apparent direction (rad, 0 from ahead) and speed (m/s)
     airspeed: float | None = None  # m/s
     rc: tuple[int, ...] = ()  # us, up to 12
     battery: tuple[float, float] | None = None  # V, A
-    no_time_sync: bool = False  # ArduPilot shall not adopt the time step of the physics
-    no_lockstep: bool = False  # ArduPilot shall not wait for the physics
+    no_time_sync: bool = False  # ArduPilot must not adopt the time step of the physics
+    no_lockstep: bool = False  # ArduPilot must not wait for the physics
 
 
 def decode_servos(datagram: Buffer) -> ServoPacket:
-    """One datagram; WireError with the reason `length`, `magic` or `value`."""
+    """Decode one datagram; WireError with the reason `length`, `magic` or `value`."""
     size = len(datagram)
     if size not in _SERVOS:
         raise WireError("length", f"ArduPilot servos: a packet has 40 or 72 bytes, not {size}")
@@ -71,28 +68,25 @@ def decode_servos(datagram: Buffer) -> ServoPacket:
     if magic != valid:
         raise WireError("magic", f"ArduPilot servos: magic {magic} instead of {valid} in a packet of {size} bytes")
     if rate == 0:
-        raise WireError("value", "ArduPilot servos: frame_rate 0 is no time step; it must be at least 1 Hz")
+        raise WireError("value", "ArduPilot servos: frame_rate must be at least 1 Hz, not 0")
     return ServoPacket(rate, count, tuple(pwm))
 
 
 def encode_servos(packet: ServoPacket) -> bytes:
-    """The 40 bytes of a packet with up to 16 channels, the 72 bytes of one with up to 32; the rest is 0."""
+    """Encode a packet: 40 bytes for up to 16 channels, 72 bytes for up to 32; the rest is 0."""
     channels = 16 if len(packet.pwm) <= 16 else 32
     magic, layout = _SERVOS[8 + 2 * channels]
     if packet.frame_rate == 0:
         raise InvalidValueError("this servo packet cannot be sent: frame_rate must be at least 1 Hz, not 0")
     try:
-        return layout.pack(magic, packet.frame_rate, packet.frame_count, *_filled(packet.pwm, channels))
+        padding = [0] * (channels - len(packet.pwm))
+        return layout.pack(magic, packet.frame_rate, packet.frame_count, *packet.pwm, *padding)
     except struct.error as error:
         raise InvalidValueError(f"this servo packet cannot be sent: {error}") from error
 
 
-def _filled(pwm: Sequence[int], channels: int) -> list[int]:
-    return [*pwm, *[0] * (channels - len(pwm))]
-
-
 _REQUIRED = {"gyro": 3, "accel_body": 3, "position": 3, "velocity": 3, "quaternion": 4, "attitude": 3}
-"""Keys that must be finite, and how many numbers they have."""
+"""Keys that must be finite, and their number of values."""
 _START = (
     '\n{{"timestamp":{!r},"imu":{{"gyro":[{!r},{!r},{!r}],"accel_body":[{!r},{!r},{!r}]}},'
     '"position":[{!r},{!r},{!r}],"velocity":[{!r},{!r},{!r}],'
@@ -102,15 +96,15 @@ _ATTITUDE = _START + '"attitude":[{!r},{!r},{!r}]'
 
 
 def encode_state(state: State) -> bytes:
-    """The line with the line breaks around it; refused if what is required is missing or not finite.
+    """Encode a line with line breaks around it; an error if a required value is missing or not finite.
 
-    Optional values that are not finite are left out.
+    Optional values that are not finite are omitted.
     """
     turned = state.attitude if state.quaternion is None else state.quaternion
     if turned is None:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
     text = _ATTITUDE if state.quaternion is None else _QUATERNION
-    # the repr of a float is the shortest text that reads back as the same float64
+    # repr of a float is the shortest text that reads back equal
     numbers = [state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity, *turned]
     if len(numbers) != text.count("!r") or not all(map(isfinite, numbers)):
         raise _unsendable(state)
@@ -118,7 +112,7 @@ def encode_state(state: State) -> bytes:
 
 
 def _unsendable(state: State) -> InvalidValueError:
-    """What is wrong with the required values."""
+    """Return the error for the required values."""
     if not isfinite(state.timestamp):
         return InvalidValueError(f"this state cannot be sent as JSON: timestamp is {state.timestamp}, not a number")
     given = zip(_REQUIRED, (*state[1:5], state.quaternion, state.attitude), strict=True)
@@ -133,7 +127,7 @@ def _unsendable(state: State) -> InvalidValueError:
 
 
 def _optional(state: State) -> Iterable[str]:
-    """What may be left out, in the order that ArduPilot's search needs."""
+    """Yield the optional values, in the order that ArduPilot's search needs."""
     if state.velocity_wind is not None and _finite(state.velocity_wind):
         yield ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
     for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
@@ -159,7 +153,7 @@ def _finite(values: Sequence[float]) -> bool:
 
 
 def decode_state(data: Buffer) -> State:
-    """The newest complete line of what has come in; order of keys, spaces and unknown keys do not matter."""
+    """Decode the newest complete line; the order of keys, spaces and unknown keys do not matter."""
     if len(data) > LONGEST_LINE:
         raise WireError("length", f"ArduPilot JSON: a line has at most {LONGEST_LINE} bytes, not {len(data)}")
     lines = [line for line in bytes(data).split(b"\n") if line.strip()]
@@ -173,21 +167,18 @@ def decode_state(data: Buffer) -> State:
         accel=_three(imu, "accel_body"),
         position=_three(members, "position"),
         velocity=_three(members, "velocity"),
-        **_read_orientation(members),
         **_read_optional(members),
     )
 
 
-def _read_orientation(members: dict[str, Any]) -> dict[str, Any]:
-    if "quaternion" in members:
-        return {"quaternion": _vector(members, "quaternion", 4)}
-    if "attitude" in members:
-        return {"attitude": _three(members, "attitude")}
-    raise WireError("value", "ArduPilot JSON: there is neither quaternion nor attitude")
-
-
 def _read_optional(members: dict[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {key: bool(members[key]) for key in ("no_time_sync", "no_lockstep") if key in members}
+    if "quaternion" in members:
+        found["quaternion"] = _vector(members, "quaternion", 4)
+    elif "attitude" in members:
+        found["attitude"] = _three(members, "attitude")
+    else:
+        raise WireError("value", "ArduPilot JSON: quaternion or attitude is missing")
     if "velocity_wind" in members:
         found["velocity_wind"] = _three(members, "velocity_wind")
     if "airspeed" in members:
@@ -199,15 +190,9 @@ def _read_optional(members: dict[str, Any]) -> dict[str, Any]:
     ranges = [_read(members, key) if (key := f"rng_{k + 1}") in members else None for k in range(RANGEFINDERS)]
     while ranges and ranges[-1] is None:
         ranges.pop()
-    return {**found, "ranges": tuple(ranges), "rc": _read_rc(members)}
-
-
-def _read_rc(members: dict[str, Any]) -> tuple[int, ...]:
-    if "rc" not in members:
-        return ()
-    inside = _section(members, "rc")
-    names = [name for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in inside]
-    return tuple(int(_read(inside, name)) for name in names)
+    rc = _section(members, "rc") if "rc" in members else {}
+    channels = tuple(int(_read(rc, name)) for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in rc)
+    return {**found, "ranges": tuple(ranges), "rc": channels}
 
 
 def _section(members: dict[str, Any], key: str) -> dict[str, Any]:
@@ -225,10 +210,9 @@ def _read(members: dict[str, Any], key: str) -> float:
 
 
 def _vector(members: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
-    values = members.get(key)
-    if not isinstance(values, list) or len(values) != count:
-        raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
-    if any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
+    values: Any = members.get(key)
+    right = isinstance(values, list) and len(values) == count
+    if not right or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
     return tuple(map(float, values))
 

@@ -1,4 +1,4 @@
-"""Compiled kernels of the encoders. Importing this imports Numba: only encoders do, when they are first called."""
+"""Compiled kernels of the encoders. This imports Numba, so encoders import it on their first call."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from numba import int32, njit, uint32
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pack_positions(ids: Any, block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: Any) -> int:
-    """Write one record of eight 4-byte words per agent; returns all ids or-ed together, which shows one out of range.
+    """Write one record of eight 4-byte words per vehicle; return the bitwise or of all ids, to find one out of range.
 
-    `ids` (m,), `block` (7, m) of x, y, z, qx, qy, qz, qw; `rows` (n,) picks agents, or is None for all; `turn` (9,)
-    and `spin` (16,), tuples of a matrix row by row, are applied to position and quaternion, or are None; `whole` and
-    `real` (n, 8) are the same memory as int32 and float32. Each choice of None is compiled without its branches.
+    `ids` (m,), `block` (7, m) of x, y, z, qx, qy, qz, qw; `rows` (n,) selects vehicles, None is all; `turn` (9,)
+    and `spin` (16,), matrices row by row, apply to position and quaternion, None is the identity; `whole` and `real`
+    (n, 8) are the same memory as int32 and float32. Each choice of None is compiled without its branches.
     """
     x, y, z = block[0], block[1], block[2]
     a, b, c, d = block[3], block[4], block[5], block[6]
@@ -41,22 +41,22 @@ def pack_positions(ids: Any, block: Any, rows: Any, turn: Any, spin: Any, whole:
 
 
 STEPS = 511.0 / 0.70710678
-"""Steps of the ten bits that hold a component of a quaternion, per 1; 0.70710678 is the most beside the largest.
+"""Steps per unit of the ten bits of a quaternion component; 0.70710678 is the largest beside the largest component.
 
-511 to either side: 0 is a whole step, so that what is level stays level.
+511 to either side: 0 is a step, so that a level attitude stays level.
 """
 ROUNDED = 511.5
-"""What makes a value of -511 to 511 steps one of which the whole part is 0 to 1022, rounded."""
+"""Offset that turns -511 to 511 steps into a whole part of 0 to 1022, rounded."""
 NO_TURN = np.uint32(3 << 30 | 511 << 20 | 511 << 10 | 511).astype(np.int32)
 """The packed attitude x = y = z = 0, w = 1."""
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: Any) -> None:
-    """Write one record of four 4-byte words per agent: x, y, z and the attitude packed into 32 bits.
+    """Write one record of four 4-byte words per vehicle: x, y, z and the attitude packed into 32 bits.
 
     `block`, `rows`, `turn` and `spin` as for positions; `whole` and `real` (n, 4) are the same memory as uint32 and
-    float32. The attitude is normalised; one that is none (NaN, all 0) is sent as no turn at all.
+    float32. The attitude is normalised; an invalid one (NaN, all 0) is sent as the identity.
     """
     x, y, z = block[0], block[1], block[2]
     qx, qy, qz, qw = block[3], block[4], block[5], block[6]
@@ -68,7 +68,7 @@ def pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: An
             real[i, 0] = turn[0] * x[k] + turn[1] * y[k] + turn[2] * z[k]
             real[i, 1] = turn[3] * x[k] + turn[4] * y[k] + turn[5] * z[k]
             real[i, 2] = turn[6] * x[k] + turn[7] * y[k] + turn[8] * z[k]
-    for i in range(len(whole)):  # a loop of its own is packed
+    for i in range(len(whole)):  # a separate loop is vectorised
         k = i if rows is None else rows[i]
         a, b, c, d = qx[k], qy[k], qz[k], qw[k]
         if spin is not None:
@@ -83,15 +83,15 @@ def pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: An
 
 @njit(nogil=True, error_model="numpy", forceinline=True)
 def _step(value: Any) -> Any:
-    """The whole number of 0 to 1022 for a value of -511 to 511; some number, too, for one that is none."""
+    """Return a whole number of 0 to 1022 for a value of -511 to 511, and some number for NaN."""
     return int32(min(max(0.0, value + ROUNDED), 1022.0))  # in this order, NaN becomes 0
 
 
 @njit(nogil=True, error_model="numpy", forceinline=True)
 def _packed_attitude(a: float, b: float, c: float, d: float) -> Any:
-    """Bits 31-30: which of x, y, z, w is largest; then the others, ten bits each.
+    """Return bits 31-30: index of the largest of x, y, z, w; then the others, ten bits each.
 
-    Choices are made by arithmetic, without branches: the loop around it is packed that way.
+    Selects by arithmetic, without branches, so that the loop around it is vectorised.
     """
     norm = a * a + b * b + c * c + d * d
     second, fourth = int32(abs(b) > abs(a)), int32(abs(d) > abs(c))
@@ -104,13 +104,13 @@ def _packed_attitude(a: float, b: float, c: float, d: float) -> Any:
     three = d + (c - d) * (right * of_right)
     high, middle, low = _step(one * scale), _step(two * scale), _step(three * scale)
     largest = later * (int32(2) + fourth) + (int32(1) - later) * second
-    fine = -int32((norm > 0.0) & (norm < inf))  # all bits, or none: what is no attitude is no turn
+    fine = -int32((norm > 0.0) & (norm < inf))  # all bits or none: an invalid attitude becomes the identity
     return uint32((largest << 30 | high << 20 | middle << 10 | low) & fine | NO_TURN & ~fine)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def crc32_rows(rows: Any, size: int, table: Any, found: Any) -> None:
-    """The CRC32 of the first `size` bytes of each row of `rows` (n, m) uint8, into `found` (n,) uint32.
+    """Compute the CRC32 of the first `size` bytes of each row of `rows` (n, m) uint8, into `found` (n,) uint32.
 
     `table` (256,) uint32 holds the remainders of single bytes.
     """

@@ -1,4 +1,4 @@
-"""The JSON-RPC 2.0 envelope: one message per line, as it stands beside the frames on the stream's socket."""
+"""The JSON-RPC 2.0 envelope: one message per line, between the frames on the stream's socket."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 MAX_BATCH = 1000  # messages in one batch
 
-Id = str | int | None  # what ties a response to its request
+Id = str | int | None  # of a request and its response
 
 
 class RpcError(WireError):
@@ -29,7 +29,7 @@ class RpcError(WireError):
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """A call that wants an answer."""
+    """A call with an answer."""
 
     id: Id
     method: str
@@ -55,7 +55,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """The answer to a call: a result, or an error."""
+    """The answer to a call: a result or an error."""
 
     id: Id
     result: Any = None
@@ -66,7 +66,7 @@ Message = Request | Notification | Response
 
 
 def parse(line: bytes) -> Message | list[Message | RpcError]:
-    """One message, or the list of a batch; in a batch, what is malformed stands as the error to answer in its place."""
+    """Parse a message or a batch; a malformed message of a batch becomes its error."""
     try:
         value = loads(line)
     except WireError as error:
@@ -79,7 +79,7 @@ def parse(line: bytes) -> Message | list[Message | RpcError]:
 
 
 def _readable_id(line: bytes, error: WireError) -> Id:
-    """The id of a message that is refused for a number in it, so that its sender learns which one; else None."""
+    """The id of a message that is refused for a number in it; otherwise None."""
     if error.reason != "value":
         return None
     try:
@@ -135,7 +135,7 @@ def _response(value: dict[str, Any], id: Id) -> Response:
 
 
 def _only(value: dict[str, Any], known: set[str], id: Id) -> None:
-    """Refuse members that the envelope does not have: most often a misspelt `params`."""
+    """Refuse unknown members, most often a misspelt `params`."""
     if extra := value.keys() - known:
         name = min(extra)
         raise RpcError(
@@ -144,22 +144,22 @@ def _only(value: dict[str, Any], known: set[str], id: Id) -> None:
 
 
 def request(id: Id, method: str, params: dict[str, Any] | None = None) -> bytes:
-    """The line that calls a method and wants an answer."""
+    """Encode a request."""
     return _line({"id": id, "method": method} | ({} if params is None else {"params": params}))
 
 
 def notification(method: str, params: dict[str, Any] | None = None) -> bytes:
-    """The line that calls a method and wants none."""
+    """Encode a notification."""
     return _line({"method": method} | ({} if params is None else {"params": params}))
 
 
 def result(id: Id, value: Any) -> bytes:
-    """The line that answers a call."""
+    """Encode a response."""
     return _line({"id": id, "result": value})
 
 
 def failure(id: Id, code: int, message: str, data: Any = None) -> bytes:
-    """The line that refuses a call."""
+    """Encode an error response."""
     return _line({"id": id, "error": {"code": code, "message": message} | ({} if data is None else {"data": data})})
 
 

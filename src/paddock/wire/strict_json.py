@@ -1,4 +1,4 @@
-"""JSON to the letter: what readers take differently (NaN, huge numbers, equal keys, lone surrogates) is refused."""
+"""Strict JSON: refuses what parsers treat differently (NaN, huge numbers, duplicate keys, lone surrogates)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 
-MAX_DEPTH = 32  # levels of lists and objects inside one another
+MAX_DEPTH = 32  # levels of nested lists and objects
 SMALLEST, LARGEST = -(2**63), 2**64 - 1  # whole numbers that fit into 64 bits, signed or not
 LONGEST = 20  # characters of such a number
 
@@ -25,7 +25,7 @@ _STEPS[list(b"[{")], _STEPS[list(b"]}")] = 1, -1
 
 
 def loads(text: bytes) -> Any:
-    """The value that a JSON text stands for."""
+    """Parse JSON."""
     if text.count(b"[") + text.count(b"{") > MAX_DEPTH:
         _check_depth(text)
     try:
@@ -40,14 +40,14 @@ def loads(text: bytes) -> Any:
 
 
 def loads_around_numbers(text: bytes) -> Any:
-    """The same with None for each number that `loads` refuses: to tell what the text, already refused, was about."""
+    """The same with None for each number that `loads` refuses, to read the id of a refused message."""
     value = _LENIENT.decode(text.decode())
     _check_surrogates(value)
     return value
 
 
 def dumps(value: Any) -> bytes:
-    """A value as compact JSON without line breaks; NumPy arrays and numbers are taken as lists and numbers."""
+    """Encode as compact JSON without line breaks; NumPy arrays become lists."""
     try:
         text = _ENCODER.encode(value)
         data = text.encode()
@@ -59,21 +59,21 @@ def dumps(value: Any) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """What the encoder does not know by itself."""
+    """Convert NumPy values."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
-    raise TypeError(f"there is no JSON for {type(value).__name__}")
+    raise TypeError(f"JSON has no {type(value).__name__}")
 
 
 def _check_depth(text: bytes) -> None:
-    """Refuse what nests so deep that the parser might run out of stack; brackets inside strings do not count."""
+    """Refuse nesting that could overflow the parser's stack; brackets inside strings do not count."""
     steps = _STEPS[np.frombuffer(_STRING.sub(b"", text), np.uint8)]
     if steps.size and steps.cumsum().max() > MAX_DEPTH:
-        raise WireError("json", f"not JSON we read: more than {MAX_DEPTH} levels of lists and objects")
+        raise WireError("json", f"more than {MAX_DEPTH} levels of lists and objects")
 
 
 def _check_surrogates(value: Any) -> None:
-    """Refuse text that has no UTF-8, because a pair of escapes was torn apart: it could never be sent on."""
+    """Refuse lone surrogates, which UTF-8 cannot encode."""
     try:
         _ENCODER.encode(value).encode()
     except UnicodeEncodeError as error:
@@ -113,7 +113,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) != len(pairs):
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
-        raise WireError("json", f"{twice[:40]!r} stands twice in one object")
+        raise WireError("json", f"the key {twice[:40]!r} is repeated in one object")
     return members
 
 

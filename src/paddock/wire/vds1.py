@@ -1,7 +1,7 @@
 """VDS1 version 4, the datagrams of the driving interface: CMD (76 bytes), STATE (436) and SUBSCRIBE (28).
 
-All have the same 24 bytes in front and a CRC32 of everything before it at the end. World ENU, body x forward, y left,
-z up; wheels in the order front left, front right, rear left, rear right.
+All start with the same 24 bytes and end with a CRC32 of everything before it. World ENU, body x forward, y left, z up;
+wheels in the order front left, front right, rear left, rear right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ HEADER = (
     Field("magic", "<u4", "", f"0x{MAGIC:08X}"),
     Field("version", "<u2", "", f"{VERSION}"),
     Field("type", "<u2", "", ", ".join(f"{number} {name}" for number, name in NAMES.items())),
-    Field("sequence", "<u4", "", "counts what the sender sends for this vehicle"),
+    Field("sequence", "<u4", "", "counter of the sender for this vehicle"),
     Field("vehicle", "<u4", "", "id of the vehicle; SUBSCRIBE: ignored"),
     Field("time", "<f8", "s", "simulation time"),
 )
@@ -108,7 +108,7 @@ _VALID_SIZES = frozenset(_SIZES.values())
 
 
 class Command(NamedTuple):
-    """What a client wants of a vehicle; `time` is whatever the client put there."""
+    """A command for a vehicle; `time` is the client's."""
 
     sequence: int
     vehicle: int
@@ -131,12 +131,12 @@ class State(NamedTuple):
     values: tuple[float, ...]  # (51,) in the order of STATE_VALUES
 
     def named(self) -> dict[str, float]:
-        """The values by name."""
+        """Return the values by name."""
         return dict(zip(STATE_NAMES, self.values, strict=True))
 
 
 class Subscribe(NamedTuple):
-    """A spectator that wants to go on receiving STATE."""
+    """The request of a subscriber to keep receiving STATE."""
 
     sequence: int
     vehicle: int = 0  # ignored
@@ -144,7 +144,7 @@ class Subscribe(NamedTuple):
 
 
 def decode(datagram: Buffer) -> Command | State | Subscribe:
-    """One datagram; WireError with the reason `length`, `magic`, `version`, `type`, `crc` or `value`."""
+    """Decode one datagram; WireError with the reason `length`, `magic`, `version`, `type`, `crc` or `value`."""
     size = len(datagram)
     if size not in _VALID_SIZES:
         raise WireError("length", f"VDS1: a datagram has 28, 76 or 436 bytes, not {size}")
@@ -152,7 +152,7 @@ def decode(datagram: Buffer) -> Command | State | Subscribe:
     if magic != MAGIC or version != VERSION or _SIZES.get(kind) != size:
         raise _misfit(magic, version, kind, size)
     if crc32(memoryview(datagram)[:-4]) != _CHECK.unpack_from(datagram, size - 4)[0]:
-        raise WireError("crc", f"VDS1 {NAMES[kind]}: the CRC32 does not fit the {size - 4} bytes before it")
+        raise WireError("crc", f"VDS1 {NAMES[kind]}: the CRC32 does not match the {size - 4} bytes before it")
     if kind == CMD:
         return _command(sequence, vehicle, time, *_CMD_BODY.unpack_from(datagram, _HEAD.size))
     if kind == STATE:
@@ -161,11 +161,11 @@ def decode(datagram: Buffer) -> Command | State | Subscribe:
 
 
 def _misfit(magic: int, version: int, kind: int, size: int) -> WireError:
-    """Why a header does not fit; the first reason counts."""
+    """Return the first problem of a header."""
     if magic != MAGIC:
         return WireError("magic", f"VDS1: magic 0x{magic:08X} instead of 0x{MAGIC:08X}")
     if version != VERSION:
-        return WireError("version", f"VDS1: version {version} is not spoken here, only {VERSION}")
+        return WireError("version", f"VDS1: unsupported version {version}, expected {VERSION}")
     if kind not in NAMES:
         valid = ", ".join(f"{number} {name}" for number, name in NAMES.items())
         return WireError("type", f"VDS1: unknown type {kind}; valid: {valid}")
@@ -197,7 +197,7 @@ def _command(
 
 
 def encode_command(command: Command) -> bytes:
-    """The 76 bytes of a CMD."""
+    """Encode a CMD, 76 bytes."""
     accel = math.nan if command.aux_accel is None else command.aux_accel
     speed = math.nan if command.aux_speed is None else command.aux_speed
     try:
@@ -210,7 +210,7 @@ def encode_command(command: Command) -> bytes:
 
 
 def encode_subscribe(subscribe: Subscribe) -> bytes:
-    """The 28 bytes of a SUBSCRIBE."""
+    """Encode a SUBSCRIBE, 28 bytes."""
     try:
         packed = _HEAD.pack(MAGIC, VERSION, SUBSCRIBE, *subscribe)
     except struct.error as error:
@@ -219,7 +219,7 @@ def encode_subscribe(subscribe: Subscribe) -> bytes:
 
 
 def encode_states(ids: ArrayLike, sequences: ArrayLike, time: float, values: ArrayLike) -> NDArray[np.uint8]:
-    """(n, 436) bytes, a STATE in every row: `ids` and `sequences` (n,) whole numbers, `values` (51, n)."""
+    """Return (n, 436) bytes, one STATE per row: `ids` and `sequences` (n,) whole numbers, `values` (51, n)."""
     columns = np.asarray(values, np.float64)
     n = np.size(ids)
     if columns.shape != (len(STATE_VALUES), n):
@@ -242,25 +242,25 @@ def _whole(values: ArrayLike, n: int, what: str) -> NDArray[Any]:
 
 
 def decode_states(datagrams: NDArray[np.uint8] | Buffer) -> Records:
-    """(n,) records with the fields of a STATE by name, of n STATE datagrams one behind the other; a view of them."""
+    """Return records (n,) with the fields of a STATE, a view of n consecutive STATE datagrams."""
     flat = np.frombuffer(datagrams, np.uint8)
     if len(flat) % STATE_RECORD.size:
         raise WireError("length", f"VDS1: {len(flat)} bytes are not a number of STATE of {STATE_RECORD.size} bytes")
     records = flat.view(STATE_RECORD.dtype)
     for field, valid in (("magic", MAGIC), ("version", VERSION), ("type", STATE)):
-        _demand(records[field] == valid, field)
-    _demand(records["crc"] == _checksums(flat.reshape(-1, STATE_RECORD.size)), "crc")
+        _require(records[field] == valid, field)
+    _require(records["crc"] == _checksums(flat.reshape(-1, STATE_RECORD.size)), "crc")
     return records
 
 
-def _demand(right: NDArray[np.bool_], field: str) -> None:
+def _require(right: NDArray[np.bool_], field: str) -> None:
     if not right.all():
         raise WireError(field, f"VDS1: datagram {int(np.argmin(right))} of {len(right)} STATE has a wrong {field}")
 
 
 def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
-    """(n,) CRC32 of all but the last four bytes of each row."""
-    from paddock.wire.compiled import crc32_rows  # imports Numba, which those who only drive do without
+    """Return the CRC32 (n,) of all but the last four bytes of each row."""
+    from paddock.wire.compiled import crc32_rows  # imports Numba, which a driving client does not need
 
     found = np.empty(len(rows), np.uint32)
     crc32_rows(rows, rows.shape[1] - 4, _remainders(), found)
@@ -269,7 +269,7 @@ def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
 
 @cache
 def _remainders() -> NDArray[np.uint32]:
-    """(256,) the CRC32 polynomial's remainders of all bytes, bits reflected."""
+    """Return the remainders (256,) of all bytes by the CRC32 polynomial, bits reflected."""
     remainders = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         remainders = np.where(remainders & 1, np.uint32(0xEDB88320), np.uint32(0)) ^ (remainders >> np.uint32(1))

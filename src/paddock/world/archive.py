@@ -140,19 +140,16 @@ def _scalar(value: Any, path: tuple[str, ...]) -> bytes:
     if isinstance(value, bool | np.bool_):
         return b"T" if value else b"F"
     if isinstance(value, int | np.integer):
-        return _integer(int(value))
+        number = int(value)
+        if -(1 << 63) <= number < 1 << 63:
+            return b"i" + _I64.pack(number)
+        size = number.bit_length() // 8 + 1
+        return b"I" + _U32.pack(size) + number.to_bytes(size, "little", signed=True)
     if isinstance(value, float | np.float32 | np.float16):
         return b"f" + _F64.pack(value)
     if isinstance(value, str):
         return b"s" + _text(value, path)
     raise _refused(path, f"a {type(value).__name__} is not a number, text, list, dict or array")
-
-
-def _integer(value: int) -> bytes:
-    if -(1 << 63) <= value < 1 << 63:
-        return b"i" + _I64.pack(value)
-    size = value.bit_length() // 8 + 1
-    return b"I" + _U32.pack(size) + value.to_bytes(size, "little", signed=True)
 
 
 def _text(text: str, path: tuple[str, ...]) -> bytes:
@@ -208,9 +205,6 @@ class _Cursor:
             return self._dict(depth)
         if tag == b"l":
             return [self._value(depth + 1) for _ in range(self._length())]
-        return self._leaf(tag)
-
-    def _leaf(self, tag: bytes) -> Any:
         if tag == b"a":
             return self._array()
         if tag == b"i":

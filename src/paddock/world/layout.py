@@ -159,9 +159,15 @@ class Layout:
         if isinstance(vehicle, str):
             return self._find_name(vehicle)
         try:
-            return self._find_id(index(vehicle))
+            number = index(vehicle)
         except TypeError:
             raise InvalidValueError(f"a vehicle is given by its name or its id, not by {vehicle!r}") from None
+        row = _find(self._by_id, number)
+        if row is None:
+            ids = self._by_id[0]
+            known = f"ids are between {ids[0]} and {ids[-1]}" if len(ids) else "there are no vehicles"
+            raise UnknownNameError(f"unknown vehicle id {number}; {known}")
+        return _fleet_and_row(self.fleets, row)
 
     def to_bytes(self) -> bytes:
         """Return the layout as bytes for another process; cached."""
@@ -204,9 +210,11 @@ class Layout:
             return fleet, 0
         base, bracket, number = name.removesuffix("]").rpartition("[")
         fleet = self._fleet_index.get(base)
-        if fleet is None or not _is_member(number) or name != f"{base}[{number}]":
-            raise self._unknown(name, bracket + number + "]" if bracket else "[0]")
-        return fleet, self.fleets[fleet].row_of(int(number))
+        # a member number has digits without leading zeros, and fits 64 bits
+        valid = number.isascii() and number.isdecimal() and len(number) < 19 and str(int(number)) == number
+        if fleet is not None and valid and name == f"{base}[{number}]":
+            return fleet, self.fleets[fleet].row_of(int(number))
+        raise self._unknown(name, bracket + number + "]" if bracket else "[0]")
 
     def _unknown(self, name: str, member: str) -> UnknownNameError:
         fleet = self._fleet_index.get(name)
@@ -214,14 +222,6 @@ class Layout:
             example = self.fleets[fleet].vehicle_name(0)
             return UnknownNameError(f"{name!r} is a fleet, not a vehicle; its first vehicle is {example!r}")
         return unknown_name("vehicle", name, [f.name if f.single else f.name + member for f in self.fleets if f.n])
-
-    def _find_id(self, number: int) -> tuple[int, int]:
-        row = _find(self._by_id, number)
-        if row is None:
-            ids = self._by_id[0]
-            known = f"ids are between {ids[0]} and {ids[-1]}" if len(ids) else "there are no vehicles"
-            raise UnknownNameError(f"unknown vehicle id {number}; {known}")
-        return _fleet_and_row(self.fleets, row)
 
 
 def _fleet_and_row(fleets: Sequence[FleetLayout], position: int) -> tuple[int, int]:
@@ -258,8 +258,3 @@ def _find(ascending: tuple[Ints, Ints], value: int) -> int | None:
         return None
     k = int(np.searchsorted(values, value))
     return int(order[k]) if k < len(values) and values[k] == value else None
-
-
-def _is_member(text: str) -> bool:
-    """Return whether a text is a valid k of `fleet[k]`: digits without leading zeros, of limited length."""
-    return text.isascii() and text.isdecimal() and len(text) < 19 and str(int(text)) == text

@@ -33,18 +33,10 @@ Color = str | Sequence[float]
 """A name, `#rrggbb`, or three or four numbers from 0 to 1."""
 
 SCALES: dict[str, tuple[str, ...]] = {
-    "points": ("size",),
-    "line_strip": ("width",),
-    "line_list": ("width",),
-    "circle": ("radius",),
-    "ring": ("radius", "width"),
-    "arrow": ("length", "shaft", "head"),
-    "text": ("height",),
-    "triangle_list": (),
-    "car": ("length", "width", "height"),
-    "mesh": ("x", "y", "z"),
-    "axes": ("length",),
-}
+    "points": ("size",), "line_strip": ("width",), "line_list": ("width",), "circle": ("radius",),
+    "ring": ("radius", "width"), "arrow": ("length", "shaft", "head"), "text": ("height",), "triangle_list": (),
+    "car": ("length", "width", "height"), "mesh": ("x", "y", "z"), "axes": ("length",),
+}  # fmt: skip
 """Every kind and the meaning of its scale, in m; factors for a mesh. Other numbers of the scale have no effect.
 
 `points`: diameter. `ring`: outer radius, and width inwards. `arrow`: along x, diameter of the shaft, width (and length)
@@ -402,21 +394,12 @@ def _ttl(ttl: Any) -> float | None:
 # colors ---------------------------------------------------------------------------------------------------------------
 
 COLORS: dict[str, Rgba] = {
-    "black": (0.0, 0.0, 0.0, 1.0),
-    "blue": (0.1, 0.3, 1.0, 1.0),
-    "brown": (0.5, 0.3, 0.1, 1.0),
-    "cyan": (0.0, 0.9, 0.9, 1.0),
-    "gray": (0.5, 0.5, 0.5, 1.0),
-    "green": (0.1, 0.8, 0.2, 1.0),
-    "grey": (0.5, 0.5, 0.5, 1.0),
-    "magenta": (1.0, 0.0, 1.0, 1.0),
-    "orange": (1.0, 0.5, 0.0, 1.0),
-    "pink": (1.0, 0.6, 0.7, 1.0),
-    "purple": (0.5, 0.2, 0.8, 1.0),
-    "red": (1.0, 0.1, 0.1, 1.0),
-    "white": (1.0, 1.0, 1.0, 1.0),
-    "yellow": (1.0, 0.9, 0.0, 1.0),
-}
+    "black": (0.0, 0.0, 0.0, 1.0), "blue": (0.1, 0.3, 1.0, 1.0), "brown": (0.5, 0.3, 0.1, 1.0),
+    "cyan": (0.0, 0.9, 0.9, 1.0), "gray": (0.5, 0.5, 0.5, 1.0), "green": (0.1, 0.8, 0.2, 1.0),
+    "grey": (0.5, 0.5, 0.5, 1.0), "magenta": (1.0, 0.0, 1.0, 1.0), "orange": (1.0, 0.5, 0.0, 1.0),
+    "pink": (1.0, 0.6, 0.7, 1.0), "purple": (0.5, 0.2, 0.8, 1.0), "red": (1.0, 0.1, 0.1, 1.0),
+    "white": (1.0, 1.0, 1.0, 1.0), "yellow": (1.0, 0.9, 0.0, 1.0),
+}  # fmt: skip
 _HEX = re.compile(r"#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 
 

@@ -56,7 +56,10 @@ class BufferPool:
             fitting = [k for k in unused if 0 <= spare[k] <= nbytes + (1 << 16)]
             owner = self._owners[fitting[-1]] if fitting else self._allocate(nbytes)
             self._reused += bool(fitting)
-            self._drop([k for k in unused if k not in fitting[-1:]][: -self._limit_idle or None])
+            for k in reversed([k for k in unused if k not in fitting[-1:]][: -self._limit_idle or None]):
+                del self._owners[k]
+            while len(self._owners) > self._limit_tracked:  # the oldest become ordinary arrays
+                self._released[self._allocated + self._reused] = self._owners.pop(0)
         start = -owner.ctypes.data % ALIGNMENT
         return owner[start : start + nbytes]
 
@@ -73,13 +76,6 @@ class BufferPool:
         owner = np.empty(-(-nbytes // GRAIN) * GRAIN + ALIGNMENT, np.uint8)
         self._owners.append(owner)
         return owner
-
-    def _drop(self, surplus: list[int]) -> None:
-        """Drop surplus unused buffers, and the oldest ones beyond the tracking limit."""
-        for k in reversed(surplus):
-            del self._owners[k]
-        while len(self._owners) > self._limit_tracked:
-            self._released[self._allocated + self._reused] = self._owners.pop(0)
 
 
 def frozen(buffer: Bytes) -> Bytes:

@@ -113,7 +113,7 @@ class _Data:
         self.words[LATEST] = sequence
 
 
-class _Writer:
+class _BaseWriter:
     """The name, generations and end of a ring."""
 
     CONTROL: type[RingControl] = RingControl
@@ -163,7 +163,7 @@ class _Writer:
         return self.sequence
 
 
-class _Reader:
+class _BaseReader:
     """The current generation and the end of a ring."""
 
     CONTROL: type[RingControl] = RingControl
@@ -229,7 +229,7 @@ class _Reader:
 # snapshots ------------------------------------------------------------------------------------------------------------
 
 
-class RingWriter(_Writer):
+class RingWriter(_BaseWriter):
     """Publishes snapshots under a name, by default a random one."""
 
     def __init__(self, name: str | None = None, slots: int | None = 4) -> None:
@@ -265,7 +265,7 @@ class RingWriter(_Writer):
             super().close()
 
 
-class RingReader(_Reader):
+class RingReader(_BaseReader):
     """Reads the snapshots published under a name. Not thread-safe: use one reader per thread."""
 
     def __init__(self, name: str, pool: BufferPool | None = None) -> None:
@@ -390,7 +390,7 @@ class FrameGroup:
     data: memoryview
 
 
-class FrameRingWriter(_Writer):
+class FrameRingWriter(_BaseWriter):
     """`slot(size)` returns memory to encode into, `publish` shows it to the readers; nothing is copied in between."""
 
     CONTROL = FrameRingControl
@@ -422,7 +422,7 @@ class FrameRingWriter(_Writer):
         return self._published(data)
 
 
-class FrameRingReader(_Reader):
+class FrameRingReader(_BaseReader):
     """Reads the groups of frames published under a name."""
 
     CONTROL = FrameRingControl
@@ -470,10 +470,10 @@ class FrameRingReader(_Reader):
             if not data.holds(sequence):
                 continue
             at = data.slot(sequence)
-            size, *meta = SLOT_META.unpack_from(data.memory, at + 8)
+            size, tick, time, wall_time, run, roster = SLOT_META.unpack_from(data.memory, at + 8)
             if size <= data.extra:  # else it was overwritten while it was read
                 payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()
-                return FrameGroup(sequence, *meta, payload)
+                return FrameGroup(sequence, tick, time, wall_time, run, roster, payload)
         return None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import SupportsIndex
 
 import numpy as np
 
@@ -83,7 +83,7 @@ class _Moving(_Suggesting):
         """(3,) rad/s, body; (n, 3) for a fleet."""
         return self._rows(ANGULAR_VELOCITY)
 
-    def _rows(self, rows: slice) -> Any:
+    def _rows(self, rows: slice) -> Floats:
         raise NotImplementedError
 
     def _keys(self) -> tuple[str, ...]:

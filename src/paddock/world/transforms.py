@@ -131,7 +131,11 @@ class TransformTree:
             link.poses.pop()
         link.times.append(float(time))
         link.poses.append(_row(pose))
-        self._forget_old(link)
+        # keep one pose at or before the horizon, so that every time within the history can be interpolated
+        stale = bisect_right(link.times, link.times[-1] - self._history_s) - 1
+        if stale > 0:
+            del link.times[:stale]
+            del link.poses[:stale]
         self._links[child] = link
 
     def lookup(self, target: str, source: str, time: float) -> Transform:
@@ -153,7 +157,15 @@ class TransformTree:
 
     def save(self) -> dict[str, Any]:
         """Return the tree as plain dicts, lists, strings and floats, independent of the order of declaration."""
-        frames = {name: _saved_link(self._links[name]) for name in sorted(self._links)}
+        frames = {
+            name: {
+                "parent": link.parent,
+                "static": link.static,
+                "times": [*link.times],
+                "poses": [*map(list, link.poses)],
+            }
+            for name, link in sorted(self._links.items())
+        }
         return {"history_s": self._history_s, "max_extrapolation_s": self._max_extrapolation_s, "frames": frames}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -170,7 +182,12 @@ class TransformTree:
         """Return the child's link, or a new one not yet in the tree; an error for what would break the tree."""
         known = self._links.get(child)
         if known is None:
-            self._refuse_cycle(child, parent)
+            if not child or not parent:
+                raise InvalidValueError("a frame's name cannot be empty")
+            path = self._upwards(parent)
+            if child in path:
+                loop = " in ".join(map(repr, [child, *path[: path.index(child) + 1]]))
+                raise InvalidValueError(f"frame {child!r} cannot be its own ancestor: {loop}")
             return _Link(parent, static)
         if known.parent != parent:
             raise InvalidValueError(f"frame {child!r} has parent {known.parent!r} and cannot move to {parent!r}")
@@ -178,14 +195,6 @@ class TransformTree:
             kind = "static" if known.static else "dynamic"
             raise InvalidValueError(f"frame {child!r} is {kind} and cannot change that")
         return known
-
-    def _refuse_cycle(self, child: str, parent: str) -> None:
-        if not child or not parent:
-            raise InvalidValueError("a frame's name cannot be empty")
-        path = self._upwards(parent)
-        if child in path:
-            loop = " in ".join(map(repr, [child, *path[: path.index(child) + 1]]))
-            raise InvalidValueError(f"frame {child!r} cannot be its own ancestor: {loop}")
 
     def _ancestry(self, name: str) -> list[str]:
         """Return the frame, its parent, and so on up to its root; an error for unknown names."""
@@ -228,13 +237,6 @@ class TransformTree:
         if (early := link.times[0] - time) > allowed:
             raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its history begins {early:.3f} s later; {limit}")
 
-    def _forget_old(self, link: _Link) -> None:
-        # keep one pose at or before the horizon, so that every time within the history can be interpolated
-        stale = bisect_right(link.times, link.times[-1] - self._history_s) - 1
-        if stale > 0:
-            del link.times[:stale]
-            del link.poses[:stale]
-
 
 def _row(pose: Transform) -> list[float]:
     return [*pose.position.tolist(), *pose.quaternion.tolist()]
@@ -273,11 +275,6 @@ def _check_keys(saved: Mapping[str, Any], expected: frozenset[str], where: str) 
             raise unknown_name("key", key, expected, where)
     if missing := sorted(expected - set(saved)):
         raise InvalidValueError(f"{where}: missing {', '.join(missing)}")
-
-
-def _saved_link(link: _Link) -> dict[str, Any]:
-    poses = [list(pose) for pose in link.poses]
-    return {"parent": link.parent, "static": link.static, "times": list(link.times), "poses": poses}
 
 
 def _restored_link(name: str, entry: Mapping[str, Any]) -> _Link:

@@ -1,4 +1,4 @@
-"""The world: the clock, the surroundings, the fleets and who is in them."""
+"""The world: clock, environment, fleets and vehicle ids."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from paddock.world.transforms import TransformTree
 
 @dataclass
 class Clock:
-    """Counts ticks; the time is always tick / rate, so it never drifts and never depends on how ticks were grouped."""
+    """Counts ticks; the time is tick / rate, so it never drifts and does not depend on the grouping of ticks."""
 
     rate: float  # Hz
     tick: int = 0
@@ -38,20 +38,20 @@ class Clock:
         return 1.0 / self.rate
 
     def ticks(self, seconds: float) -> int:
-        """The number of ticks nearest to a duration."""
+        """Return the number of ticks nearest to a duration."""
         return round(seconds * self.rate)
 
     def tick_at(self, time: float) -> int:
-        """The first tick at or after a simulation time; a time that is a tick but for rounding counts as that tick."""
+        """Return the first tick at or after a simulation time, which is exact but for rounding."""
         tick = round(time * self.rate)
         return tick if tick / self.rate >= time - 1e-9 * max(1.0, abs(time)) else tick + 1
 
 
 class IdIndex:
-    """Where the vehicle of each id stands."""
+    """Fleet and row of each vehicle id, in one sorted table."""
 
     def __init__(self, fleets: Sequence[Fleet]) -> None:
-        """Of these fleets as they are now."""
+        """Index the present vehicles of these fleets."""
         ids = np.concatenate([fleet.ids for fleet in fleets] or [np.empty(0, np.int64)])
         order = np.argsort(ids, kind="stable")
         self.fleets = tuple(fleets)
@@ -60,14 +60,14 @@ class IdIndex:
         self._row = np.concatenate([np.arange(fleet.n) for fleet in fleets] or [np.empty(0, np.int64)])[order]
 
     def find(self, number: int) -> tuple[Fleet, Ints]:
-        """The fleet and the row of one vehicle."""
+        """Return the fleet and the row of one vehicle."""
         at = int(np.searchsorted(self._ids, number))
         if at == len(self._ids) or self._ids[at] != number:
             raise UnknownNameError(f"no vehicle has the id {number}")
         return self.fleets[self._fleet[at]], self._row[at : at + 1]
 
     def split(self, ids: ArrayLike) -> list[tuple[Fleet, Ints, Ints]]:
-        """(fleet, its rows, which of the given ids they are) for every fleet that any of the ids belongs to."""
+        """Return (fleet, its rows, their indices in `ids`) for every fleet that any of the ids belongs to."""
         wanted = np.asarray(ids)
         if wanted.ndim != 1 or wanted.dtype.kind not in "iu":
             raise InvalidValueError(f"vehicle ids are a list of whole numbers, not {wanted.dtype} of {wanted.shape}")
@@ -86,7 +86,7 @@ LARGEST_ID = 2**31 - 1
 
 
 class World:
-    """Everything that is true. Fleets are kept in the order of their names, whatever the order of declaration."""
+    """The state of the world. Fleets are in the order of their names, whatever the order of declaration."""
 
     def __init__(self, rate: float, environment: Floats, seed: int) -> None:
         self.clock = Clock(rate)
@@ -102,13 +102,13 @@ class World:
         self._index = IdIndex(())
 
     def add_fleet(self, fleet: Fleet) -> None:
-        """A new fleet under a name that is free."""
+        """Add a fleet under an unused name."""
         if fleet.name in self.fleets:
-            raise PaddockError(f"there is already a fleet or vehicle called {fleet.name!r}")
+            raise PaddockError(f"the name {fleet.name!r} is already used by a fleet or vehicle")
         self.fleets = dict(sorted({**self.fleets, fleet.name: fleet}.items()))
 
     def take_ids(self, count: int, first: int | None = None) -> Ints:
-        """Unused ids: a range from `first`, or the next free ones. An id is never used twice in a run."""
+        """Reserve unused ids: a range from `first`, or the next free ones. Ids are never reused in a run."""
         start = self.next_id if first is None else first
         if start + count - 1 > LARGEST_ID:
             raise PaddockError(f"vehicle ids end at {LARGEST_ID}: {count} more from {start} do not fit")
@@ -121,12 +121,12 @@ class World:
         return np.arange(start, end, dtype=np.int64)
 
     def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
-        """The fleet and rows that a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet stand for."""
+        """Return the fleet and rows of a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet."""
         if isinstance(target, np.ndarray):
             return self._find_ids(target)
         if isinstance(target, int | np.integer) and not isinstance(target, bool):
             return self.ids.find(int(target))
-        target = str(target)  # 1.0 and True are neither names nor ids: the error shall say so
+        target = str(target)  # 1.0 and True are neither names nor ids: an error below
         fleet = self.fleets.get(target)
         if fleet is not None:
             return fleet, np.arange(fleet.n)
@@ -142,12 +142,12 @@ class World:
     def _find_ids(self, ids: Ints) -> tuple[Fleet, Ints]:
         parts = self.ids.split(ids)
         if len(parts) != 1:
-            raise PaddockError(f"a command is for vehicles of one fleet, these are of {len(parts)}")
+            raise PaddockError(f"a command takes vehicles of one fleet, these are of {len(parts)}")
         return parts[0][0], parts[0][1]
 
     @property
     def ids(self) -> IdIndex:
-        """Vehicles by id; made anew when vehicles have come or gone."""
+        """The vehicles by id; rebuilt when vehicles are added or removed."""
         fleets, *numbers = self._index_of
         if fleets is not self.fleets or numbers != [self.roster_version, self.run, len(self.fleets)]:
             self._index_of = (self.fleets, self.roster_version, self.run, len(self.fleets))
@@ -156,11 +156,11 @@ class World:
 
     @property
     def vehicles(self) -> int:
-        """How many vehicles there are."""
+        """Number of vehicles."""
         return sum(fleet.n for fleet in self.fleets.values())
 
     def save(self) -> dict[str, Any]:
-        """The complete state of the world."""
+        """Return the complete state of the world."""
         return {
             "tick": self.clock.tick,
             "seed": self.seed,
@@ -174,7 +174,7 @@ class World:
         }
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Exactly what was saved; the fleets must exist already."""
+        """Restore exactly what was saved; the fleets must exist."""
         self.clock.tick = saved["tick"]
         self.seed, self.run, self.roster_version, self.next_id = (
             saved[k] for k in ("seed", "run", "roster", "next_id")
@@ -187,7 +187,7 @@ class World:
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The same numbers in as few ranges as possible, ascending."""
+    """Merge ranges, ascending."""
     joined: list[tuple[int, int]] = []
     for low, high in sorted(spans):
         if joined and low <= joined[-1][1]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import socket
 import struct
-import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
@@ -126,7 +125,10 @@ class Peer:
 class Served:
     """A simulation with a stream endpoint."""
 
-    def __init__(self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any]) -> None:
+    def __init__(
+        self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any], metrics: Any
+    ) -> None:
+        self._metrics = metrics
         self.sim = stack.enter_context(paddock.load(scenario))
         fields = {"stream": {"port": 0}, "metrics": {"port": 0}, **serve}
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
@@ -158,32 +160,11 @@ class Served:
 
     def samples(self, name: str) -> list[Any]:
         """What the metrics endpoint shows under a name."""
-        import urllib.request
-
-        from prometheus_client.parser import text_string_to_metric_families
-
-        url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
-        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
-            families = text_string_to_metric_families(page.read().decode())
-        return [sample for family in families for sample in family.samples if sample.name == name]
+        return self._metrics(self.host, name)
 
 
 @pytest.fixture(scope="module")
-def serve() -> Iterator[Callable[..., Served]]:
+def serve(metrics: Any) -> Iterator[Callable[..., Served]]:
     """`serve(scenario, running=True, token=..., stream={...})`: all are closed when the module is done."""
     with ExitStack() as stack:
-        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields)
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool]], bool]:
-    def wait(true: Callable[[], bool]) -> bool:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with suppress(ConnectionError, EOFError):
-                if true():
-                    return True
-            time.sleep(0.05)
-        return False
-
-    return wait
+        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields, metrics)

@@ -80,7 +80,7 @@ def test_unknown_vehicles_are_refused_with_a_suggestion(served: Any) -> None:
     assert "scouts[9]" in peer.refused("subscribe", vehicles=["scouts[9]"])[1]
 
 
-def test_the_roster_tells_ranges(served: Any) -> None:
+def test_the_roster_has_ranges(served: Any) -> None:
     fleets = {fleet["name"]: fleet for fleet in served.connect().call("get_roster")["fleets"]}
     assert fleets["scouts"]["ids"] == [[100, 5]] and fleets["scouts"]["members"] == [[0, 5]]
     assert fleets["red"]["single"] is True and fleets["red"]["kind"] == "car"
@@ -195,7 +195,7 @@ def test_debug_lines_and_spheres(served: Any) -> None:
         pass
 
 
-def test_a_spawn_is_told_and_seen(served: Any) -> None:
+def test_a_spawn_is_notified_and_published(served: Any) -> None:
     watcher, maker = served.connect(), served.connect()
     watcher.call("subscribe", vehicles=["scouts"], kinds=["positions", "events"])
     watcher.poses()
@@ -211,7 +211,7 @@ def test_a_spawn_is_told_and_seen(served: Any) -> None:
     assert "late" not in [fleet["name"] for fleet in watcher.notification("roster")["fleets"]]
 
 
-def test_who_joins_a_subscribed_fleet_is_in(served: Any) -> None:
+def test_vehicles_that_join_a_subscribed_fleet_are_included(served: Any) -> None:
     peer = served.connect()
     peer.call("subscribe", vehicles=["scouts"])
     served.sim.spawn(fleet="scouts", count=1, pose=[50, 0, 5, 0])

@@ -91,7 +91,7 @@ def test_a_batch_is_answered_as_a_batch(served: Any) -> None:
     assert answers[0]["error"]["code"] == -32601 and "result" in answers[2]
 
 
-def test_a_refused_notification_is_told(served: Any) -> None:
+def test_a_refused_notification_is_reported(served: Any) -> None:
     peer = served.connect()
     peer.socket.sendall(b'{"jsonrpc":"2.0","method":"set_pace","params":{"pace":-1}}\n')
     told = peer.notification("refused")
@@ -121,7 +121,7 @@ def test_a_batch_of_commands_moves_many(served: Any, eventually: Callable[[Calla
     peer.socket.sendall(encode_commands(ids, ["vx", "vz"], [0.0, 0.0]))
 
 
-def test_refused_batches_are_counted_and_told_now_and_then(served: Any) -> None:
+def test_refused_batches_are_counted_and_reported_at_a_limited_rate(served: Any) -> None:
     peer, before = served.connect(), served.count("refused_commands", endpoint="stream")
     for _ in range(20):
         peer.socket.sendall(encode_commands([100, 9999], ["vx"], [1.0]))
@@ -172,7 +172,7 @@ def test_events_can_be_asked_for(served: Any) -> None:
     assert [event["kind"] for event in events if event["subject"] == "brief"] == ["spawned", "removed"]
 
 
-def test_a_long_step_holds_nobody_back(served: Any) -> None:
+def test_a_long_step_does_not_delay_other_calls(served: Any) -> None:
     """Neither another's `pause`, nor this connection's own `ping`."""
     peer, other = served.connect(), served.connect()
     step = peer.send("simulation_step", ticks=1 << 40)

@@ -62,7 +62,7 @@ def test_malformed_commands_change_nothing(served: Any) -> None:
     peer.close()
 
 
-def test_too_many_requests_are_told_once_then_cut_off(served: Any) -> None:
+def test_too_many_requests_get_one_warning_then_a_disconnect(served: Any) -> None:
     peer = served.connect()
     burst = b"".join(peer.line(k, "ping", {}) for k in range(1, 1001))
     peer.socket.sendall(burst)
@@ -107,7 +107,7 @@ def _clients(served: Any) -> float:
     return next(float(line.split()[-1]) for line in lines if line.startswith('paddock_clients{endpoint="stream"}'))
 
 
-def test_one_who_does_not_read_answers_is_cut_off(
+def test_a_client_that_does_not_read_is_disconnected(
     served: Any, eventually: Callable[[Callable[[], bool]], bool]
 ) -> None:
     """Markers are never dropped: they pile up until there are too many."""

@@ -64,7 +64,7 @@ def step(peer: Any, ticks: int = 20) -> None:
     peer.call("let_go")
 
 
-def test_a_mission_is_told(peer: Any) -> None:
+def test_a_mission_is_notified(peer: Any) -> None:
     told = tree(peer)
     assert told["base"] == [5.0, 6.0, 7.0, 0.25]
     tasks = named(told["tasks"])
@@ -86,7 +86,7 @@ def test_a_mission_is_told(peer: Any) -> None:
     assert quarter == pytest.approx([-50 + 10 * cos(pi / 2), 10 * sin(pi / 2)], abs=1e-3)
 
 
-def test_what_cannot_be_done_says_why(peer: Any) -> None:
+def test_impossible_requests_give_the_reason(peer: Any) -> None:
     told = tree(peer)
     undone = [task for task in told["tasks"] if task["state"] == "undone"]
     assert [task["name"] for task in undone] == ["tower"]
@@ -177,7 +177,7 @@ def test_news_come_when_something_happens(peer: Any) -> None:
         ("damage_vehicle", {}, -32602, "name the vehicle by either"),
     ],
 )
-def test_what_is_wrong_is_said(peer: Any, method: str, params: dict[str, Any], code: int, said: str) -> None:
+def test_wrong_arguments_are_named(peer: Any, method: str, params: dict[str, Any], code: int, said: str) -> None:
     before = tree(peer)
     found, message = peer.refused(method, **params)
     assert found == code and said in message and "\n" not in message
@@ -208,7 +208,7 @@ def test_where_there_is_no_mission(serve: Any) -> None:
         assert code == -32000 and "there is no mission" in message and "\n" not in message
 
 
-def test_a_mission_is_for_those_who_show_the_token(serve: Any) -> None:
+def test_the_mission_needs_the_token(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}, token="long-enough").connect()
     assert peer.refused("get_mission")[0] == -32001
     assert peer.refused("remove_task", name="gate")[0] == -32001

@@ -23,7 +23,12 @@ def served(serve: Any) -> Any:
     return serve(SCENARIO)
 
 
-def test_orders_are_given_and_told(served: Any) -> None:
+@pytest.fixture(scope="module")
+def unchanged(serve: Any) -> Any:
+    return serve(SCENARIO)
+
+
+def test_overrides_are_applied_and_listed(served: Any) -> None:
     peer, sim = served.connect(), served.sim
     moment = peer.call("give_order", vehicles=["crew[4]", 3, 4, 4], behaviour=GOTO)
     assert moment == {"tick": 0, "time": 0.0}
@@ -107,16 +112,13 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
         ({"vehicles": ["crw"], "behaviour": "hold"}, -32000, "unknown vehicle 'crw'; did you mean 'crew'?"),
     ],
 )
-def test_what_is_wrong_is_said(served: Any, params: dict[str, Any], code: int, said: str) -> None:
-    peer = served.connect()
-    found, message = peer.refused("give_order", **params)
+def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, said: str) -> None:
+    found, message = unchanged.connect().refused("give_order", **params)
     assert found == code and said in message
-    assert not served.sim.events.since()
+    assert not unchanged.sim.events.since()
 
 
-def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
-    served: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_override_does_not_delay_other_calls(served: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     first, second, sim = served.connect(), served.connect(), served.sim
     begun, compiled, prepare = Event(), Event(), sim.engine.applier.checked_override
 
@@ -125,7 +127,7 @@ def test_an_order_that_takes_long_to_prepare_keeps_nobody_else_waiting(
         assert compiled.wait(30)
         return prepare(order)
 
-    monkeypatch.setattr(sim.engine.applier, "checked_order", slowly)
+    monkeypatch.setattr(sim.engine.applier, "checked_override", slowly)
     with ThreadPoolExecutor(1) as pool:
         given = pool.submit(first.call, "give_order", vehicles=["crew[0]"], behaviour=GOTO)
         assert begun.wait(30)

@@ -88,7 +88,7 @@ def test_the_rate_holds_on_average_and_stands_jitter() -> None:
     assert sum(often.take(100.0 + 0.001 * k) for k in range(10_000)) in (100, 101)
 
 
-def test_whoever_missed_the_last_one_is_late() -> None:
+def test_a_missed_snapshot_makes_a_subscription_late() -> None:
     subscription = Subscription(View(), rate=10.0)
     assert subscription.take(100.0)
     subscription.behind = False

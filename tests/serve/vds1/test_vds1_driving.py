@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from paddock.wire.vds1 import State
 
 
-def test_a_state_says_what_the_snapshot_says(serving: Any) -> None:
+def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     client = serving.peer()
     client.drive(1, steer=0.08, throttle=0.6)
     client.drive(2, steer=-0.2)
@@ -134,7 +134,7 @@ def test_auxiliary_wishes_are_counted_and_the_rest_counts(serving: Any) -> None:
     assert serving.count("aux_unsupported") == 1
 
 
-def test_who_may_be_driven_changes_with_orders(serving: Any) -> None:
+def test_overrides_decide_which_cars_take_commands(serving: Any) -> None:
     client = serving.peer()
     client.drive(3, steer=0.1)
     assert serving.eventually(lambda: serving.count("misdirected") == 1)

@@ -45,7 +45,7 @@ def test_malformed_datagrams_are_counted_by_reason(serving: Any) -> None:
     assert serving.commands == 0
 
 
-def test_a_flood_of_garbage_disturbs_nobody(serving: Any) -> None:
+def test_a_flood_of_garbage_does_not_disturb_others(serving: Any) -> None:
     client, vandal = serving.peer(), serving.peer()
     flooding = threading.Event()
 
@@ -105,7 +105,7 @@ def test_the_configured_address_needs_not_ask(serve: type[Any]) -> None:
             assert len(set(radii)) == 3 and serving.subscribers() == 0
 
 
-def test_a_state_address_out_of_reach_is_said_in_one_line() -> None:
+def test_an_unreachable_state_address_gives_a_one_line_error() -> None:
     with (
         paddock.load({"vehicles": []}) as sim,
         pytest.raises(PaddockError, match=r"vds1 cannot send states to 192"),

@@ -5,15 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import struct
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from typing import Any
 
 import numpy as np
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
@@ -136,7 +133,10 @@ class Page:
 class Served:
     """A simulation with a web endpoint."""
 
-    def __init__(self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any]) -> None:
+    def __init__(
+        self, stack: ExitStack, scenario: dict[str, Any], running: bool, serve: dict[str, Any], metrics: Any
+    ) -> None:
+        self._metrics = metrics
         self.sim = stack.enter_context(paddock.load(scenario))
         fields = {"web": {"port": 0}, "metrics": {"port": 0}, **serve}
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
@@ -173,17 +173,15 @@ class Served:
         return next(s.value for s in self.samples("paddock_clients") if s.labels["endpoint"] == "web")
 
     def samples(self, name: str) -> list[Any]:
-        url = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
-        with urllib.request.urlopen(url, timeout=PATIENCE) as page:
-            families = text_string_to_metric_families(page.read().decode())
-        return [sample for family in families for sample in family.samples if sample.name == name]
+        """What the metrics endpoint shows under a name."""
+        return self._metrics(self.host, name)
 
 
 @pytest.fixture(scope="module")
-def serve() -> Iterator[Callable[..., Served]]:
+def serve(metrics: Any) -> Iterator[Callable[..., Served]]:
     """`serve(scenario, running=True, token=..., web={...})`: all are closed when the module is done."""
     with ExitStack() as stack:
-        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields)
+        yield lambda scenario, running=False, **fields: Served(stack, scenario, running, fields, metrics)
 
 
 @pytest.fixture
@@ -202,17 +200,3 @@ def open_page() -> Iterator[Callable[[int], Page]]:
 @pytest.fixture(scope="module")
 def blocks() -> Callable[[bytes], tuple[int, list[np.ndarray]]]:
     return column_blocks
-
-
-@pytest.fixture
-def eventually() -> Callable[[Callable[[], bool]], bool]:
-    def wait(true: Callable[[], bool]) -> bool:
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            with suppress(ConnectionError, EOFError):
-                if true():
-                    return True
-            time.sleep(0.05)
-        return False
-
-    return wait

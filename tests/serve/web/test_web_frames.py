@@ -172,7 +172,7 @@ def test_figures_come_by_themselves(served: Any) -> None:
             pass
 
 
-def test_restarts_and_frames_are_told(served: Any) -> None:
+def test_restarts_and_frames_are_notified(served: Any) -> None:
     page, other = served.connect(), served.connect()
     served.sim.frames.set("mast", "red", (0.0, 0.0, 2.0))
     page.call("subscribe", kinds=["events", "markers"])

@@ -68,7 +68,7 @@ def test_bytes_that_are_no_commands_end_it_with_a_reason(served: Any, garbage: b
     page.close()
 
 
-def test_commands_move_the_car_and_wrong_ones_are_told(served: Any, eventually: Callable[..., bool]) -> None:
+def test_commands_move_the_car_and_wrong_ones_are_reported(served: Any, eventually: Callable[..., bool]) -> None:
     page = served.connect()
     payload = struct.pack("<IB", 1, 1) + b"\x05steer" + struct.pack("<id", 7, 0.25)
     page.socket.send(struct.pack("<BI", 0x20, len(payload)) + payload)

@@ -30,7 +30,7 @@ def served(serve: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) 
         return serve({"vehicles": []})
 
 
-def test_the_page_and_what_browsers_are_told(served: Any) -> None:
+def test_the_page_and_its_headers(served: Any) -> None:
     answer = served.get("/?token=x")
     assert answer.status == 200 and answer.body == b"<!doctype html><title>hello</title>"
     assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
@@ -44,7 +44,7 @@ def test_the_page_and_what_browsers_are_told(served: Any) -> None:
     assert answer.headers["Server"] is None
 
 
-def test_scripts_are_sent_compressed_to_who_takes_it(served: Any) -> None:
+def test_scripts_are_compressed_for_browsers_that_accept_it(served: Any) -> None:
     plain = served.get("/assets/page.js")
     assert plain.body == SCRIPT and plain.headers["Content-Encoding"] is None
     packed = served.get("/assets/page.js", **{"Accept-Encoding": "br, gzip"})
@@ -108,7 +108,7 @@ def test_the_own_page_may_connect(served: Any) -> None:
     assert page.call("ping")["tick"] == 0
 
 
-def test_without_a_page_it_says_how_to_build_one(serve: Callable[..., Any], tmp_path: Path) -> None:
+def test_a_missing_page_explains_how_to_build_it(serve: Callable[..., Any], tmp_path: Path) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PADDOCK_PAGE", str(tmp_path / "nothing"))
         answer = serve({"vehicles": []}).get("/")

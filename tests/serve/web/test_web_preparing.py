@@ -26,7 +26,7 @@ def serving() -> Iterator[Serving]:
             yield sim, source, host.addresses["web"]["port"]
 
 
-def test_a_page_that_comes_early_is_told_and_waits(serving: Serving, open_page: Callable[[int], Any]) -> None:
+def test_an_early_page_is_notified_and_waits(serving: Serving, open_page: Callable[[int], Any]) -> None:
     sim, source, port = serving
     begun, done = threading.Event(), threading.Event()
 

@@ -40,14 +40,14 @@ class Plugin(threading.Thread):
     def state(self, time: float) -> bytes:
         moved = time - 2.5
         yaw = 0.5 * moved
-        told = {
+        state = {
             "timestamp": time,
             "imu": {"gyro": [0.0, 0.0, 0.5], "accel_body": [0.0, 0.0, -9.8]},
             "position": [2.0 * moved, 0.0, -1.0],
             "quaternion": [np.cos(yaw / 2), 0.0, 0.0, np.sin(yaw / 2)],
             "velocity": [2.0, 0.0, 0.0],
         }
-        return b"\n" + json.dumps(told).encode() + b"\n"  # with spaces, as rapidjson does not write them, but could
+        return b"\n" + json.dumps(state).encode() + b"\n"  # with spaces, as rapidjson does not write them, but could
 
     def run(self) -> None:
         while not self.ended.is_set():

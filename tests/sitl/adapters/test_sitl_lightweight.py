@@ -192,7 +192,7 @@ def test_sensors_keep_their_rates_and_delays() -> None:
 
 def test_a_vehicle_added_late_is_measured_from_then_on() -> None:
     adapter = made()
-    adapter.step(30_000)  # nobody there
+    adapter.step(30_000)  # no vehicle yet
     adapter.add_vehicle(Placed(1, "a", "rover"))
     assert driven(adapter, 0.0, 0.0, 0.2).gnss_time_us == 200_000
     adapter.add_vehicle(Placed(2, "b", "rover", (1.0, 2.0, 0.0)))

@@ -20,7 +20,7 @@ from paddock.vehicles.model import find_model
 
 def airframe(model: str, **entry: Any) -> Airframe:
     vehicles = [{"name": "v", "model": model, "pose": [0, 0, 0], **entry}]
-    program, _ = Simulation(load_scenario({"clock": {"rate": 500}, "vehicles": vehicles})).applier.found("v")
+    program, _ = Simulation(load_scenario({"clock": {"rate": 500}, "vehicles": vehicles})).engine.applier.found("v")
     return find_airframe(program.model)(program)
 
 
@@ -69,7 +69,7 @@ def test_each_vehicle_of_a_fleet_has_its_own_parameters() -> None:
     vehicles = [
         {"name": "v", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 3}}, "spread": {"speed_max": 0.2}}
     ]
-    program, rows = Simulation(load_scenario({"vehicles": vehicles})).applier.found("v")
+    program, rows = Simulation(load_scenario({"vehicles": vehicles})).engine.applier.found("v")
     block = np.tile(ActuatorCommands(armed=True, motors=[1.0, 1.0]).row, (3, 1))
     speeds = find_airframe(program.model)(program).commanded(block, rows)["speed"]
     assert np.array_equal(speeds, program.fleet.tables["varying"][0, :3]) and len(set(np.asarray(speeds))) == 3
@@ -92,7 +92,7 @@ def test_a_car_drives_brakes_and_reverses(model: str) -> None:
     assert ahead["steer"] == pytest.approx(-0.61)  # full right
     back = commanded(frame, [-0.5])
     assert (back["gear"], back["brake"], back["throttle"]) == (-1.0, 0.0, 0.5)
-    state[vx] = 2.0  # rolling forward and told to reverse: it brakes first
+    state[vx] = 2.0  # rolling forward with reverse throttle: it brakes first
     braking = commanded(frame, [-0.5])
     assert braking["throttle"] == 0.0 and braking["brake"] > 0.0
     state[vx] = -2.0

@@ -75,7 +75,7 @@ class StandIn:
         self.socket.settimeout(1.0)
 
     def restart(self) -> None:
-        """The process ends and begins anew: another source port, frame 0."""
+        """Restart the process: another source port, frame 0."""
         self.socket.close()
         self.frame, self.timestamp, self.time_s, self.rate_hz = 0, 0.0, 0.0, self.wish_hz
         self.__post_init__()
@@ -107,7 +107,7 @@ class StandIn:
         return self.state
 
     def pending(self) -> int:
-        """Answers that nobody has read."""
+        """Unread answers."""
         self.socket.settimeout(0.0)
         count = 0
         try:

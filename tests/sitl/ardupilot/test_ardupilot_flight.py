@@ -154,7 +154,7 @@ def test_a_slow_peer_is_waited_for_until_it_is_killed(
         bridge.register(world)
         pilot = ArduPilotAutopilot("rover-skid", 1.0 / RATE, port=0)
         bridge.spawn(Placed(1, "scout", "rover"), pilot, "world")
-        step(bridge, 3)  # nobody is there yet: nobody is waited for
+        step(bridge, 3)  # no peer yet: no wait
         for restarts in (0, 1):
             peer, ended = stand_in(pilot.port), threading.Event()
             thread = threading.Thread(target=_drive, args=(peer, ended), daemon=True)

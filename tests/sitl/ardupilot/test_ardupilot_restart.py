@@ -1,4 +1,4 @@
-"""An ArduPilot that begins anew in a world: its vehicle stands where it started, in every replay too."""
+"""When ArduPilot restarts, its vehicle is placed at its start, in a replay too."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_the_vehicle_returns_to_its_start(stand_in: Any) -> None:
         drive(sim, peer, 3.0)
         away = sim.snapshot()["cart"].position
         assert abs(away[0] - 30.0) > 3.0
-        peer.frame = 0  # begun anew
+        peer.frame = 0  # restarted
         peer.send([1500, 0, 1500])
         sim.step(4)
         cart = sim.snapshot()["cart"]

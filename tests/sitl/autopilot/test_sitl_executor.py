@@ -1,4 +1,4 @@
-"""The executor with a craft that is moved by hand."""
+"""The mission executor with a vehicle moved by the test."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_hold_times_and_delays() -> None:
         puppet.at(0.0, 0.0, -20.0)
         changes.setdefault(puppet.executor.current, tick * 0.02)
     assert changes == pytest.approx({1: 0.02, 2: 1.02, 3: 3.04, 4: 4.04}, abs=0.041)
-    assert puppet.executor.state == MissionState.ACTIVE  # loiters until told otherwise
+    assert puppet.executor.state == MissionState.ACTIVE  # loiters indefinitely
 
 
 def test_circles_are_counted_by_their_angle() -> None:

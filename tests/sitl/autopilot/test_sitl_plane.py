@@ -107,9 +107,9 @@ def test_sticks_turn_and_climb_in_cruise_and_released_hold() -> None:
     rig = Rig()
     rig.begin(CRUISE)
     before = rig.last(0.02)[0]
-    rig.fly(10.0, lambda: rig.autopilot.manual(Sticks(roll=0.5, pitch=1.0)))
+    rig.fly(10.0, lambda: rig.autopilot.rc.manual(Sticks(roll=0.5, pitch=1.0)))
     assert rig.last(1.0)[:, 6].mean() == pytest.approx(17.5, abs=3.0)
-    rig.fly(20.0, lambda: rig.autopilot.manual(Sticks()))
+    rig.fly(20.0, lambda: rig.autopilot.rc.manual(Sticks()))
     after = rig.last(3.0)
     assert off(after[-1, 1], before[1]) > 20.0
     assert np.ptp(after[:, 1]) < 1.0
@@ -119,21 +119,22 @@ def test_sticks_turn_and_climb_in_cruise_and_released_hold() -> None:
 def test_fbwa_holds_the_attitude_of_the_sticks() -> None:
     rig = Rig()
     rig.begin(FBWA)
-    rig.fly(8.0, lambda: rig.autopilot.manual(Sticks(roll=-0.6, throttle=0.7)))
+    rig.fly(8.0, lambda: rig.autopilot.rc.manual(Sticks(roll=-0.6, throttle=0.7)))
     assert rig.last(1.0)[:, 6].mean() == pytest.approx(-21.0, abs=3.0)
-    rig.fly(8.0, lambda: rig.autopilot.manual(Sticks(throttle=0.7)))
+    rig.fly(8.0, lambda: rig.autopilot.rc.manual(Sticks(throttle=0.7)))
     assert rig.last(1.0)[:, 6].mean() == pytest.approx(0.0, abs=2.0)
 
 
 def test_manual_passes_the_sticks_to_the_surfaces() -> None:
     rig = Rig()
     rig.begin(MANUAL)
-    rig.fly(0.1, lambda: rig.autopilot.manual(Sticks(roll=0.1, pitch=-0.2, yaw=0.3, throttle=0.4)))
+    rig.fly(0.1, lambda: rig.autopilot.rc.manual(Sticks(roll=0.1, pitch=-0.2, yaw=0.3, throttle=0.4)))
     row = rig.autopilot.commands
     assert [row[1], *row[9:12]] == pytest.approx([0.4, 0.1, -0.2, 0.3])
     assert rig.autopilot.telemetry.outputs[:4] == [1550, 1400, 1400, 1650]
 
 
+@pytest.mark.soak
 def test_it_circles_in_wind() -> None:
     rig = Rig(wind=(0.0, 8.0, 0.0))
     rig.begin(LOITER)
@@ -147,6 +148,7 @@ def test_it_circles_in_wind() -> None:
     assert bearing[-1] > bearing[0] + 2.0  # clockwise
 
 
+@pytest.mark.soak
 def test_guided_flies_to_a_position_and_a_heading() -> None:
     rig = Rig()
     rig.begin(GUIDED)

@@ -91,7 +91,7 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
         assert held[:, 5].mean() == pytest.approx(21.5, abs=0.3)
 
 
-@pytest.mark.parametrize("wind", [(0.0, 0.0, 0.0), (4.0, -3.0, 0.0)])
+@pytest.mark.parametrize("wind", [pytest.param((0.0, 0.0, 0.0), marks=pytest.mark.soak), (4.0, -3.0, 0.0)])
 def test_it_circles_where_loiter_began(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind) as rig:
         rig.begin(LOITER)
@@ -136,7 +136,7 @@ def test_guided_keeps_a_course_in_a_crosswind(own_links: Links) -> None:
 MISSION = [[0.0, 400.0, 20.0], [500.0, 400.0, 40.0], [500.0, -100.0, 10.0], [-200.0, 0.0, 20.0]]
 
 
-@pytest.mark.parametrize("wind", [(0.0, 0.0, 0.0), (5.0, 0.0, 0.0)])
+@pytest.mark.parametrize("wind", [pytest.param((0.0, 0.0, 0.0), marks=pytest.mark.soak), (5.0, 0.0, 0.0)])
 def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind, mission=MISSION) as rig:
         autopilot, times = rig.autopilot, []
@@ -144,7 +144,7 @@ def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tup
         track = rig.fly(150.0)
         assert autopilot.mode.number == AUTO and autopilot.executor.current == 5  # on its way home
         places = [Origin(*ORIGIN).to_local(i.x, i.y, 40.0)[:2] for i in autopilot.plans[PlanKind.MISSION][1:5]]
-        # around home, which it had flown on from when it was told
+        # around home
         assert np.linalg.norm(places - np.array(MISSION)[:, :2], axis=1).max() < 40.0
         for place, (_, _, height) in zip(places, MISSION, strict=True):
             distance = away(track, place)

@@ -1,4 +1,4 @@
-"""Code of others that raises whatever it likes: who raises is lost, nobody else; and callers' own mistakes."""
+"""Exceptions of adapters and autopilots affect only their own vehicles."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def details(bridge: Any) -> list[tuple[str, str]]:
 
 
 def faulty(simulator: Any, method: str, error: Exception) -> Any:
-    """A simulator one of whose methods raises once it is told to."""
+    """A simulator with a method that raises when `broken` is set."""
 
     class Faulty(simulator):  # type: ignore[misc]
         broken = False
@@ -34,14 +34,14 @@ def faulty(simulator: Any, method: str, error: Exception) -> Any:
 
 @pytest.mark.parametrize("method", ["step", "receive_block", "send_block"])
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "detail"),
     [
         (OSError(111, "refused"), "ConnectionRefusedError: [Errno 111] refused"),
         (ZeroDivisionError(), "ZeroDivisionError"),
     ],
 )
 def test_an_exception_disconnects_only_its_adapter(
-    bridge: Any, simulator: Any, autopilot: Any, method: str, error: Exception, told: str, step: Any
+    bridge: Any, simulator: Any, autopilot: Any, method: str, error: Exception, detail: str, step: Any
 ) -> None:
     bad = faulty(simulator, method, error)
     bridge.register(bad)
@@ -51,7 +51,7 @@ def test_an_exception_disconnects_only_its_adapter(
     step(bridge, 2)
     bad.broken = True
     step(bridge)
-    assert details(bridge)[0] == ("lost", f"{told}: free_run")
+    assert details(bridge)[0] == ("lost", f"{detail}: free_run")
     bad.broken = False
     step(bridge, 2)
     assert well.times == [0, 20, 40, 60, 80]

@@ -59,7 +59,7 @@ class Proxy:
                 self.lines.append(line.rstrip())
                 self._changed.notify_all()
 
-    def send_text(self, command: str) -> None:
+    def type(self, command: str) -> None:
         assert self.process.stdin is not None
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
@@ -74,7 +74,7 @@ class Proxy:
                         self._read = place + 1
                         return self.lines[place]
                 self._changed.wait(1.0)
-                assert time.monotonic() < end, f"MAVProxy never said {text!r}:\n" + "\n".join(self.lines)
+                assert time.monotonic() < end, f"MAVProxy never printed {text!r}:\n" + "\n".join(self.lines)
                 assert self._reader.is_alive(), "MAVProxy ended:\n" + "\n".join(self.lines)
 
     def close(self) -> None:
@@ -112,19 +112,19 @@ def test_mavproxy_flies_a_mission_from_its_prompt(
 def look_around(proxy: Proxy, copter: Any) -> None:
     proxy.wait("Detected vehicle 1:1")
     proxy.wait("Received")  # ... parameters: it tries file transfer first, and is refused promptly
-    proxy.send_text("param set FENCE_RADIUS 250")
+    proxy.type("param set FENCE_RADIUS 250")
     end = time.monotonic() + PATIENCE
     while copter.parameters.value("FENCE_RADIUS") != 250.0:  # MAVProxy sends it when it gets round to it
         assert time.monotonic() < end
         time.sleep(0.01)
-    proxy.send_text("param fetch FENCE_RADIUS")
+    proxy.type("param fetch FENCE_RADIUS")
     proxy.wait("FENCE_RADIUS = 250.0")
 
 
 def exchange_missions(proxy: Proxy, plan: Path, kept: Path) -> None:
-    proxy.send_text(f"wp load {plan}")
+    proxy.type(f"wp load {plan}")
     proxy.wait("MISSION_ACK: TYPE_MISSION: ACCEPTED")
-    proxy.send_text(f"wp save {kept}")
+    proxy.type(f"wp save {kept}")
     proxy.wait("Saved 4 waypoints")
     saved = [line.split() for line in kept.read_text().splitlines()[1:]]
     assert [int(row[3]) for row in saved] == [16, 22, 16, 16]
@@ -132,14 +132,14 @@ def exchange_missions(proxy: Proxy, plan: Path, kept: Path) -> None:
 
 
 def fly(proxy: Proxy) -> None:
-    proxy.send_text("mode GUIDED")
+    proxy.type("mode GUIDED")
     proxy.wait("Mode GUIDED")
-    proxy.send_text("arm throttle")
+    proxy.type("arm throttle")
     proxy.wait("ARMED")
-    proxy.send_text("takeoff 5")
+    proxy.type("takeoff 5")
     proxy.wait("NAV_TAKEOFF: ACCEPTED")
-    proxy.send_text("mode AUTO")
-    proxy.wait("Mission complete")  # what it has heard comes in any order, so only the last thing is waited for
-    proxy.send_text("mode RTL")
+    proxy.type("mode AUTO")
+    proxy.wait("Mission complete")  # lines arrive in any order: wait for the last only
+    proxy.type("mode RTL")
     proxy.wait("DISARMED")
     assert any("Mode RTL" in line for line in proxy.lines)

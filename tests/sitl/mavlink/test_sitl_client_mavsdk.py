@@ -120,6 +120,7 @@ async def check_missions(missions: Any) -> None:
     assert len(await missions.download_mission()) == 4  # what could not be taken has not replaced what was there
 
 
+@pytest.mark.soak
 def test_mavsdk_takes_off_flies_to_a_position_and_returns(
     make_fleet: Callable[..., Any], standalone_world: Any
 ) -> None:
@@ -144,6 +145,7 @@ async def fly_by_hand(system: Any) -> None:
     await until(telemetry.subscribe_armed(), lambda armed: not armed)
 
 
+@pytest.mark.soak
 def test_mavsdk_plans_a_mission_with_speeds(make_fleet: Callable[..., Any], standalone_world: Any) -> None:
     """The Mission plugin leaves all that an item does not use as NaN."""
     fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()

@@ -72,7 +72,7 @@ def test_a_repeated_command_is_acknowledged_but_not_repeated(rover: Any, monkeyp
     assert rover.order(station, 30999, nan, confirmation=1) == 3
     assert calls == [30999]
     assert rover.order(station, 30999, 5.0, confirmation=1) == 3  # not the same
-    assert rover.order(station, 30999, nan) == 3  # asked for anew
+    assert rover.order(station, 30999, nan) == 3  # a new request
     assert calls == [30999, 30999, 30999]
 
 

@@ -1,4 +1,4 @@
-"""What a vehicle tells, as numbers that a station understands; streams and requests."""
+"""Telemetry messages field by field; streams and requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def latest(station: Any) -> dict[str, Any]:
 
 @pytest.fixture
 def settled(make_fleet: Any) -> Any:
-    """A rover at rest 5 m east of 35.6812, 139.7671, 40 m; its station has heard everything."""
+    """A rover at rest 5 m east of 35.6812, 139.7671, 40 m; its station has received everything."""
     fleet = make_fleet()
     fleet.listener()
     return fleet.settle()
@@ -32,37 +32,37 @@ def test_field_values_are_clipped_or_unknown() -> None:
 
 
 def test_position_messages(settled: Any) -> None:
-    told = latest(settled.stations[0])
-    place = told["GLOBAL_POSITION_INT"]
+    reported = latest(settled.stations[0])
+    place = reported["GLOBAL_POSITION_INT"]
     assert place.lat == pytest.approx(356812000, abs=300)  # 3 m
     assert place.lon == pytest.approx(1397671000 + 552, abs=300)  # 5 m east: a degree of longitude is 90,536 m there
     assert place.alt == pytest.approx(40000, abs=4000)
     assert abs(place.vx) < 30 and abs(place.vy) < 30
-    assert abs(told["LOCAL_POSITION_NED"].x) < 3.0
-    home = told["HOME_POSITION"]
+    assert abs(reported["LOCAL_POSITION_NED"].x) < 3.0
+    home = reported["HOME_POSITION"]
     assert (home.latitude, home.longitude) == pytest.approx((place.lat, place.lon), abs=300)
-    assert told["GPS_RAW_INT"].fix_type >= 3
-    assert told["GPS_RAW_INT"].cog == 65535 or told["GPS_RAW_INT"].vel > 20
+    assert reported["GPS_RAW_INT"].fix_type >= 3
+    assert reported["GPS_RAW_INT"].cog == 65535 or reported["GPS_RAW_INT"].vel > 20
 
 
 def test_status_messages(settled: Any) -> None:
-    told = latest(settled.stations[0])
-    status = told["SYS_STATUS"]
+    reported = latest(settled.stations[0])
+    status = reported["SYS_STATUS"]
     assert status.onboard_control_sensors_present & MAIN_SENSORS == MAIN_SENSORS
     assert status.onboard_control_sensors_health & MAIN_SENSORS == MAIN_SENSORS
     assert status.onboard_control_sensors_health & mavlink.MAV_SYS_STATUS_GEOFENCE
-    assert told["HEARTBEAT"].system_status == mavlink.MAV_STATE_STANDBY
-    assert told["EXTENDED_SYS_STATE"].landed_state == mavlink.MAV_LANDED_STATE_ON_GROUND
-    assert told["EKF_STATUS_REPORT"].flags & mavlink.EKF_POS_HORIZ_ABS
-    assert told["SYSTEM_TIME"].time_boot_ms == pytest.approx(15000, abs=2100)
+    assert reported["HEARTBEAT"].system_status == mavlink.MAV_STATE_STANDBY
+    assert reported["EXTENDED_SYS_STATE"].landed_state == mavlink.MAV_LANDED_STATE_ON_GROUND
+    assert reported["EKF_STATUS_REPORT"].flags & mavlink.EKF_POS_HORIZ_ABS
+    assert reported["SYSTEM_TIME"].time_boot_ms == pytest.approx(15000, abs=2100)
 
 
 def test_sensor_messages(settled: Any) -> None:
-    told = latest(settled.stations[0])
-    assert told["RAW_IMU"].zacc == pytest.approx(-1000, abs=60)  # thousandths of g, at rest
-    assert abs(told["ATTITUDE"].roll) < 0.05 and abs(told["ATTITUDE"].pitch) < 0.05
-    assert told["SCALED_PRESSURE"].press_abs == pytest.approx(1008.4, abs=1.5)  # hPa at 40 m, ISA
-    assert told["VFR_HUD"].groundspeed < 0.5
+    reported = latest(settled.stations[0])
+    assert reported["RAW_IMU"].zacc == pytest.approx(-1000, abs=60)  # thousandths of g, at rest
+    assert abs(reported["ATTITUDE"].roll) < 0.05 and abs(reported["ATTITUDE"].pitch) < 0.05
+    assert reported["SCALED_PRESSURE"].press_abs == pytest.approx(1008.4, abs=1.5)  # hPa at 40 m, ISA
+    assert reported["VFR_HUD"].groundspeed < 0.5
 
 
 def test_autopilot_version(settled: Any) -> None:
@@ -129,7 +129,7 @@ def counted(station: Any, kind: str) -> int:
 
 
 def test_rates_are_per_peer(settled: Any) -> None:
-    """What one asks for changes nothing for the others; a station that has asked nothing has the usual rates."""
+    """Requests of one peer do not affect others; a peer without requests has the default rates."""
     usual, fast, quiet = settled.stations[0], settled.station(system=254), settled.station(system=253)
     assert settled.order(fast, 511, 30.0, 50_000.0) == 0
     assert settled.order(fast, 511, 31.0, 100_000.0) == 0
@@ -138,8 +138,8 @@ def test_rates_are_per_peer(settled: Any) -> None:
     for station in settled.stations:
         station.forget()
     settled.pass_time(2.0)
-    told = [counted(station, "ATTITUDE") for station in (usual, fast, quiet)]
-    assert told == pytest.approx([8, 40, 0], abs=1)
+    reported = [counted(station, "ATTITUDE") for station in (usual, fast, quiet)]
+    assert reported == pytest.approx([8, 40, 0], abs=1)
     assert [counted(station, "ATTITUDE_QUATERNION") for station in (usual, quiet)] == [0, 0]
     assert counted(usual, "GPS_RAW_INT") == counted(fast, "GPS_RAW_INT") == 4
     assert counted(quiet, "HEARTBEAT") == 2
@@ -171,12 +171,12 @@ def test_messages_sent_on_request_only(settled: Any) -> None:
     station = settled.stations[0]
     for number in (125, 141, 35):
         assert settled.order(station, 512, float(number)) == 0
-    told = latest(station)
-    place = told["GLOBAL_POSITION_INT"]
-    assert told["POWER_STATUS"].Vcc == 5000
-    assert told["ALTITUDE"].altitude_amsl == pytest.approx(place.alt / 1e3, abs=0.5)
-    assert told["ALTITUDE"].altitude_relative == pytest.approx(place.relative_alt / 1e3, abs=0.5)
-    assert told["RC_CHANNELS_RAW"].chan1_raw == told["RC_CHANNELS"].chan1_raw
+    reported = latest(station)
+    place = reported["GLOBAL_POSITION_INT"]
+    assert reported["POWER_STATUS"].Vcc == 5000
+    assert reported["ALTITUDE"].altitude_amsl == pytest.approx(place.alt / 1e3, abs=0.5)
+    assert reported["ALTITUDE"].altitude_relative == pytest.approx(place.relative_alt / 1e3, abs=0.5)
+    assert reported["RC_CHANNELS_RAW"].chan1_raw == reported["RC_CHANNELS"].chan1_raw
     assert settled.order(station, 512, 116.0) == 3  # SCALED_IMU2: there is only one
 
 
@@ -187,11 +187,11 @@ def test_vibration_is_measured_on_request(settled: Any) -> None:
     assert settled.order(station, 511, 241.0, 100_000.0) == 0
     assert settled.order(station, 511, 27.0, 20_000.0) == 0
     settled.pass_time(8.0)
-    told, samples = latest(station)["VIBRATION"], [m for m in station.heard if m.get_type() == "RAW_IMU"][-400:]
+    reported, samples = latest(station)["VIBRATION"], [m for m in station.heard if m.get_type() == "RAW_IMU"][-400:]
     for axis in "xyz":
         spread = pstdev(getattr(m, f"{axis}acc") * 9.80665e-3 for m in samples)
-        assert getattr(told, f"vibration_{axis}") == pytest.approx(spread, rel=0.7)
-    assert told.clipping_0 == 0
+        assert getattr(reported, f"vibration_{axis}") == pytest.approx(spread, rel=0.7)
+    assert reported.clipping_0 == 0
 
 
 def test_clocks_and_pings(settled: Any) -> None:

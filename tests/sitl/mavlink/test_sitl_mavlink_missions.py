@@ -84,7 +84,7 @@ def test_out_of_order_items_are_requested_again_and_duplicates_ignored(
     assert rover.ask(station, item(2), "MISSION_ACK").type == 0
     assert len(rover.autopilots[0].plans[PlanKind.MISSION]) == 3
     wall[0] += 1.0
-    assert rover.ask(station, item(2), "MISSION_ACK").type == 0  # the station had missed the answer
+    assert rover.ask(station, item(2), "MISSION_ACK").type == 0  # the station had missed the ack
 
 
 def test_a_duplicate_last_item_is_acknowledged_once(rover: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -172,8 +172,8 @@ def test_partial_download(rover: Any) -> None:
         station.forget()
         station.send(ask_part(1, 1, first, last, 0))
         rover.expect(station, "MISSION_ITEM_INT", lambda m, s=wanted[-1]: m.seq == s)
-        told = [m for m in station.heard if m.get_type() == "MISSION_ITEM_INT"]
-        assert [(m.seq, m.x) for m in told] == [(k, LATITUDE + 1000 * k) for k in wanted]
+        reported = [m for m in station.heard if m.get_type() == "MISSION_ITEM_INT"]
+        assert [(m.seq, m.x) for m in reported] == [(k, LATITUDE + 1000 * k) for k in wanted]
     for first, last in ((50, 50), (5, 4), (0, 50), (-2, -1)):
         assert rover.ask(station, ask_part(1, 1, first, last, 0), "MISSION_ACK").type == 13
     assert rover.ask(station, ask_part(1, 1, 0, 0, 7), "MISSION_ACK").type == 3
@@ -219,7 +219,7 @@ def test_too_many_and_unknown_kinds_are_refused(rover: Any) -> None:
     partly = mavlink.MAVLink_mission_write_partial_list_message(1, 1, 0, 1, 7)
     assert rover.ask(station, partly, "MISSION_ACK").type == 3
     assert rover.ask(station, mavlink.MAVLink_mission_request_int_message(1, 1, 5, 0), "MISSION_ACK").type == 13
-    assert rover.ask(station, item(0), "MISSION_ACK").type == 1  # out of the blue
+    assert rover.ask(station, item(0), "MISSION_ACK").type == 1  # without an upload
 
 
 def test_clearing(rover: Any) -> None:

@@ -92,7 +92,7 @@ def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4
     peer = px4()
     peer.hello()
     for k in range(1, 4):
-        assert pilot.collect(10.0) is None  # not there yet: nobody waits
+        assert pilot.collect(10.0) is None  # not connected yet: no wait
         pilot.offer(sensors(4000 * k))
     heard = peer.hear()
     assert heard["HIL_SENSOR"].time_usec == 1_012_000 and pilot.status.connected and not pilot.live

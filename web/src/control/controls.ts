@@ -45,7 +45,7 @@ export function startFailsafe(): () => void {
 
 // gamepad notices ----------------------------------------------------------------------------------------------------
 
-export function watchGamepads(): () => void {
+function watchGamepads(): () => void {
   const over = new AbortController();
   const { signal } = over;
   const came = "connected; press G to drive the focused vehicle";
@@ -68,7 +68,7 @@ const KINDS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
 const ADDRESS_LIFE = 10_000; // ms until a download has started
 
 /** "race-1200.png" */
-export function fileName(kind: "png" | "webm"): string {
+function fileName(kind: "png" | "webm"): string {
   const name = (metadata.value?.name ?? "").replace(/[^\w.-]+/g, "_") || "paddock";
   return `${name}-${clock.value.tick}.${kind}`;
 }

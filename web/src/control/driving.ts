@@ -11,7 +11,7 @@ import { driverFor } from "./kinds";
 import type { Bar, Driver, Inputs, VehicleInfo } from "./kinds/driver";
 import { speedBetween } from "./placement";
 
-export interface Vehicle {
+interface Vehicle {
   id: number;
   name: string;
   kind: string;
@@ -19,13 +19,13 @@ export interface Vehicle {
   known: VehicleInfo;
 }
 
-export async function requestVehicle(id: number): Promise<Vehicle> {
+async function requestVehicle(id: number): Promise<Vehicle> {
   const row = roster.value.rowOfId(id);
   if (row === undefined) throw new Error("the vehicle no longer exists");
   return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
 }
 
-export function vehicleFrom(tree: InspectedTree): Vehicle {
+function vehicleFrom(tree: InspectedTree): Vehicle {
   const { id, name, kind } = tree;
   const drivenBy = tree.driven_by === "external" ? null : tree.driven_by;
   const height = valuesOf(tree.state).get("z") ?? 0;
@@ -63,14 +63,14 @@ export function holdTime(pace: number, factor: number, gap = 0): number {
   return Math.min(Math.max(HOLD, GAPS * gap), LONGEST_HOLD) * fastest;
 }
 
-export class CommandLoop {
-  away = false; // the page lost focus: inputs are ignored
+class CommandLoop {
+  suspended = false; // the page lost focus: inputs are ignored
   speed = Number.NaN; // m/s
   pad: GamepadState | null = null;
   private last = Number.NaN; // performance.now() of the last step
   private gap = 0; // s, the longest recent time between two steps, decaying
   private sent = "";
-  private lastStatus = Number.NaN; // speed received as a column
+  private columnSpeed = Number.NaN; // speed received as a column
   private readonly stops: (() => void)[];
 
   constructor(
@@ -80,7 +80,7 @@ export class CommandLoop {
   ) {
     const request = requestColumns("driving", [{ of: vehicle.id, columns: ["speed"] }]);
     const stop = onColumns(request, (_frame, blocks) => {
-      this.lastStatus = blocks[0]?.values[0] ?? Number.NaN;
+      this.columnSpeed = blocks[0]?.values[0] ?? Number.NaN;
     });
     this.stops = [stop, () => request.release()];
   }
@@ -92,15 +92,15 @@ export class CommandLoop {
     this.last = now;
     this.gap = Math.max(passed, 0.99 * this.gap);
     this.pad = pad;
-    this.look();
-    if (this.away) return this.send(this.driver.safe());
+    this.updateSpeed();
+    if (this.suspended) return this.send(this.driver.safe());
     const input: InputState = { held: this.keys.held, pad };
     this.send(this.driver.step(input, { speed: this.speed, heading }, dt));
   }
 
   /** The speed; kept between frames without a new value. */
-  private look(): void {
-    const speed = Number.isFinite(this.lastStatus) ? this.lastStatus : speedBetween(this.vehicle.id); // until its column arrives
+  private updateSpeed(): void {
+    const speed = Number.isFinite(this.columnSpeed) ? this.columnSpeed : speedBetween(this.vehicle.id); // until its column arrives
     if (Number.isFinite(speed)) this.speed = speed;
   }
 
@@ -110,15 +110,15 @@ export class CommandLoop {
     this.send(this.driver.safe(), true);
   }
 
-  leave(): void {
+  close(): void {
     for (const stop of this.stops) stop();
   }
 
   private send(inputs: Inputs, now = false): void {
     const { pace, factor, paused } = clock.value;
-    const said = JSON.stringify(inputs);
-    if (paused && !now && said === this.sent) return; // paused: send once
-    this.sent = said;
+    const text = JSON.stringify(inputs);
+    if (paused && !now && text === this.sent) return; // paused: send once
+    this.sent = text;
     notify("set_control", { vehicle_id: this.vehicle.id, timeout: holdTime(pace, factor, this.gap), ...inputs });
   }
 }
@@ -126,7 +126,7 @@ export class CommandLoop {
 // claim and release --------------------------------------------------------------------------------------------------
 
 /** State shown in the HUD. */
-export interface Driving {
+interface Driving {
   id: number;
   name: string;
   kind: string;
@@ -134,7 +134,7 @@ export interface Driving {
   status: readonly string[];
   help: readonly (readonly [string, string])[];
   pad: string | null; // name of the gamepad
-  away: boolean; // the failsafe holds until the page gets the focus again
+  suspended: boolean; // the failsafe holds until the page gets the focus again
   speed: number;
 }
 
@@ -144,7 +144,7 @@ const PERIOD = 20; // ms
 const LOST = "connection lost";
 
 let loop: CommandLoop | null = null;
-let wanted = 0; // number of the last request to drive; later responses to older ones are ignored
+let lastRequest = 0; // number of the last request to drive; later responses to older ones are ignored
 let cameraHeadingOf: () => number = () => Math.PI / 2;
 
 export function currentLoop(): CommandLoop | null {
@@ -153,7 +153,7 @@ export function currentLoop(): CommandLoop | null {
 
 /** Claim a vehicle; a behaviour that controls it is overridden. */
 export async function drive(id: number): Promise<void> {
-  const mine = ++wanted;
+  const mine = ++lastRequest;
   if (loop) await leave(true);
   if (!live.value) return showNotice("warning", `Cannot drive: ${readOnlyReason.value || "no run yet"}`);
   try {
@@ -162,9 +162,9 @@ export async function drive(id: number): Promise<void> {
     if (!driver)
       return showNotice("warning", `${vehicle.name}: vehicles of kind ${vehicle.kind} cannot be driven from the page`);
     await take(vehicle);
-    if (mine !== wanted) return await giveBack(vehicle); // another request came in between
+    if (mine !== lastRequest) return await giveBack(vehicle); // another request came in between
     loop = new CommandLoop(vehicle, driver, keys);
-    loop.away = !document.hasFocus();
+    loop.suspended = !document.hasFocus();
     keys.clear();
     publish();
   } catch (error) {
@@ -174,7 +174,7 @@ export async function drive(id: number): Promise<void> {
 
 /** Release the vehicle; its scenario behaviour resumes. */
 export async function release(): Promise<void> {
-  wanted += 1;
+  lastRequest += 1;
   await leave(true);
 }
 
@@ -192,7 +192,7 @@ async function leave(reachable: boolean): Promise<void> {
   loop = null;
   driving.value = null;
   if (reachable) left.suspend();
-  left.leave();
+  left.close();
   keys.clear();
   if (!reachable) return;
   try {
@@ -205,23 +205,23 @@ async function leave(reachable: boolean): Promise<void> {
 /** Failsafe: safe inputs now and until driving resumes. */
 export function suspendDriving(): void {
   keys.clear();
-  if (!loop || loop.away) return;
-  loop.away = true;
+  if (!loop || loop.suspended) return;
+  loop.suspended = true;
   loop.suspend();
   publish();
 }
 
 /** The page has the focus again: inputs count. */
 export function resumeDriving(): void {
-  if (loop) loop.away = false;
+  if (loop) loop.suspended = false;
 }
 
 function publish(): void {
   if (!loop) return;
-  const { vehicle, driver, away, speed, pad } = loop;
+  const { vehicle, driver, suspended: away, speed, pad } = loop;
   const { bars, status: text, help } = driver;
   const { id, name, kind } = vehicle;
-  driving.value = { id, name, kind, bars, status: text, help, pad: pad?.name ?? null, away, speed };
+  driving.value = { id, name, kind, bars, status: text, help, pad: pad?.name ?? null, suspended: away, speed };
 }
 
 let steps = 0;

@@ -5,7 +5,7 @@ import type { Bar } from "./kinds/driver";
 export function DrivingHud() {
   const now = driving.value;
   if (!now) return null;
-  const { name, status: words, bars, help, pad, away, speed } = now;
+  const { name, status: words, bars, help, pad, suspended: away, speed } = now;
   return (
     <section class={away ? "driving away" : "driving"} aria-label={`Driving ${name}`} onPointerDown={resumeDriving}>
       <header>
@@ -53,8 +53,7 @@ function Meter({ name, value, low, high }: Bar) {
       aria-label={name}
       aria-valuenow={round(value)}
       aria-valuemin={low}
-      aria-valuemax={high}
-    >
+      aria-valuemax={high}>
       <span>{name}</span>
       <div class="track">
         <i style={style} />

@@ -51,7 +51,7 @@ export function cruiseOf(kind: string): number {
 }
 
 /** Distance between neighbours in m: the widest one decides. */
-export function spacingFor(vehicles: readonly Placed[]): number {
+function spacingFor(vehicles: readonly Placed[]): number {
   return vehicles.reduce((most, { kind }) => Math.max(most, SPACING[kind] ?? 3), 0);
 }
 

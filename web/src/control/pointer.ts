@@ -25,7 +25,7 @@ export function cancelDragged(): boolean {
 
 // selection box ------------------------------------------------------------------------------------------------------
 
-export class BoxDrag {
+class BoxDrag {
   private readonly frame = document.createElement("div");
   private to: [number, number];
 
@@ -202,7 +202,7 @@ function adds(event: MouseEvent): boolean {
 }
 
 /** A click selects a vehicle, with Ctrl or Shift adds or removes it; a click on nothing clears the selection. */
-export function choose(id: number | null, add: boolean): void {
+function choose(id: number | null, add: boolean): void {
   if (id === null) return add ? undefined : select([]);
   if (add && selection.value.has(id)) {
     const others = [...selection.value].filter((one) => one !== id);

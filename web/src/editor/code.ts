@@ -77,11 +77,11 @@ const colours = HighlightStyle.define([
   { tag: [tags.punctuation, tags.separator, tags.squareBracket, tags.brace], color: "var(--soft)" },
 ]);
 
-export const editorTheme = [frame, syntaxHighlighting(colours)];
+const editorTheme = [frame, syntaxHighlighting(colours)];
 
 // diagnostics --------------------------------------------------------------------------------------------------------
 
-export interface Place {
+interface Place {
   from: number;
   to: number;
 }

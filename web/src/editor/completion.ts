@@ -27,7 +27,7 @@ export interface Schema {
 const DEEPEST = 12; // limits circular references
 
 /** A schema with references resolved and alternatives listed. */
-export function branches(root: Schema, schema: Schema, depth = 0): Schema[] {
+function branches(root: Schema, schema: Schema, depth = 0): Schema[] {
   if (depth > DEEPEST) return [];
   const parts = [...(schema.anyOf ?? []), ...(schema.oneOf ?? []), ...(schema.allOf ?? [])];
   const referred = schema.$ref === undefined ? undefined : definition(root, schema.$ref);
@@ -41,7 +41,7 @@ function definition(root: Schema, reference: string): Schema | undefined {
 }
 
 /** All schemas that apply to a path. */
-export function schemasAt(root: Schema, path: Path): Schema[] {
+function schemasAt(root: Schema, path: Path): Schema[] {
   let here = branches(root, root);
   for (const step of path) {
     here = here.flatMap((schema) => below(schema, step)).flatMap((schema) => branches(root, schema));
@@ -59,7 +59,7 @@ function below(schema: Schema, step: string | number): Schema[] {
 }
 
 /** The keys allowed at a path. */
-export function keysAt(root: Schema, path: Path): Map<string, { schema: Schema; required: boolean }> {
+function keysAt(root: Schema, path: Path): Map<string, { schema: Schema; required: boolean }> {
   const keys = new Map<string, { schema: Schema; required: boolean }>();
   for (const schema of schemasAt(root, path)) {
     for (const [key, value] of Object.entries(schema.properties ?? {})) {
@@ -69,13 +69,13 @@ export function keysAt(root: Schema, path: Path): Map<string, { schema: Schema; 
   return keys;
 }
 
-export interface Choice {
+interface Choice {
   value: string;
   description: string;
 }
 
 /** The values allowed at a path, if they can be listed. */
-export function choicesAt(root: Schema, path: Path): Choice[] {
+function choicesAt(root: Schema, path: Path): Choice[] {
   const found = new Map<string, Choice>();
   const add = (value: unknown, description = ""): void => {
     if (value !== null && typeof value !== "object") found.set(String(value), { value: String(value), description });
@@ -89,7 +89,7 @@ export function choicesAt(root: Schema, path: Path): Choice[] {
 }
 
 /** The schema's description of a path. */
-export function describe(root: Schema, path: Path): string {
+function describe(root: Schema, path: Path): string {
   const here = schemasAt(root, path);
   const text = here.find((schema) => schema.description)?.description ?? "";
   const known = here.find((schema) => schema.default !== undefined && schema.default !== null);
@@ -101,7 +101,7 @@ export function describe(root: Schema, path: Path): string {
 }
 
 /** Whether a key opens a mapping or list below it. */
-export function opens(root: Schema, path: Path): boolean {
+function opens(root: Schema, path: Path): boolean {
   const types = schemasAt(root, path).flatMap((schema) => schema.type ?? []);
   const inner = types.filter((type) => type === "object" || type === "array");
   return inner.length > 0 && types.every((type) => type === "object" || type === "array" || type === "null");
@@ -123,7 +123,7 @@ export interface Suggestion {
   required: boolean;
 }
 
-export interface Suggestions {
+interface Suggestions {
   from: number;
   options: Suggestion[];
 }
@@ -205,14 +205,14 @@ function documented(from: number, to: number, title: string, text: string): Doc 
 
 // server data --------------------------------------------------------------------------------------------------------
 
-let loadedData: Promise<CompletionData> | null = null;
+let completionData: Promise<CompletionData> | null = null;
 
 export function requestCompletionData(): Promise<CompletionData> {
-  loadedData ??= load().catch((error: unknown) => {
-    loadedData = null; // the next request tries again
+  completionData ??= load().catch((error: unknown) => {
+    completionData = null; // the next request tries again
     throw error;
   });
-  return loadedData;
+  return completionData;
 }
 
 async function load(): Promise<CompletionData> {

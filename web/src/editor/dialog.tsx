@@ -27,7 +27,7 @@ import {
 } from "./document";
 import { chooseFile, loading, saveFile } from "./files";
 
-export function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
+function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
   const found = validation.value;
   const problems = found.state === "checked" ? found.problems : [];
   return (
@@ -80,7 +80,7 @@ interface ToolbarProps {
   onClose: () => void;
 }
 
-export function Toolbar({ onRun, onClose }: ToolbarProps) {
+function Toolbar({ onRun, onClose }: ToolbarProps) {
   const { name, text } = draft.value;
   const open = (): void => {
     if (mayReplace()) chooseFile(take);
@@ -111,8 +111,7 @@ function RunButton({ onRun }: { onRun: () => void }) {
       class="button primary"
       disabled={why !== "" || starting}
       title={why || "Stop this run and start the edited scenario (Ctrl+Enter)"}
-      onClick={onRun}
-    >
+      onClick={onRun}>
       {starting ? "Starting …" : "Run"}
     </button>
   );
@@ -145,8 +144,7 @@ function Demos() {
         const { value } = event.currentTarget;
         event.currentTarget.value = "";
         if (value) void openDemo(value);
-      }}
-    >
+      }}>
       <option value="">Open a demo …</option>
       {names.value.map((name) => (
         <option key={name}>{name}</option>
@@ -168,7 +166,7 @@ export function openEditor(initial?: { name: string; text: string }): void {
   render(<Editor onClose={closeEditor} />, host);
 }
 
-export function closeEditor(): void {
+function closeEditor(): void {
   if (!host) return;
   render(null, host);
   host.remove();

@@ -9,13 +9,13 @@ import { linkTo, nameIn } from "./share";
 
 const NAME = "paddock.editor";
 
-export interface Draft {
+interface Draft {
   name: string;
   text: string;
   original: string; // text that "Reset" restores
 }
 
-export function keepDraft(draft: Draft): void {
+function keepDraft(draft: Draft): void {
   try {
     sessionStorage.setItem(NAME, JSON.stringify(draft));
   } catch {
@@ -23,7 +23,7 @@ export function keepDraft(draft: Draft): void {
   }
 }
 
-export function keptDraft(): Draft | null {
+function keptDraft(): Draft | null {
   try {
     const found = JSON.parse(sessionStorage.getItem(NAME) ?? "null") as Partial<Draft> | null;
     const { name, text, original } = found ?? {};
@@ -44,7 +44,7 @@ export function forgetDraft(): void {
 
 // validation ---------------------------------------------------------------------------------------------------------
 
-export type Validation =
+type Validation =
   | { state: "checking" }
   | { state: "checked"; problems: readonly ProblemTree[] }
   | { state: "unknown"; reason: string }; // the server did not respond
@@ -56,7 +56,7 @@ let newest = 0;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 /** Check a text after a delay. */
-export function checkSoon(text: string): void {
+function checkSoon(text: string): void {
   clearTimeout(timer);
   newest += 1;
   validation.value = { state: "checking" };
@@ -64,15 +64,15 @@ export function checkSoon(text: string): void {
 }
 
 /** Check a text now; return the result. */
-export async function checkNow(text: string): Promise<Validation> {
+async function checkNow(text: string): Promise<Validation> {
   clearTimeout(timer);
   const mine = ++newest;
-  const found = await fetchText(text);
+  const found = await validate(text);
   if (mine === newest) validation.value = found;
   return found;
 }
 
-async function fetchText(text: string): Promise<Validation> {
+async function validate(text: string): Promise<Validation> {
   try {
     return { state: "checked", problems: (await call("check_scenario", { text })).problems };
   } catch (error) {
@@ -139,7 +139,7 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
   if (kept && draft.value === EMPTY) draft.value = kept;
   if (initial) return mayReplace() ? take(initial.name, initial.text) : resume();
   if (kept || edited.value) return resume();
-  await fetched(
+  await load(
     "Loading the running scenario …",
     () => call("get_running_scenario", {}),
     (reason) => {
@@ -150,7 +150,7 @@ export async function begin(initial?: { name: string; text: string }): Promise<v
 }
 
 /** Load a text from the server. The text is read-only meanwhile, because edits would be lost. */
-async function fetched(
+async function load(
   what: string,
   fetchText: () => Promise<ScenarioText>,
   failed: (reason: string) => void,
@@ -181,7 +181,7 @@ export function reset(): void {
 export async function openDemo(name: string): Promise<void> {
   if (!mayReplace()) return;
   const fetchText = async () => ({ ...(await call("get_scenario", { name })), name });
-  await fetched(`Loading ${name} …`, fetchText, (reason) => showNotice("error", `Cannot open ${name}: ${reason}`));
+  await load(`Loading ${name} …`, fetchText, (reason) => showNotice("error", `Cannot open ${name}: ${reason}`));
 }
 
 /** Run the text, which is read-only until then; return whether it runs. */
@@ -191,7 +191,7 @@ export async function run(): Promise<boolean> {
     return false;
   }
   const { name, text } = draft.value;
-  const reason = await held("Starting …", () => checkedAndStarted(name, text));
+  const reason = await whileReadOnly("Starting …", () => checkAndStart(name, text));
   if (reason !== null) showNotice("error", `Cannot run: ${reason}`);
   else if (draft.value.text === text) {
     draft.value = { ...draft.value, original: text };
@@ -201,7 +201,7 @@ export async function run(): Promise<boolean> {
 }
 
 /** Keep the text read-only during an action. */
-async function held<T>(what: string, work: () => Promise<T>): Promise<T> {
+async function whileReadOnly<T>(what: string, work: () => Promise<T>): Promise<T> {
   waiting.value = what;
   try {
     return await work();
@@ -211,7 +211,7 @@ async function held<T>(what: string, work: () => Promise<T>): Promise<T> {
 }
 
 /** Return why it was not started; null: it runs. */
-async function checkedAndStarted(name: string, text: string): Promise<string | null> {
+async function checkAndStart(name: string, text: string): Promise<string | null> {
   const found = await checkNow(text);
   if (found.state === "unknown") return `validation failed (${found.reason})`;
   if (found.state === "checked" && found.problems.length > 0) return "fix the problems first";

@@ -19,13 +19,13 @@ export interface Cursor {
   flow: boolean; // inside { } or [ ]
 }
 
-export interface Scan {
+interface Scan {
   entries: Entry[];
   cursor: Cursor | null; // null: in a comment or a block scalar
 }
 
 /** A scalar without its quotes. */
-export function unquoted(value: string): string {
+function unquoted(value: string): string {
   const quoted = /^(["'])(.*)\1$/.exec(value);
   return quoted ? (quoted[2] ?? "") : value;
 }
@@ -38,7 +38,7 @@ interface Frame {
   index: number;
 }
 
-export class FlowReader {
+class FlowReader {
   readonly entries: Entry[] = [];
   cursor: Cursor | null = null;
   private readonly frames: Frame[] = [];

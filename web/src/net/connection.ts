@@ -21,7 +21,7 @@ export interface Port {
 }
 
 /** What the page does with the data of a connection. */
-export interface Handlers {
+interface Handlers {
   /** Request metadata and subscribe; the connection counts as open when this resolves. */
   subscribe(): Promise<void>;
   opened(): void;

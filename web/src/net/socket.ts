@@ -43,10 +43,10 @@ export interface Socket {
   close(): void;
 }
 
-export type Post = (message: FromWorker, transfer: Transferable[]) => void;
+type Post = (message: FromWorker, transfer: Transferable[]) => void;
 
 /** Delays before reconnect attempts, ms; the last one repeats. */
-export const WAITS: readonly number[] = [500, 1000, 2000, 5000];
+const WAITS: readonly number[] = [500, 1000, 2000, 5000];
 
 export class SocketPump {
   private socket: Socket | null = null;

@@ -35,7 +35,7 @@ scope.onmessage = ({ data: message }) => {
 const ROUNDS = 60; // 96 MB with 100,000 vehicles, more than caches hold
 
 /** A message in the server's format, with the vehicles in a row along x. */
-export function syntheticMessage(count: number): ArrayBuffer {
+function syntheticMessage(count: number): ArrayBuffer {
   const poses = 4 + POSES.size * count;
   const view = new DataView(new ArrayBuffer(HEADER.size + TICK.size + HEADER.size + poses));
   view.setUint8(0, FrameType.TICK);

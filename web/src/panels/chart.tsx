@@ -12,12 +12,12 @@ import { Button } from "./widgets";
 
 const DEEPER = 0.68; // on light backgrounds
 
-export function lineColour(number: number, theme: Theme): string {
+function lineColour(number: number, theme: Theme): string {
   const { hex, rgb } = paletteColour(number);
   return theme === "dark" ? hex : hexOf(rgb.map((part) => part * DEEPER));
 }
 
-export function chartOptions(
+function chartOptions(
   host: HTMLElement,
   series: readonly Series[],
   theme: Theme,

@@ -10,7 +10,7 @@ import { addSeries, isPlotted, removeSeries } from "./plot-list";
 import { isExternal } from "./vehicle-card";
 import { Button, Search } from "./widgets";
 
-export function CommandInputs({ tree }: { tree: InspectedTree }) {
+function CommandInputs({ tree }: { tree: InspectedTree }) {
   if (tree.command.length === 0 || driving.value?.id === tree.id) return null;
   return (
     <details class="section" open>
@@ -46,8 +46,7 @@ function Choice({ input, onChange }: InputProps) {
       class="select small"
       aria-label={input.name}
       value={String(input.value ?? 0)}
-      onChange={(event) => onChange(Number(event.currentTarget.value))}
-    >
+      onChange={(event) => onChange(Number(event.currentTarget.value))}>
       {input.choices.map((choice, at) => (
         <option key={choice} value={String(at)}>
           {choice}

@@ -25,8 +25,7 @@ export function EventsPanel() {
           class="select small"
           aria-label="Kind of event"
           value={kind.value}
-          onChange={(event) => (kind.value = event.currentTarget.value)}
-        >
+          onChange={(event) => (kind.value = event.currentTarget.value)}>
           <option value="">all kinds</option>
           {kinds.map((name) => (
             <option key={name} value={name}>

@@ -5,7 +5,7 @@ import type { Fleet, Roster } from "../state/roster";
 import { focus, roster, selection } from "../state/store";
 import { idsOf, lookAt, pickIds } from "./actions";
 
-export type TreeLine = { fleet: Fleet; row: null } | { fleet: Fleet; row: number };
+type TreeLine = { fleet: Fleet; row: null } | { fleet: Fleet; row: number };
 
 interface Block {
   fleet: Fleet;
@@ -14,7 +14,7 @@ interface Block {
   shown: number; // number of vehicle lines
 }
 
-export interface TreeLines {
+interface TreeLines {
   count: number;
   at(line: number): TreeLine | undefined;
   /** The line of a row, or of its fleet while that is collapsed; -1: none. */
@@ -106,7 +106,7 @@ function lineOf(blocks: readonly Block[], row: number): number {
 
 // state --------------------------------------------------------------------------------------------------------------
 
-export interface Tree {
+interface Tree {
   lines: TreeLines;
   query: Signal<string>;
   active: Signal<number>; // line with the keyboard focus; -1: none
@@ -152,7 +152,7 @@ export function useTree(): Tree {
 }
 
 /** The action of a key at a line. */
-export type Move = { line: number } | { toggle: string } | { choose: TreeLine };
+type Move = { line: number } | { toggle: string } | { choose: TreeLine };
 
 export function moveFor(key: string, at: number, lines: TreeLines, isOpen: (fleet: string) => boolean): Move | null {
   const here = lines.at(at);

@@ -28,7 +28,7 @@ interface FleetProps extends Chosen {
   onToggle(): void;
 }
 
-export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, onToggle }: FleetProps) {
+function FleetLine({ fleet, id, active, top, chosen, focused, expanded, onToggle }: FleetProps) {
   const alone = fleet.single || fleet.count === 1 ? roster.value.idAt(fleet.first) : undefined;
   const ids = () => idsOf(fleet.ids);
   const looks = alone === undefined ? wholeChosen(fleet, chosen) : chosen.has(alone);
@@ -41,8 +41,7 @@ export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, o
       role="treeitem"
       aria-selected={looks}
       aria-expanded={fleet.single ? undefined : expanded}
-      aria-level={1}
-    >
+      aria-level={1}>
       {fleet.single ? <span class="twist" /> : <Expander name={fleet.name} expanded={expanded} onToggle={onToggle} />}
       <button
         type="button"
@@ -50,8 +49,7 @@ export function FleetLine({ fleet, id, active, top, chosen, focused, expanded, o
         tabIndex={-1}
         title={`${fleet.name}: ${fleet.kind}, ${fleet.model}`}
         onClick={(event) => pickIds(ids(), adds(event))}
-        onDblClick={() => lookAtRow(fleet.first)}
-      >
+        onDblClick={() => lookAtRow(fleet.first)}>
         <span class="tinted" style={{ "--tint": fleetColour(fleet.name).hex }}>
           <KindIcon kind={fleet.kind} />
         </span>
@@ -72,14 +70,13 @@ function Expander({ name, expanded, onToggle }: { name: string; expanded: boolea
       tabIndex={-1}
       aria-label={`Vehicles of ${name}`}
       aria-expanded={expanded}
-      onClick={onToggle}
-    >
+      onClick={onToggle}>
       <Icon name="chevron" />
     </button>
   );
 }
 
-export function VehicleLine({ row, id: element, active, top, chosen, focused }: Chosen & { row: number }) {
+function VehicleLine({ row, id: element, active, top, chosen, focused }: Chosen & { row: number }) {
   const present = roster.value;
   const id = present.idAt(row);
   if (id === undefined) return null;
@@ -92,15 +89,13 @@ export function VehicleLine({ row, id: element, active, top, chosen, focused }: 
       style={{ top }}
       role="treeitem"
       aria-selected={chosen.has(id)}
-      aria-level={2}
-    >
+      aria-level={2}>
       <button
         type="button"
         class="pick"
         tabIndex={-1}
         onClick={(event) => pickIds([id], adds(event))}
-        onDblClick={() => lookAt(id)}
-      >
+        onDblClick={() => lookAt(id)}>
         <span class="ellipsis">{name}</span>
       </button>
       <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>

@@ -14,7 +14,7 @@ import { Button, Empty } from "./widgets";
 
 type Cards =
   | { state: "asking" }
-  | { state: "here"; cards: readonly ScenarioCardTree[] }
+  | { state: "loaded"; cards: readonly ScenarioCardTree[] }
   | { state: "failed"; reason: string };
 
 const cards = signal<Cards>({ state: "asking" });
@@ -28,7 +28,7 @@ export function openGallery(): void {
   render(<Gallery />, host);
 }
 
-export function closeGallery(): void {
+function closeGallery(): void {
   if (!host) return;
   render(null, host);
   host.remove();
@@ -37,7 +37,7 @@ export function closeGallery(): void {
 
 async function askCards(): Promise<void> {
   try {
-    cards.value = { state: "here", cards: (await call("list_scenarios", {})).scenarios };
+    cards.value = { state: "loaded", cards: (await call("list_scenarios", {})).scenarios };
   } catch (error) {
     cards.value = { state: "failed", reason: reasonOf(error) };
   }

@@ -16,7 +16,7 @@ const LIVE_EVERY = 66; // ms between display updates
 export const inspected = signal<InspectedTree | null>(null);
 export const inspectFailure = signal("");
 /** Newest values by column name in frames. */
-export const liveValues = signal<ReadonlyMap<string, number>>(new Map());
+const liveValues = signal<ReadonlyMap<string, number>>(new Map());
 
 export type Section = "state" | "command" | "parameters" | { sensor: string };
 

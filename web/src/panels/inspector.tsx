@@ -68,7 +68,7 @@ const EVERY = 200; // ms
 const EVERY_OF_MANY = 1000;
 const MANY = 5000;
 
-export function Several() {
+function Several() {
   const chosen = selection.value;
   const counts = useMemo(() => countByFleet(chosen), [chosen, roster.value]);
   return (
@@ -146,7 +146,7 @@ function BulkButtons() {
 }
 
 /** Updated at a low rate, not with each frame. */
-export function Figures({ ids }: { ids: ReadonlySet<number> }) {
+function Figures({ ids }: { ids: ReadonlySet<number> }) {
   const summary = useSignal<Summary | null>(null);
   useEffect(() => {
     const rows = rowsOf(ids);

@@ -5,11 +5,11 @@ import { useRef } from "preact/hooks";
 import { persisted } from "../state/persist";
 import { colouring, layers, theme } from "../state/store";
 
-export type Side = "left" | "right" | "bottom";
+type Side = "left" | "right" | "bottom";
 export type RightTab = "inspect" | "spawn" | "layers" | "mission";
 export type BottomTab = "plots" | "events" | "performance" | "log";
 
-export const LIMITS: Readonly<Record<Side, readonly [least: number, most: number]>> = {
+const LIMITS: Readonly<Record<Side, readonly [least: number, most: number]>> = {
   left: [11, 32],
   right: [15, 40],
   bottom: [8, 36],
@@ -22,7 +22,7 @@ export const rightTab = signal<RightTab>("inspect");
 export const bottomTab = signal<BottomTab>("plots");
 export const helpOpen = signal(false);
 
-export function resize(side: Side, size: number): void {
+function resize(side: Side, size: number): void {
   const [least, most] = LIMITS[side];
   sizes.value = { ...sizes.value, [side]: Math.min(Math.max(size, least), most) };
 }

@@ -40,7 +40,7 @@ export function nextTasks(names: readonly string[]): string {
 const VEHICLE_HEIGHT = 4.1; // rem
 const SEEN = 4; // lines before the list scrolls
 
-export function VehicleList({ members }: { members: readonly MemberTree[] }) {
+function VehicleList({ members }: { members: readonly MemberTree[] }) {
   const height = VEHICLE_HEIGHT * Math.min(members.length, SEEN);
   return (
     <section class="mission-members" style={{ flexBasis: `${height + 2.3}rem` }}>
@@ -69,8 +69,7 @@ function VehicleLine({ member, top }: { member: MemberTree | undefined; top: str
         class="pick"
         aria-label={`Select ${name}: ${status}, ${next}`}
         disabled={id === null}
-        onClick={() => id !== null && choose(id)}
-      >
+        onClick={() => id !== null && choose(id)}>
         <span class="row">
           <span class="swatch tint-fill" style={{ "--tint": colourOf(id) }} />
           <b class="ellipsis">{name}</b>
@@ -97,8 +96,7 @@ function RangeBar({ member }: { member: MemberTree }) {
       <span
         class={used > 0.9 ? "range low" : "range"}
         role="img"
-        aria-label={`${Math.round(100 * used)} % of its range used`}
-      >
+        aria-label={`${Math.round(100 * used)} % of its range used`}>
         <span style={{ width: `${100 * used}%` }} />
       </span>
       <span class="faint number range-words">
@@ -130,7 +128,7 @@ async function damage({ id, name }: MemberTree): Promise<void> {
 
 const TASK_HEIGHT = 2.8; // rem
 
-export function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
+function TaskList({ tasks }: { tasks: readonly TaskTree[] }) {
   const query = useSignal("");
   const shown = useMemo(() => filterTasks(tasks, query.value), [tasks, query.value]);
   const reveal = useSignal<{ line: number } | null>(null);
@@ -182,8 +180,7 @@ function TaskLine({ task, top }: { task: TaskTree | undefined; top: string }) {
         class="pick"
         aria-label={`Look at ${name}: ${kind}, ${about}`}
         title={about}
-        onClick={() => lookAtTask(task)}
-      >
+        onClick={() => lookAtTask(task)}>
         <span class={`dot ${state}`} />
         <span class="words">
           <span class="row">
@@ -205,7 +202,7 @@ function TaskLine({ task, top }: { task: TaskTree | undefined; top: string }) {
 const NEAREST = 60; // m
 
 /** Move the camera such that the whole task is visible. */
-export function lookAtTask(task: TaskTree): void {
+function lookAtTask(task: TaskTree): void {
   chosenTask.value = task.name;
   if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit";
   stage.value?.lookAtPoint(...middleOf(task.outline), groundHeight(), Math.max(NEAREST, 3.2 * reachOf(task)));
@@ -231,14 +228,14 @@ export function MissionPanel() {
   }
   return (
     <div class="mission">
-      <Head told={tree} />
+      <Head tree={tree} />
       <VehicleList members={tree.members} />
       <TaskList tasks={tree.tasks} />
     </div>
   );
 }
 
-function Head({ told: tree }: { told: MissionTree }) {
+function Head({ tree }: { tree: MissionTree }) {
   const { all, done, doing, undone, travelled } = progressOf(tree);
   const adds = tool.value === "task";
   return (
@@ -260,7 +257,7 @@ function Head({ told: tree }: { told: MissionTree }) {
           onClick={() => begin(!adds)}
         />
       </div>
-      <ProgressBar told={tree} />
+      <ProgressBar tree={tree} />
       <p class="faint">
         {doing > 0 && `${formatCount(doing)} started · `}
         {undone.length > 0 && <span class="bad">{formatCount(undone.length)} undone · </span>}
@@ -279,7 +276,7 @@ function begin(on: boolean): void {
 
 const STATES: readonly TaskState[] = ["completed", "started", "assigned", "unassigned", "undone"];
 
-function ProgressBar({ told: tree }: { told: MissionTree }) {
+function ProgressBar({ tree }: { tree: MissionTree }) {
   const counts = STATES.map((state) => [state, tree.tasks.filter((task) => task.state === state).length] as const);
   const words = counts.filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`);
   return (

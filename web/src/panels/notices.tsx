@@ -7,7 +7,7 @@ import { dismissNotice, type Notice, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";
 import { Button, Empty } from "./widgets";
 
-export interface LogEntry {
+interface LogEntry {
   number: number;
   at: Date;
   kind: Notice["kind"];
@@ -49,7 +49,9 @@ export function LogPanel() {
         ))}
       </ol>
       <div class="panel-foot">
-        <span class="grow">{formatCount(entries.length)} entries</span>
+        <span class="grow">
+          {formatCount(entries.length)} {entries.length === 1 ? "entry" : "entries"}
+        </span>
         <Button look="small bare" label="Clear the log" text="Clear" onClick={() => (logEntries.value = [])} />
       </div>
     </>

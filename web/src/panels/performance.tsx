@@ -7,12 +7,12 @@ import type { FiguresTree, StageTree } from "../wire/schema";
 import { formatFactor, formatSpan, wordsOf } from "./format";
 import { Empty } from "./widgets";
 
-export interface Share {
+interface Share {
   name: string;
   seconds: number; // per tick
 }
 
-export interface Budget {
+interface Budget {
   shares: Share[]; // in the order of the tick, so that the bar stays still
   spent: number; // s per tick
   limit: number; // s per tick at the target pace; Infinity: unlimited
@@ -103,7 +103,7 @@ function RealTime({ now }: { now: FiguresTree }) {
   const { pace, factor, paused } = clock.value;
   const most = 1.15 * Math.max(pace, ...factorHistory.value, 0.01);
   const wanted = HIGH - (pace / most) * HIGH;
-  const words = externallyStepped.value ? "idle" : paused ? "held" : formatFactor(factor);
+  const words = externallyStepped.value ? "stepped" : paused ? "paused" : formatFactor(factor);
   return (
     <section>
       <h3>
@@ -114,8 +114,7 @@ function RealTime({ now }: { now: FiguresTree }) {
         viewBox={`0 0 ${WIDE} ${HIGH}`}
         preserveAspectRatio="none"
         role="img"
-        aria-label={`Real-time factor ${words}`}
-      >
+        aria-label={`Real-time factor ${words}`}>
         {pace > 0 && (
           <line
             x1="0"

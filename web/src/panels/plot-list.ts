@@ -13,7 +13,7 @@ export interface Series {
   recorded: boolean; // from a recording opened in the page, and removed with it
 }
 
-export const MOST_SERIES = 32;
+const MOST_SERIES = 32;
 export const plotted = signal<readonly Series[]>([]);
 /** Series of the shown source. */
 export const shownSeries = computed(() => {

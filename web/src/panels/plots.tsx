@@ -29,7 +29,7 @@ function quoted(text: string): string {
 const MOST_SUGGESTED = 60;
 const MOST_TRIED = 400; // vehicles of a fleet
 
-export function PlotPicker() {
+function PlotPicker() {
   const typed = useSignal("");
   const column = useSignal("");
   const present = roster.value;
@@ -90,7 +90,7 @@ function Suggestions({ id, words }: { id: string; words: readonly string[] }) {
 }
 
 /** Vehicle names with this prefix; the first ones of each fleet. */
-export function suggestNames(present: Roster, typed: string): string[] {
+function suggestNames(present: Roster, typed: string): string[] {
   const wanted = typed.toLowerCase();
   const names: string[] = [];
   for (const fleet of present.fleets) {
@@ -157,8 +157,7 @@ function WindowSelect() {
       class="select small"
       aria-label="Time range"
       value={String(windowLength.value)}
-      onChange={(event) => (windowLength.value = Number(event.currentTarget.value))}
-    >
+      onChange={(event) => (windowLength.value = Number(event.currentTarget.value))}>
       {WINDOWS.map((seconds) => (
         <option key={seconds} value={String(seconds)}>
           {seconds < 60 ? `${seconds} s` : `${seconds / 60} min`}

@@ -24,24 +24,19 @@ export function eulerOf([x, y, z, w]: Quaternion): { roll: number; pitch: number
 
 // values -------------------------------------------------------------------------------------------------------------
 
-export interface RecordedValue {
+interface RecordedValue {
   column: string; // name in frames
   name: string; // name within its section
   value: number;
 }
 
-export interface RecordedSection {
+interface RecordedSection {
   title: string;
   values: RecordedValue[];
 }
 
 /** Known values of a sample; `columns`: those that the vehicle may have. */
-export function recordedSections(
-  sample: Sample,
-  row: number,
-  id: number,
-  columns: readonly string[],
-): RecordedSection[] {
+function recordedSections(sample: Sample, row: number, id: number, columns: readonly string[]): RecordedSection[] {
   const known = new Map([...poseValues(sample, row), ...valuesOf(sample.from, id)]);
   const parts = new Map<string, RecordedValue[]>();
   for (const column of new Set([...DERIVED, ...known.keys(), ...columns])) {

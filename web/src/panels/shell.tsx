@@ -31,7 +31,7 @@ import { Viewport } from "./viewport";
 import { Boundary, Button, Empty, type Tab, Tabs } from "./widgets";
 
 /** A component that is loaded on first use. */
-export function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
+function lazy<P extends object>(name: string, load: () => Promise<ComponentType<P>>): ComponentType<P> {
   let loaded: ComponentType<P> | null = null;
   return function Lazy(props: P) {
     const [, redraw] = useState(0);
@@ -59,7 +59,7 @@ export function lazy<P extends object>(name: string, load: () => Promise<Compone
 
 // drag and drop ------------------------------------------------------------------------------------------------------
 
-export function DropPlace() {
+function DropPlace() {
   const over = useSignal(false);
   useEffect(() => {
     const stop = new AbortController();
@@ -199,8 +199,7 @@ function Centre({ host }: { host: HTMLElement }) {
       <section
         class="bottom"
         style={{ height: shut ? "auto" : `${sizes.value.bottom}rem` }}
-        aria-label="Plots and lists"
-      >
+        aria-label="Plots and lists">
         <Tabs label="Plots and lists" tabs={BOTTOM} chosen={tab} onChoose={showBottom}>
           <span class={shut ? "turned up" : "turned"}>
             <Button

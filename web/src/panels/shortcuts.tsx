@@ -20,7 +20,7 @@ import { chooseTool } from "./toolbar";
 import { paceAt, placeOf } from "./transport";
 import { Button } from "./widgets";
 
-export interface Shortcut {
+interface Shortcut {
   group: "Time" | "Camera" | "Tools" | "Panels" | "Driving";
   /** KeyboardEvent.key; "" if handled elsewhere and only listed here. */
   key: string;
@@ -184,8 +184,7 @@ export function HelpSheet() {
       aria-labelledby="help-title"
       onClose={close}
       onKeyDown={(event) => event.key === "?" && close()}
-      onClick={(event) => event.target === event.currentTarget && close()}
-    >
+      onClick={(event) => event.target === event.currentTarget && close()}>
       <div class="dialog-head">
         <h2 id="help-title">Keyboard shortcuts</h2>
         <span class="faint">{metadata.value ? `Paddock ${metadata.value.version}` : ""}</span>

@@ -11,7 +11,7 @@ import { Button, Empty } from "./widgets";
 
 let known: readonly ModelTree[] | null = null;
 
-export async function modelList(): Promise<readonly ModelTree[]> {
+async function modelList(): Promise<readonly ModelTree[]> {
   if (known !== null) return known;
   const answer = await attempt("Models", "list_models", {});
   if (answer !== null) known = answer.models;
@@ -62,8 +62,7 @@ function ModelFields({ models, model, now }: { models: readonly ModelTree[]; mod
         <select
           class="select"
           value={model.model}
-          onChange={(event) => change({ model: event.currentTarget.value, preset: "" })}
-        >
+          onChange={(event) => change({ model: event.currentTarget.value, preset: "" })}>
           {models.map((one) => (
             <option key={one.model} value={one.model}>
               {one.model}

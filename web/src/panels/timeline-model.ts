@@ -57,7 +57,7 @@ export function stepSample(way: 1 | -1): void {
 const FAR = 0.05; // s: more than between two samples of a recording
 
 /** Move by some s in the shown buffer or recording, at least to the next sample. */
-export function stepBy(seconds: number): void {
+function stepBy(seconds: number): void {
   const before = source.peek()?.timeline?.position.peek() ?? history.end.peek();
   const served = modeOf(source.peek()) === "served"; // the position changes only with the server's response
   if (served && seconds > FAR) source.peek()?.timeline?.pause();

@@ -34,7 +34,7 @@ export function colourOf(kind: string): string {
 
 // painting -----------------------------------------------------------------------------------------------------------
 
-export interface Picture {
+interface Picture {
   extent: Extent;
   events: readonly TimedEvent[];
   restarts: readonly number[];
@@ -43,7 +43,7 @@ export interface Picture {
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600];
 const APART = 70; // minimum px between scale marks
 
-export function paint(canvas: HTMLCanvasElement, { extent, events, restarts }: Picture): void {
+function paint(canvas: HTMLCanvasElement, { extent, events, restarts }: Picture): void {
   const context = canvas.getContext("2d");
   const { clientWidth: width, clientHeight: height } = canvas;
   if (context === null || width === 0) return;
@@ -139,8 +139,7 @@ export function TimelineTrack() {
       onPointerMove={onMove}
       onPointerUp={onUp}
       onPointerLeave={() => (hover.value = null)}
-      onKeyDown={onKey}
-    >
+      onKeyDown={onKey}>
       <Ticks />
       <Head />
       {hover.value !== null && (

@@ -11,7 +11,7 @@ import { TimelineTrack } from "./timeline-track";
 import { Button } from "./widgets";
 
 /** Let the user select a recording for comparison. */
-export function chooseGhost(): void {
+function chooseGhost(): void {
   const input = document.createElement("input");
   input.type = "file";
   input.accept = ".mcap";
@@ -30,7 +30,7 @@ async function openGhost(file: File): Promise<void> {
   }
 }
 
-export function GhostRows() {
+function GhostRows() {
   const shown = ghosts.value.filter(isGhost);
   if (shown.length === 0) return null;
   return (
@@ -163,8 +163,7 @@ function Speed({ mode }: { mode: Mode }) {
       title="Speed"
       value={String(speed)}
       disabled={timeline === null}
-      onChange={({ currentTarget }) => timeline?.setSpeed(Number(currentTarget.value))}
-    >
+      onChange={({ currentTarget }) => timeline?.setSpeed(Number(currentTarget.value))}>
       {all.map((one) => (
         <option key={one} value={String(one)}>
           {nameOf(one)}
@@ -175,7 +174,7 @@ function Speed({ mode }: { mode: Mode }) {
 }
 
 function nameOf(speed: number): string {
-  return speed === 0 ? "unpaced" : `${String(speed).replace("-", "−")}×`;
+  return speed === 0 ? "max" : `${String(speed).replace("-", "−")}×`;
 }
 
 function Readout() {

@@ -33,7 +33,7 @@ const TOOLS: readonly [Tool, IconName, string, string][] = [
   ["spawn", "spawn", "Spawn vehicles", "N"],
 ];
 
-export const COLOURINGS: readonly [ColouringKind, string][] = [
+const COLOURINGS: readonly [ColouringKind, string][] = [
   ["fleet", "Fleet"],
   ["speed", "Speed"],
   ["battery", "Battery"],
@@ -104,8 +104,7 @@ function ColouringSelect() {
         class="select small"
         title="Colour vehicles by"
         value={colouring.value}
-        onChange={(event) => (colouring.value = event.currentTarget.value as ColouringKind)}
-      >
+        onChange={(event) => (colouring.value = event.currentTarget.value as ColouringKind)}>
         {offered.map(([kind, name]) => (
           <option key={kind} value={kind}>
             {name}

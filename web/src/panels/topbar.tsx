@@ -14,7 +14,7 @@ import { Button } from "./widgets";
 
 const BEHIND = 0.9; // relative to the target pace: slower is highlighted
 
-export function ClockReadout() {
+function ClockReadout() {
   return (
     <div class="clock number" role="group" aria-label="Clock">
       <Time />
@@ -45,7 +45,7 @@ function Factor() {
   if (source.value?.kind === "buffer" || isOpened(source.value)) {
     return (
       <span class="factor" title="Playback speed">
-        {isPaused() ? "held" : formatFactor(shownPace())}
+        {isPaused() ? "paused" : formatFactor(shownPace())}
       </span>
     );
   }
@@ -58,7 +58,7 @@ function Measured() {
   const title = behind ? `Real-time factor: behind the target pace of ${pace}` : "Real-time factor: simulated s per s";
   return (
     <span class={`factor ${behind ? "behind" : ""}`} title={title}>
-      {paused ? "held" : formatFactor(factor)}
+      {paused ? "paused" : formatFactor(factor)}
     </span>
   );
 }
@@ -93,8 +93,7 @@ function ReleaseClock() {
       class="owner mine"
       title="You control the clock. Release it to resume."
       disabled={!live.value}
-      onClick={() => void releaseClock()}
-    >
+      onClick={() => void releaseClock()}>
       release clock
     </button>
   );

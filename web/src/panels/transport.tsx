@@ -16,10 +16,10 @@ import {
 } from "./timeline-model";
 import { Button, Popover } from "./widgets";
 
-export const SLOWEST = 0.1;
-export const FASTEST = 100;
-export const VALID = `${SLOWEST} to ${FASTEST}, or max (0) for unlimited`;
-export const STEPS = 300; // steps per decade
+const SLOWEST = 0.1;
+const FASTEST = 100;
+const VALID = `${SLOWEST} to ${FASTEST}, or max (0) for unlimited`;
+const STEPS = 300; // steps per decade
 const DECADES = Math.log10(FASTEST / SLOWEST);
 
 /** The slider position (0 to STEPS) of a pace. */
@@ -45,7 +45,7 @@ export function parsePace(text: string): number | null {
   return pace === 0 || (pace >= SLOWEST && pace <= FASTEST) ? pace : null;
 }
 
-export function formatPace(pace: number): string {
+function formatPace(pace: number): string {
   return pace === 0 ? "max" : `${Number(pace.toPrecision(3))}×`;
 }
 

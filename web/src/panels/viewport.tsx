@@ -14,7 +14,7 @@ import { Toasts } from "./notices";
 import { ToolBar } from "./toolbar";
 import { Boundary, Button } from "./widgets";
 
-export function Legend() {
+function Legend() {
   // as text, so that it is rendered only on changes
   const name = useComputed(() => scalars.value?.label ?? colouring.value).value;
   const low = useComputed(() => endOf(scalars.value?.low, scalars.value?.unit)).value;
@@ -60,7 +60,7 @@ function endOf(value: number | undefined, unit = ""): string {
 
 // minimap ------------------------------------------------------------------------------------------------------------
 
-export function Minimap() {
+function Minimap() {
   const canvas = useRef<HTMLCanvasElement>(null);
   const ready = stage.value;
   useEffect(() => {

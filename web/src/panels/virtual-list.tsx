@@ -3,7 +3,7 @@ import { useSignal } from "@preact/signals";
 import type { AriaRole, ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 
-export interface Visible {
+interface Visible {
   first: number;
   last: number; // exclusive
 }
@@ -83,8 +83,7 @@ export function VirtualList(props: Props) {
       aria-activedescendant={activeId}
       tabIndex={onKey ? 0 : -1}
       onScroll={measure}
-      onKeyDown={onKey}
-    >
+      onKeyDown={onKey}>
       <div class="tree" role="presentation" style={{ height: `min(${count * lineRem}rem, ${TALLEST}px)` }}>
         {lines.map((index) => line(index, `${index * lineRem}rem`))}
       </div>

@@ -28,8 +28,7 @@ export function Button({ label, icon, text, title, look = "", pressed, expanded,
       aria-pressed={pressed}
       aria-expanded={expanded}
       disabled={disabled ?? false}
-      onClick={onClick}
-    >
+      onClick={onClick}>
       {icon !== undefined && <Icon name={icon} />}
       {text !== undefined && <span class="text">{text}</span>}
     </button>
@@ -73,8 +72,7 @@ export function Tabs<Name extends string>({ label, tabs, chosen, onChoose, child
             aria-selected={tab.name === chosen}
             aria-controls={`panel-${tab.name}`}
             tabIndex={tab.name === chosen ? 0 : -1}
-            onClick={() => onChoose(tab.name)}
-          >
+            onClick={() => onChoose(tab.name)}>
             {tab.label}
           </button>
         ))}

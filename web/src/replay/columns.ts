@@ -7,7 +7,7 @@ import type { WantedColumns } from "../wire/schema";
 import type { Frames, Recorded } from "./reader-pool";
 
 /** Reads one value of a vehicle (index in its fleet) from a block. */
-export type ColumnReader = (block: DataView, width: 4 | 8, at: number) => number;
+type ColumnReader = (block: DataView, width: 4 | 8, at: number) => number;
 
 /** The reader of a column, or of the derived speed (m/s), heading, roll, pitch (rad); NaN if unknown. */
 export function columnReader(fleet: Fleet, name: string): ColumnReader {
@@ -39,10 +39,7 @@ const DERIVED: Readonly<Record<string, Derived>> = {
     of: TURN,
     value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
   },
-  roll: {
-    of: TURN,
-    value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
-  },
+  roll: { of: TURN, value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) },
   pitch: {
     of: TURN,
     value: ([x = 0, y = 0, z = 0, w = 1]) => Math.asin(Math.min(Math.max(2 * (w * y - z * x), -1), 1)),
@@ -78,7 +75,7 @@ export function loadedChunk(number: number, { data, samples }: Frames): LoadedCh
 }
 
 /** A fleet's block in a frame of a recording. */
-export function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 | 8 } | undefined {
+function blockOf(frame: Frame, fleet: Fleet): { view: DataView; width: 4 | 8 } | undefined {
   const columns = columnsOf.get(frame);
   const start = columns?.sample.blocks[fleet.index];
   if (columns === undefined || start === undefined) return undefined;

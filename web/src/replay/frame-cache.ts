@@ -5,9 +5,9 @@ import type { LoadedChunk } from "./columns";
 import type { Recording } from "./recording";
 
 const BUDGET = 384 * 2 ** 20; // bytes
-const AT_ONCE = 3; // concurrent reads
+const MAX_CONCURRENT = 3; // concurrent reads
 
-export class ChunkCache {
+class ChunkCache {
   private readonly loaded = new Map<number, LoadedChunk>(); // most recently used last
   private readonly reading = new Set<number>();
   private readonly failed = new Set<number>();
@@ -61,7 +61,7 @@ export class ChunkCache {
 
   private readNext(): void {
     for (const chunk of this.wanted) {
-      if (this.reading.size >= AT_ONCE) return;
+      if (this.reading.size >= MAX_CONCURRENT) return;
       if (!this.settled(chunk) && !this.reading.has(chunk)) void this.readOne(chunk);
     }
   }

@@ -15,7 +15,7 @@ export interface Path {
   z: Float64Array;
 }
 
-export interface Gap {
+interface Gap {
   distance: number; // m
   seconds: number | null; // positive: the ghost passed here earlier; null: it never came near
 }
@@ -24,12 +24,12 @@ const WINDOW = 20; // s before and after in which the ghost's passing is searche
 const NEARNESS = 0.05; // m per s: of two passings at the same distance (laps) the nearer in time counts
 const FAR = 0.5; // fraction of the distance: farther away is no passing
 
-export function distanceBetween(a: Readonly<Vector>, b: Readonly<Vector>): number {
+function distanceBetween(a: Readonly<Vector>, b: Readonly<Vector>): number {
   return Math.hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
 /** The time at which a path comes nearest to a point, near a given time; null if it does not come near. */
-export function passing(path: Path, place: Readonly<Vector>, around: number, least: number): number | null {
+function passing(path: Path, place: Readonly<Vector>, around: number, least: number): number | null {
   let best = Number.POSITIVE_INFINITY;
   let found: { time: number; distance: number } | null = null;
   for (let k = 0; k + 1 < path.times.length; k++) {
@@ -68,7 +68,7 @@ export function gapBetween(main: Readonly<Vector>, ghost: Readonly<Vector>, path
 
 // comparison ---------------------------------------------------------------------------------------------------------
 
-export class Comparison {
+class Comparison {
   private readonly paths = new Map<string, Path | null>(); // null: loading
 
   /** `ready` is called when a path has been loaded. */
@@ -106,7 +106,7 @@ export class Comparison {
 }
 
 /** Simulated s of a sample. */
-export function timeOf({ from, to, mix }: Sample): number {
+function timeOf({ from, to, mix }: Sample): number {
   return from.time + mix * (to.time - from.time);
 }
 

@@ -5,17 +5,17 @@ import { ENUMS, FIELDS, ProtoReader } from "./protobuf";
 import { after } from "./recording";
 
 /** A marker as put; its lifetime counts from then. */
-export interface PutMarker extends Omit<Marker, "expires"> {
+interface PutMarker extends Omit<Marker, "expires"> {
   ttl: number; // simulated s; Infinity: forever
 }
 
-export type MarkerCommand =
+type MarkerCommand =
   | { put: PutMarker[] }
   | { remove: string; ids: number[] }
   | { clear: string | null } // null: all
   | { show: string; visible: boolean };
 
-export function decodeMarkerCommand(data: Uint8Array): MarkerCommand | null {
+function decodeMarkerCommand(data: Uint8Array): MarkerCommand | null {
   const field = FIELDS.MarkerCommand;
   let command: MarkerCommand | null = null;
   for (const reader = new ProtoReader(data); reader.next(); ) {

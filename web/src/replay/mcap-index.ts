@@ -16,7 +16,7 @@ import {
 
 const WINDOW = 64 * 1024; // bytes per read
 
-export async function walkRecords(bytes: FileBytes, from: number): Promise<FileIndex> {
+async function walkRecords(bytes: FileBytes, from: number): Promise<FileIndex> {
   const places: FileIndex = { chunks: [], channels: new Map(), metadata: null, complete: false };
   const window = new Window(bytes);
   for (let at = from; ; ) {
@@ -79,7 +79,7 @@ class Window {
 
 // chunk offsets ------------------------------------------------------------------------------------------------------
 
-export interface ChunkOffset {
+interface ChunkOffset {
   start: number; // start of the content, bytes
   length: number; // length of the content, bytes
   indexes: { start: number; length: number } | null; // its message index records; null: none
@@ -124,7 +124,7 @@ function indexesAfter(start: number, length: number): ChunkOffset["indexes"] {
 
 // message times ------------------------------------------------------------------------------------------------------
 
-export const TOPICS = {
+const TOPICS = {
   run: "/paddock/run",
   roster: "/paddock/roster",
   state: "/paddock/state",
@@ -134,7 +134,7 @@ export const TOPICS = {
 export type Topic = keyof typeof TOPICS;
 
 /** Log times (ns) of the messages by topic. */
-export type ChunkTimes = Record<Topic, bigint[]>;
+type ChunkTimes = Record<Topic, bigint[]>;
 
 export interface Contents {
   topics: Map<number, Topic>; // by channel
@@ -142,13 +142,13 @@ export interface Contents {
   damaged: number; // chunks that cannot be read
 }
 
-const AT_ONCE = 16; // concurrent reads
+const MAX_CONCURRENT = 16; // concurrent reads
 
 export async function readContents(bytes: FileBytes, places: FileIndex): Promise<Contents> {
   const topics = topicsOf(places.channels.size > 0 ? places.channels : await declared(bytes, places.chunks));
   const contents: Contents = { topics, times: [], damaged: 0 };
-  for (let k = 0; k < places.chunks.length; k += AT_ONCE) {
-    const some = places.chunks.slice(k, k + AT_ONCE);
+  for (let k = 0; k < places.chunks.length; k += MAX_CONCURRENT) {
+    const some = places.chunks.slice(k, k + MAX_CONCURRENT);
     const read = some.map((place) => chunkTimes(bytes, place, topics).catch(() => null));
     for (const times of await Promise.all(read)) {
       if (times === null) contents.damaged += 1;

@@ -1,4 +1,8 @@
 // MCAP files: random access, records, and chunk decompression.
+// @mcap/core reads the summary (mcap-index.ts). Chunks and message indexes are read here, because its indexed reader
+// decompresses chunks on the calling thread with an object and three BigInts per message and does not expose message
+// times without reading messages; and because its stream reader would read truncated files, which may have gigabytes, as
+// a whole, where record heads are enough.
 import { decompress } from "fzstd";
 
 export class InvalidRecording extends Error {
@@ -77,7 +81,7 @@ const TABLE = new Uint32Array(256).map((_, byte) => {
   return value;
 });
 
-export function crc32(bytes: Uint8Array): number {
+function crc32(bytes: Uint8Array): number {
   let crc = 0xffffffff;
   for (let k = 0; k < bytes.length; k++) {
     crc = (TABLE[(crc ^ (bytes[k] as number)) & 0xff] as number) ^ (crc >>> 8);
@@ -91,7 +95,7 @@ const CHUNK_HEAD = 28; // first and last log time u64, size u64, CRC u32
 const MESSAGE_HEAD = 22; // channel u16, sequence u32, log and publish time u64
 const LARGEST = 2 ** 30;
 
-export interface Message {
+interface Message {
   channel: number;
   logTime: bigint; // ns
   data: Uint8Array; // a view into the chunk
@@ -120,7 +124,7 @@ function unpacked(packed: Uint8Array, compression: string, size: number): Uint8A
 }
 
 /** Opcode and content of each record of a chunk. */
-export function* recordsOf(data: Uint8Array): Generator<{ opcode: number; content: Uint8Array }> {
+function* recordsOf(data: Uint8Array): Generator<{ opcode: number; content: Uint8Array }> {
   const view = viewOf(data);
   for (let at = 0; at + HEAD <= data.length; ) {
     const opcode = view.getUint8(at);

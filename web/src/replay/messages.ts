@@ -5,7 +5,7 @@ import { ENUMS, FIELDS, ProtoReader } from "./protobuf";
 
 export type Reason = "start" | "reset" | "restore";
 
-export interface RunStart {
+interface RunStart {
   run: number;
   reason: Reason;
   scenario: string; // JSON

@@ -6,23 +6,23 @@ import { FileBytes, messagesOf, unpackChunk } from "./mcap";
 import type { Topic } from "./mcap-index";
 import { decodeEvent, decodeRoster, decodeRunStart, decodeState, packPoses, type Reason, type State } from "./messages";
 
-export interface ChunkJob {
+interface ChunkJob {
   start: number; // of the chunk's content in the file, bytes
   length: number;
   topics: Map<number, Topic>;
   firstRoster: number; // number of the chunk's first roster
 }
 
-export interface FramesJob extends ChunkJob {
+interface FramesJob extends ChunkJob {
   kind: "frames";
   before: RosterTree | null; // roster at the beginning of the chunk
 }
 
-export interface OtherMessagesJob extends ChunkJob {
-  kind: "things";
+interface OtherMessagesJob extends ChunkJob {
+  kind: "other";
 }
 
-export interface SeriesJob extends ChunkJob {
+interface SeriesJob extends ChunkJob {
   kind: "series";
   before: RosterTree | null;
   vehicle: string;
@@ -55,16 +55,16 @@ export interface OtherMessages {
 }
 
 /** Values by column and sample: `values[column * samples + sample]`; NaN where the vehicle did not exist. */
-export type SeriesPart = Float64Array<ArrayBuffer>;
+type SeriesPart = Float64Array<ArrayBuffer>;
 
-export async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
+async function framesOf(bytes: FileBytes, job: FramesJob): Promise<Frames> {
   const data = await chunkData(bytes, job);
   const samples: Frames["samples"] = [];
   for (const { state, roster } of statesOf(data, job)) samples.push(state && roster && recorded(state, roster));
   return { data: data.buffer as ArrayBuffer, samples };
 }
 
-export async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise<OtherMessages> {
+async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): Promise<OtherMessages> {
   const things: OtherMessages = { runs: [], rosters: [], events: [], markers: [] };
   for (const { channel, logTime: at, data } of messagesOf(await chunkData(bytes, job))) {
     const topic = job.topics.get(channel);
@@ -77,7 +77,7 @@ export async function otherMessagesOf(bytes: FileBytes, job: OtherMessagesJob): 
   return things;
 }
 
-export async function seriesOf(bytes: FileBytes, job: SeriesJob): Promise<SeriesPart> {
+async function seriesOf(bytes: FileBytes, job: SeriesJob): Promise<SeriesPart> {
   const states = [...statesOf(await chunkData(bytes, job), job)];
   const values = new Float64Array(job.columns.length * states.length).fill(Number.NaN);
   states.forEach(({ state, roster }, k) => {
@@ -134,8 +134,8 @@ function attempt<Thing>(make: () => Thing): Thing | null {
 const MIN_WORKERS = 2; // the drawing thread leaves the other cores mostly idle
 const MAX_WORKERS = 3;
 
-export type Job = FramesJob | OtherMessagesJob | SeriesJob;
-export type Result = Frames | OtherMessages | SeriesPart;
+type Job = FramesJob | OtherMessagesJob | SeriesJob;
+type Result = Frames | OtherMessages | SeriesPart;
 export interface JobRequest {
   number: number;
   job: Job;
@@ -156,68 +156,23 @@ export async function runJob(bytes: FileBytes, { number, job }: JobRequest): Pro
       const poses = result.samples.flatMap((sample) => (sample === null ? [] : [sample.poses.buffer]));
       return { reply: { number, result }, transfer: [result.data, ...poses] };
     }
-    const result = await (job.kind === "things" ? otherMessagesOf(bytes, job) : seriesOf(bytes, job));
+    const result = await (job.kind === "other" ? otherMessagesOf(bytes, job) : seriesOf(bytes, job));
     return { reply: { number, result }, transfer: [] };
   } catch (error) {
     return { reply: { number, error: error instanceof Error ? error.message : String(error) }, transfer: [] };
   }
 }
 
-export interface ReaderPool {
-  frames(job: Omit<FramesJob, "kind">): Promise<Frames>;
-  otherMessages(job: Omit<OtherMessagesJob, "kind">): Promise<OtherMessages>;
-  series(job: Omit<SeriesJob, "kind">): Promise<SeriesPart>;
-  close(): void;
-}
-
-export function createReaderPool(blob: Blob): ReaderPool {
-  return typeof Worker === "undefined" ? new InlinePool(blob) : new WorkerPool(blob);
-}
-
-abstract class BasePool implements ReaderPool {
-  protected abstract run(job: Job): Promise<Result>;
-  abstract close(): void;
-
-  frames(job: Omit<FramesJob, "kind">): Promise<Frames> {
-    return this.run({ ...job, kind: "frames" }) as Promise<Frames>;
-  }
-
-  otherMessages(job: Omit<OtherMessagesJob, "kind">): Promise<OtherMessages> {
-    return this.run({ ...job, kind: "things" }) as Promise<OtherMessages>;
-  }
-
-  series(job: Omit<SeriesJob, "kind">): Promise<SeriesPart> {
-    return this.run({ ...job, kind: "series" }) as Promise<SeriesPart>;
-  }
-}
-
-class InlinePool extends BasePool {
-  private readonly bytes: FileBytes;
-
-  constructor(blob: Blob) {
-    super();
-    this.bytes = new FileBytes(blob);
-  }
-
-  protected async run(job: Job): Promise<Result> {
-    const { reply } = await runJob(this.bytes, { number: 0, job });
-    if ("error" in reply) throw new Error(reply.error);
-    return reply.result;
-  }
-
-  close(): void {}
-}
-
 /** One Worker and its pending jobs. */
 class PoolWorker {
   private readonly worker: Worker;
   private readonly waiting = new Map<number, { done(result: Result): void; failed(error: Error): void }>();
-  private asked = 0;
+  private lastNumber = 0;
 
   constructor(blob: Blob) {
     const beside = import.meta.url; // built beside this script
     this.worker = new Worker(new URL("./replay-worker.js", beside), { type: "module", name: "paddock-replay" });
-    this.worker.onmessage = ({ data }: MessageEvent<JobReply>) => this.hear(data);
+    this.worker.onmessage = ({ data }: MessageEvent<JobReply>) => this.receive(data);
     this.worker.onerror = () => this.fail("the Worker that reads recordings has stopped");
     this.worker.postMessage({ blob });
   }
@@ -226,8 +181,8 @@ class PoolWorker {
     return this.waiting.size;
   }
 
-  ask(job: Job): Promise<Result> {
-    const number = ++this.asked;
+  run(job: Job): Promise<Result> {
+    const number = ++this.lastNumber;
     return new Promise((done, failed) => {
       this.waiting.set(number, { done, failed });
       this.worker.postMessage({ number, job });
@@ -239,7 +194,7 @@ class PoolWorker {
     this.fail("closed");
   }
 
-  private hear(reply: JobReply): void {
+  private receive(reply: JobReply): void {
     const waiter = this.waiting.get(reply.number);
     this.waiting.delete(reply.number);
     if ("error" in reply) waiter?.failed(new Error(reply.error));
@@ -253,21 +208,39 @@ class PoolWorker {
 }
 
 /** Several Workers: decompressing 10,000 vehicles at 30 samples per second takes more than one core. */
-class WorkerPool extends BasePool {
-  private readonly workers: PoolWorker[];
+export class ReaderPool {
+  private readonly bytes: FileBytes;
+  private readonly workers: PoolWorker[]; // none in tests: jobs run on this thread
 
   constructor(blob: Blob) {
-    super();
-    const count = Math.min(Math.max((navigator.hardwareConcurrency || 2) - 1, MIN_WORKERS), MAX_WORKERS);
-    this.workers = Array.from({ length: count }, () => new PoolWorker(blob));
+    this.bytes = new FileBytes(blob);
+    const count = Math.min(Math.max((globalThis.navigator?.hardwareConcurrency || 2) - 1, MIN_WORKERS), MAX_WORKERS);
+    this.workers = typeof Worker === "undefined" ? [] : Array.from({ length: count }, () => new PoolWorker(blob));
   }
 
-  protected run(job: Job): Promise<Result> {
-    const free = this.workers.reduce((best, hand) => (hand.busy < best.busy ? hand : best));
-    return free.ask(job);
+  frames(job: Omit<FramesJob, "kind">): Promise<Frames> {
+    return this.run({ ...job, kind: "frames" }) as Promise<Frames>;
+  }
+
+  otherMessages(job: Omit<OtherMessagesJob, "kind">): Promise<OtherMessages> {
+    return this.run({ ...job, kind: "other" }) as Promise<OtherMessages>;
+  }
+
+  series(job: Omit<SeriesJob, "kind">): Promise<SeriesPart> {
+    return this.run({ ...job, kind: "series" }) as Promise<SeriesPart>;
   }
 
   close(): void {
-    for (const hand of this.workers) hand.close();
+    for (const worker of this.workers) worker.close();
+  }
+
+  private async run(job: Job): Promise<Result> {
+    const [first, ...others] = this.workers;
+    if (first !== undefined) {
+      return others.reduce((best, worker) => (worker.busy < best.busy ? worker : best), first).run(job);
+    }
+    const { reply } = await runJob(this.bytes, { number: 0, job });
+    if ("error" in reply) throw new Error(reply.error);
+    return reply.result;
   }
 }

@@ -4,7 +4,7 @@ import type { RosterTree } from "../wire/schema";
 import { type LoadedChunk, loadedChunk } from "./columns";
 import { FileBytes, InvalidRecording } from "./mcap";
 import { type Contents, type FileIndex, readContents, readFileIndex, type Topic } from "./mcap-index";
-import { createReaderPool, type OtherMessages, type ReaderPool } from "./reader-pool";
+import { type OtherMessages, ReaderPool } from "./reader-pool";
 
 const NANOSECONDS = 1e9;
 
@@ -25,7 +25,7 @@ export class Recording {
   private readonly otherMessageCache = new Map<number, Promise<OtherMessages>>();
 
   /** Open a file; throws InvalidRecording. */
-  static async open(blob: Blob, pool: ReaderPool = createReaderPool(blob)): Promise<Recording> {
+  static async open(blob: Blob, pool: ReaderPool = new ReaderPool(blob)): Promise<Recording> {
     const bytes = new FileBytes(blob);
     try {
       const places = await readFileIndex(bytes);

@@ -13,7 +13,7 @@ import type { Recording } from "./recording";
 
 const PUBLISH_EVERY = 200; // ms
 
-export class EventScan {
+class EventScan {
   /** All events found so far, numbered over resets; `time` is the position in the recording, s. */
   readonly events = signal<readonly TimedEvent[]>([]);
   private readonly found: TimedEvent[] = [];
@@ -83,7 +83,7 @@ export class EventScan {
 // source -------------------------------------------------------------------------------------------------------------
 
 /** A column of a vehicle over the whole recording. */
-export interface Series {
+interface Series {
   times: Float64Array; // s from the beginning of the recording
   values: Float64Array; // NaN where the vehicle did not exist
 }

@@ -3,7 +3,7 @@
 import { tool } from "../state/store";
 import type { CameraRig } from "./camera-rig";
 
-export interface CameraInput {
+interface CameraInput {
   rig: CameraRig;
   groundAt(x: number, y: number): readonly number[] | null;
   /** The user moved the camera; `target`: whether the target moved. */

@@ -6,17 +6,17 @@ import type { Quaternion } from "../wire/frame";
 import { headingOf } from "./poses";
 import type { KindTraits, Size } from "./view";
 
-export type Point = [number, number, number];
+type Point = [number, number, number];
 
 /** Axes of a camera: unit vectors. */
-export interface Sight {
+interface Sight {
   right: readonly number[];
   up: readonly number[];
   ahead: readonly number[];
 }
 
 /** Tangents of half the view angles, and the free margin at each side as a fraction. */
-export interface Window {
+interface Window {
   across: number;
   upwards: number;
   free: { top: number; bottom: number; side: number };

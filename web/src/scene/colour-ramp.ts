@@ -1,6 +1,6 @@
 // Colour ramp for values: perceptually even (OKLab), increasing lightness, readable on each theme's background.
 
-export type Rgb = [number, number, number]; // 0 to 1, sRGB
+type Rgb = [number, number, number]; // 0 to 1, sRGB
 
 type Stop = readonly [lightness: number, chroma: number, hue: number]; // OKLCH, hue in degrees
 

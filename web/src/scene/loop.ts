@@ -35,7 +35,7 @@ export class Governor {
 
 // draw loop ----------------------------------------------------------------------------------------------------------
 
-export interface Drawable {
+interface Drawable {
   /** What to draw now; null: nothing has arrived. */
   sample(now: number): Sample | null;
   /** Whether drawing must continue without new samples (a moving camera). */

@@ -3,7 +3,7 @@ import { rotated } from "../state/poses";
 import type { Marker, MarkerKind } from "../wire/decode";
 import type { Quaternion } from "../wire/frame";
 
-export class Growing {
+class Growing {
   values = new Float32Array(256);
   length = 0;
 
@@ -47,7 +47,7 @@ export const DOT = 8;
 
 type SolidVertex = readonly [number, number, number];
 
-export type Solid = readonly SolidVertex[];
+type Solid = readonly SolidVertex[];
 
 const ROUND = 16;
 
@@ -75,7 +75,7 @@ function lid(corners: readonly SolidVertex[], up = true): SolidVertex[] {
   return out;
 }
 
-export function box(low: SolidVertex, high: SolidVertex): Solid {
+function box(low: SolidVertex, high: SolidVertex): Solid {
   const floor: SolidVertex[] = [low, [high[0], low[1], low[2]], [high[0], high[1], low[2]], [low[0], high[1], low[2]]];
   const roof = floor.map(([x, y]): SolidVertex => [x, y, high[2]]);
   return [...walls(floor, roof), ...lid(roof), ...lid(floor, false)];
@@ -115,7 +115,7 @@ function gate(): Solid {
 }
 
 /** A car in a box of 1 x 1 x 1 m, standing on its position. */
-export const CAR: Solid = [...box([-0.5, -0.5, 0.12], [0.5, 0.5, 0.58]), ...box([-0.34, -0.42, 0.58], [0.18, 0.42, 1])];
+const CAR: Solid = [...box([-0.5, -0.5, 0.12], [0.5, 0.5, 0.58]), ...box([-0.34, -0.42, 0.58], [0.18, 0.42, 1])];
 
 const NAMED: Record<string, Solid> = {
   cone: CONE,
@@ -133,7 +133,7 @@ export function solidOf(name: string): Solid {
 }
 
 /** Along x: a shaft, then a head as long as it is wide. */
-export function arrow(length: number, shaft: number, head: number): Solid {
+function arrow(length: number, shaft: number, head: number): Solid {
   const tip = Math.min(head, length);
   const turn = ([x, y, z]: SolidVertex): SolidVertex => [z, x, y]; // built along z
   const body = [
@@ -148,7 +148,7 @@ export function arrow(length: number, shaft: number, head: number): Solid {
 }
 
 /** A disc with a hole (inner 0: without), two-sided. */
-export function annulus(outer: number, inner: number): Solid {
+function annulus(outer: number, inner: number): Solid {
   const sides = 64;
   const [a, b] = [ring(outer, 0, sides), ring(inner, 0, sides)];
   return walls(a, b);
@@ -159,7 +159,7 @@ export function annulus(outer: number, inner: number): Solid {
 type P = readonly [number, number, number];
 type Colour = readonly [number, number, number, number];
 
-export interface MarkerDrawing {
+interface MarkerDrawing {
   frames: Map<string, MarkerParts>; // by frame
   skipped: number; // markers not drawn completely because of non-finite values
 }

@@ -66,7 +66,7 @@ void main() {
   shown = vec4(colour.rgb * (0.7 + 0.3 * sqrt(1.0 - r) - 0.15 * p.y), colour.a);
 }`;
 
-export class MarkerBatch {
+class MarkerBatch {
   readonly group = new Group();
   readonly labels: readonly MarkerLabel[];
   private readonly ribbons = new Ribbons(4);

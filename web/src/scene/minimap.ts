@@ -4,7 +4,7 @@ import { bytes } from "./ribbons";
 import { cssOf } from "./skin";
 import { type Current, current } from "./stage";
 
-export interface MapFrame {
+interface MapFrame {
   x: number; // m: centre
   y: number;
   half: number; // m: from the centre to an edge
@@ -52,7 +52,7 @@ const EVERY = 150; // ms between drawings
 const RINGS = 60; // selected vehicles with rings; more of them get larger dots
 const FAR = 4; // map widths: end of the view outline towards the horizon
 
-export interface Minimap {
+interface Minimap {
   redraw(): void;
   dispose(): void;
 }

@@ -55,9 +55,9 @@ void main() {
 }`;
 
 /** The symbol inside the ring. */
-export const Sign = { open: 0, done: 1, crossed: 2, base: 3 } as const;
+const Sign = { open: 0, done: 1, crossed: 2, base: 3 } as const;
 
-export interface Mark {
+interface Mark {
   x: number; // m
   y: number;
   heading: number | null; // rad
@@ -68,7 +68,7 @@ export interface Mark {
 
 const SIDE_PX = 24;
 
-export class MarkLayer {
+class MarkLayer {
   readonly points: Points<BufferGeometry, RawShaderMaterial>;
 
   constructor() {

@@ -15,9 +15,9 @@ const TOP = 76; // px: baseline of the first line
 const LINE = 20;
 const GAP = 18; // px between words
 const CELL = 46; // px: width of the battery symbol
-export const STATUS_BOTTOM = TOP + LINE + 8; // px: the pitch ladder begins below
+const STATUS_BOTTOM = TOP + LINE + 8; // px: the pitch ladder begins below
 
-export interface Word {
+interface Word {
   text: string;
   look: "lit" | "warn" | "bad";
   cell?: number; // 0 to 1: drawn with a battery symbol of this charge
@@ -62,7 +62,7 @@ export function inLines<T>(words: readonly T[], widthOf: (word: T) => number, ro
   return lines;
 }
 
-export function drawStatus(pen: CanvasRenderingContext2D, width: number, data: Instruments): void {
+function drawStatus(pen: CanvasRenderingContext2D, width: number, data: Instruments): void {
   pen.textBaseline = "alphabetic";
   pen.textAlign = "left";
   pen.font = `600 13px ${STATUS_FONT}`;
@@ -131,7 +131,7 @@ export function compass(turn: Quaternion): number {
   return (((90 - headingOf(turn) / DEGREE) % 360) + 360) % 360;
 }
 
-export function drawOsd(pen: CanvasRenderingContext2D, width: number, height: number, data: Instruments): void {
+function drawOsd(pen: CanvasRenderingContext2D, width: number, height: number, data: Instruments): void {
   pen.save();
   pen.lineJoin = "round";
   pen.lineCap = "round";

@@ -41,7 +41,7 @@ export class PoseBlend {
   }
 }
 
-export function blendPositions(a: Float32Array, b: Float32Array, mix: number, count: number, into: Float32Array): void {
+function blendPositions(a: Float32Array, b: Float32Array, mix: number, count: number, into: Float32Array): void {
   const rest = 1 - mix;
   for (let row = 0, p = 0, w = 0; row < count; row++, p += 3, w += 4) {
     into[p] = rest * (a[w] as number) + mix * (b[w] as number);
@@ -72,7 +72,7 @@ const GAUGES = [
   "steer",
 ] as const;
 
-export type Gauge = (typeof GAUGES)[number];
+type Gauge = (typeof GAUGES)[number];
 const DERIVED: readonly string[] = ["speed"]; // available for every vehicle
 
 export class PreciseState {

@@ -8,7 +8,7 @@ import type { Skin } from "./skin";
 import { type Matrix, type Size, toScreen } from "./view";
 
 /** A draggable waypoint. */
-export interface WaypointHandle {
+interface WaypointHandle {
   override: number;
   index: number;
   at: Waypoint;

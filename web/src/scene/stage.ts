@@ -12,7 +12,7 @@ import { missionLoaded } from "./mission";
 import { onPlane, rowAt, rowsIn, toScreen, traitsOf } from "./view";
 import { World } from "./world";
 
-export function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
+function restoreLostContext(canvas: HTMLCanvasElement, restored: () => void): () => void {
   const over = new AbortController();
   const { signal } = over;
   const lost = (event: Event): void => {
@@ -29,7 +29,7 @@ export function restoreLostContext(canvas: HTMLCanvasElement, restored: () => vo
 }
 
 /** Whether rendering is done in software: then antialiasing doubles the cost. */
-export function rendersInSoftware(): boolean {
+function rendersInSoftware(): boolean {
   const gl = document.createElement("canvas").getContext("webgl2");
   if (!gl) return false;
   const about = gl.getExtension("WEBGL_debug_renderer_info");
@@ -40,7 +40,7 @@ export function rendersInSoftware(): boolean {
 
 // screenshots and videos ---------------------------------------------------------------------------------------------
 
-export class Capture {
+class Capture {
   private readonly film = document.createElement("canvas");
   private filming = 0; // active streams
 
@@ -100,7 +100,7 @@ export interface Handle {
 }
 
 /** The camera's state, for tests and for sharing a view. */
-export interface View {
+interface View {
   mode: string;
   position: [number, number, number];
   target: [number, number, number];

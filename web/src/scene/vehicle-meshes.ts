@@ -18,7 +18,7 @@ import {
 
 export const ROW_WIDTH = 1024; // texels per line of all per-row textures
 
-export const POSE = /* glsl */ `
+const POSE = /* glsl */ `
 precision highp float;
 precision highp int;
 precision highp usampler2D;
@@ -55,7 +55,7 @@ bool nowhere(uvec4 pose) {
 vec3 turned(vec4 q, vec3 v) { return v + 2.0 * cross(q.xyz, cross(q.xyz, v) + q.w * v); }
 `;
 
-export const NOWHERE = "vec4(2.0, 2.0, 2.0, 1.0)";
+const NOWHERE = "vec4(2.0, 2.0, 2.0, 1.0)";
 
 // heading lines ------------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ void main() {
   }
   vec4 eye = viewMatrix * vec4(place, 1.0);
   gl_Position = projectionMatrix * eye;
-  colour = tint.rgb * (0.8 + 0.2 * fract(0.618034 * float(gl_VertexID & 1023))); // neighbours can be told apart
+  colour = tint.rgb * (0.8 + 0.2 * fract(0.618034 * float(gl_VertexID & 1023))); // distinguishes neighbours
   side = clamp(25.5 * tint.a * focal / max(-eye.z, 0.1), least, 40.0);
   gl_PointSize = side;
   if ((side >= glyphs) != glyph) gl_Position = ${NOWHERE};
@@ -337,7 +337,7 @@ void main() {
   shown = vec4(colour.rgb, (0.16 + 0.34 * edge) * mix(1.0, 0.5 * strength, ghost));
 }`;
 
-export interface MeshOptions {
+interface MeshOptions {
   size: number; // m: vehicle size, for the minimum size on the screen
   ghost: boolean;
   blur: boolean;

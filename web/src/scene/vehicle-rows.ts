@@ -184,7 +184,7 @@ export class WheelAngles {
     this.steers = moved(this.steers, new Float32Array(count), rows);
   }
 
-  /** Advance by simulated seconds; `told`: steering angle from the server, NaN if unknown. */
+  /** Advance by simulated seconds; `reported`: steering angle from the server, NaN if unknown. */
   advance(
     sample: Sample,
     row: number,

@@ -15,20 +15,20 @@ export const POINT = 0;
 export const SIMPLE = 1;
 export const DETAILED = 2;
 
-export interface Budget {
+interface Budget {
   detailed: number; // maximum number of shapes
   simple: number;
 }
 
-export interface LodFleet {
+interface LodFleet {
   first: number;
   count: number;
   size: number; // m
 }
 
 /** px that a vehicle needs to be drawn as a shape, and in detail. */
-export const SIMPLE_PX = 6;
-export const DETAILED_PX = 26;
+const SIMPLE_PX = 6;
+const DETAILED_PX = 26;
 const KEEP = 0.85; // hysteresis: a shape is kept until it is this much smaller
 const BINS = 96; // size bins: 8 per octave, from 1 px
 
@@ -114,7 +114,7 @@ function binOf(size: number): number {
 
 // vehicles -----------------------------------------------------------------------------------------------------------
 
-export interface VehicleLook {
+interface VehicleLook {
   colouring: ColouringKind;
   headings: boolean;
   emphasised: ReadonlySet<number>; // rows
@@ -131,7 +131,7 @@ const FADED = 0.4; // relative opacity of a ghost
 const BLADE_SPEED = 31; // rad per simulated s: fast, but no multiple of the frame rate
 
 /** Minimum px of a point: smaller for more vehicles, to keep them distinct. */
-export function leastPoint(count: number): number {
+function leastPoint(count: number): number {
   return count > 50_000 ? 2 : count > 5_000 ? 3.5 : 5;
 }
 

@@ -78,10 +78,10 @@ export interface ViewState {
 
 // picking ------------------------------------------------------------------------------------------------------------
 
-export const REACH = 14; // px around a vehicle that count as a hit
+const REACH = 14; // px around a vehicle that count as a hit
 
 /** Positions of vehicles: x, y, z of each; NaN: none. */
-export interface Places {
+interface Places {
   positions: Float32Array;
   count: number;
   /** px of one metre at a distance of one metre. */

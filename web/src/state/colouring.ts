@@ -6,7 +6,7 @@ import { CONTROL_MODES, controlModes } from "./overrides";
 import type { Roster } from "./roster";
 import { type ColouringKind, colouring, metadata, overrides, roster, source } from "./store";
 
-export interface Scale {
+interface Scale {
   kind: ColouringKind;
   label: string;
   unit: string;
@@ -15,7 +15,7 @@ export interface Scale {
   categories?: readonly string[]; // meanings of 0, 1, 2, ... for categories
 }
 
-export interface Scalars extends Scale {
+interface Scalars extends Scale {
   frame: Frame;
   values: Float32Array; // by row; NaN: unknown
 }

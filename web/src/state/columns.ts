@@ -2,7 +2,7 @@
 import type { ColumnBlock, Frame } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 
-export type ColumnsCallback = (frame: Frame, blocks: readonly ColumnBlock[]) => void;
+type ColumnsCallback = (frame: Frame, blocks: readonly ColumnBlock[]) => void;
 
 /** A request for columns; `blocks[k].request` of the response is an index into `columns`. */
 export interface ColumnRequest {

@@ -7,7 +7,7 @@ export interface TimedEvent extends EventTree {
   time: number; // simulated s
 }
 
-export const MOST_EVENTS = 5000;
+const MOST_EVENTS = 5000;
 
 const received = signal<readonly EventTree[]>([]);
 const ticksPerSecond = computed(() => clock.value.rate || 1);

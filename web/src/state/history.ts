@@ -2,8 +2,8 @@
 import { signal } from "@preact/signals";
 import type { Frame } from "../wire/frame";
 
-export const MOST_BYTES = 256e6;
-export const MOST_SECONDS = 600; // simulated
+const MOST_BYTES = 256e6;
+const MOST_SECONDS = 600; // simulated
 const OVERHEAD = 400; // bytes of a frame besides its arrays
 
 export class History {

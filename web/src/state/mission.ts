@@ -17,10 +17,10 @@ export const mission = signal<MissionTree | null>(null);
 export const chosenTask = signal<string | null>(null);
 
 /** Target of a task that is dragged, or whose move is requested. */
-export interface PendingTask {
+interface PendingTask {
   x: number; // m
   y: number;
-  kind: "dragged" | "asked";
+  kind: "dragged" | "requested";
 }
 
 export const pendingTasks = signal<ReadonlyMap<string, PendingTask>>(new Map());
@@ -53,7 +53,7 @@ function isThere(tree: MissionTree | null, name: string, { x, y }: PendingTask):
   return task !== undefined && (isOver(task) || Math.hypot(task.x - x, task.y - y) < NEAR);
 }
 
-export function taskOf(tree: MissionTree | null, name: string | null): TaskTree | undefined {
+function taskOf(tree: MissionTree | null, name: string | null): TaskTree | undefined {
   return tree?.tasks.find((task) => task.name === name);
 }
 
@@ -69,7 +69,7 @@ export function planOf(tree: MissionTree | null): string {
   return JSON.stringify([members, tree.zones.length, tree.tasks.map(({ x, y }) => [x, y])]);
 }
 
-export interface Progress {
+interface Progress {
   all: number;
   done: number;
   doing: number;

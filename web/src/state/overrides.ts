@@ -36,12 +36,12 @@ function* eachOf(ranges: OrderTree["ids"]): Iterable<number> {
 
 // pending requests ---------------------------------------------------------------------------------------------------
 
-export interface PendingOverride {
+interface PendingOverride {
   ids: ReadonlySet<number>;
   description: string;
 }
 
-export const pendingOverrides = signal<readonly PendingOverride[]>([]);
+const pendingOverrides = signal<readonly PendingOverride[]>([]);
 
 /** Mark a request as pending until the returned function is called. */
 export function addPendingOverride(ids: readonly number[], behaviour: Behaviour): () => void {

@@ -1,5 +1,5 @@
 // Fleet colours that differ on dark and light backgrounds.
-export interface Colour {
+interface Colour {
   hex: string; // "#58c4ff"
   rgb: readonly [number, number, number]; // 0 to 1, as in the hex (sRGB)
 }
@@ -47,7 +47,7 @@ function firstNotIn(taken: ReadonlySet<number>): number {
 }
 
 /** "#rrggbb" as [r, g, b], 0 to 1. */
-export function rgbOf(hex: string): [number, number, number] {
+function rgbOf(hex: string): [number, number, number] {
   const value = Number.parseInt(hex.slice(1), 16);
   return [(value >> 16) / 255, ((value >> 8) & 255) / 255, (value & 255) / 255];
 }

@@ -73,7 +73,7 @@ export function worldPose(name: string, sample: Sample, roster: Roster, depth = 
 }
 
 /** Compose an outer and an inner pose. */
-export function composed(outer: Pose, inner: Pick<TransformTree, "position" | "quaternion">): Pose {
+function composed(outer: Pose, inner: Pick<TransformTree, "position" | "quaternion">): Pose {
   const moved = rotated(outer.quaternion, inner.position);
   const position: Vector = [0, 0, 0];
   for (let k = 0; k < 3; k++) position[k] = (outer.position[k] as number) + (moved[k] as number);

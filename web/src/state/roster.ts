@@ -2,7 +2,7 @@
 import type { FleetTree, RosterTree } from "../wire/schema";
 import { enterFleets } from "./palette";
 
-export type Range = readonly [first: number, count: number];
+type Range = readonly [first: number, count: number];
 
 export interface Fleet {
   index: number; // index among the fleets

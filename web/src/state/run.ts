@@ -162,7 +162,7 @@ let moving: ServedTimeline | null = null; // timeline of a recording played by t
 let served = ""; // path of a recording played by the server
 
 /** The live run's last minutes. */
-export const buffer: FrameSource = {
+const buffer: FrameSource = {
   label: "buffer",
   kind: "buffer",
   roster: bufferRoster,

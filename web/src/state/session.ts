@@ -14,8 +14,8 @@ import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showSe
 import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
 
-const LOOK_EVERY = 250; // ms
-const LOOKS_PER_PULSE = 4;
+const CHECK_EVERY = 250; // ms
+const CHECKS_PER_UPDATE = 4;
 const PLANS_DELAY = 200; // ms: overrides often change in bursts
 const CHANGES_PLANS = new Set(["ordered", "order_ended", "spawned", "removed"]);
 
@@ -37,8 +37,8 @@ export class Session {
   readonly subscription: Subscription;
   private cleanup: (() => unknown)[] = [];
   private plansTimer: ReturnType<typeof setTimeout> | undefined;
-  private looks = 0;
-  private seenPictures = 0;
+  private checks = 0;
+  private seenDrawn = 0;
   private invalidShown = false;
   private requestedRoster = -1;
 
@@ -51,7 +51,7 @@ export class Session {
       if (!document.hidden && connection.peek().state === "lost") this.server.reconnectNow();
     };
     document.addEventListener("visibilitychange", visible);
-    const timer = setInterval(() => this.look(), LOOK_EVERY);
+    const timer = setInterval(() => this.check(), CHECK_EVERY);
     this.cleanup = [
       onDrawn(() => this.server.requestFrame()),
       this.subscription.watch(),
@@ -100,12 +100,12 @@ export class Session {
   }
 
   /** Keep frames coming slowly while nothing is drawn: plots and the buffer use them, too. */
-  private look(): void {
-    if (drawnCount() === this.seenPictures) this.server.requestFrame();
-    this.seenPictures = drawnCount();
-    this.looks = (this.looks + 1) % LOOKS_PER_PULSE;
-    const due = this.looks === 0 && connection.peek().state === "open";
-    if (due) this.subscription.pacing.look(performance.now(), document.hidden);
+  private check(): void {
+    if (drawnCount() === this.seenDrawn) this.server.requestFrame();
+    this.seenDrawn = drawnCount();
+    this.checks = (this.checks + 1) % CHECKS_PER_UPDATE;
+    const due = this.checks === 0 && connection.peek().state === "open";
+    if (due) this.subscription.pacing.update(performance.now(), document.hidden);
   }
 
   private events(events: readonly EventTree[]): void {

@@ -51,7 +51,7 @@ export interface PageRates {
 
 export const pageRates = signal<PageRates>({ frames: 0, arriving: 0, granted: 0, age: 0, skipped: 0, slowed: false });
 
-// what is shown -------------------------------------------------------------------------------------------------------
+// shown source ------------------------------------------------------------------------------------------------------
 
 export const source: Signal<FrameSource | null> = signal(null);
 export const ghosts = signal<readonly FrameSource[]>([]);
@@ -68,7 +68,7 @@ export const readOnlyReason = computed(() => {
 /** A program steps the simulation; it does not run by itself. */
 export const externallyStepped = computed(() => live.value && figures.value?.running === false);
 
-// what the person has chosen ------------------------------------------------------------------------------------------
+// user choices ------------------------------------------------------------------------------------------------------
 
 export const selection = signal<ReadonlySet<number>>(new Set()); // vehicle ids
 export const focus = signal<number | null>(null); // the vehicle shown in the inspector and followed by cameras
@@ -112,7 +112,7 @@ export const layers = signal<Layers>({
 export type Theme = "dark" | "light";
 export const theme = signal<Theme>("dark");
 
-// what the page tells -------------------------------------------------------------------------------------------------
+// notices -----------------------------------------------------------------------------------------------------------
 
 export interface Notice {
   number: number;

@@ -8,7 +8,7 @@ import { listColumnRequests, onColumnRequests } from "./columns";
 import { drawnCount, enterRoster, serverProvidesColumns } from "./run";
 import { clock, metadata, type PageRates, pageRates, showNotice, source } from "./store";
 
-export const RATES: readonly number[] = [60, 30, 15, 8, 4];
+const RATES: readonly number[] = [60, 30, 15, 8, 4];
 
 /** Measurements over about one second. */
 export interface Seen {
@@ -95,7 +95,7 @@ function isSlow({ granted, arriving, skipped, drawn, late, ticks }: Seen): boole
 
 interface Counts {
   now: number; // ms
-  pictures: number;
+  drawn: number;
   arrived: number;
   skipped: number;
 }
@@ -146,14 +146,14 @@ export class Pacing {
   }
 
   /** Called about once per second. */
-  look(now: number, hidden: boolean): void {
-    const counts = { now, pictures: drawnCount(), arrived: this.arrived, skipped: this.skipped };
+  update(now: number, hidden: boolean): void {
+    const counts = { now, drawn: drawnCount(), arrived: this.arrived, skipped: this.skipped };
     const before = this.before;
     this.before = counts;
     if (before === null || now <= before.now) return;
     const perSecond = (of: keyof Counts) => ((counts[of] - before[of]) * 1000) / (now - before.now);
     const arriving = perSecond("arrived");
-    const drawn = perSecond("pictures");
+    const drawn = perSecond("drawn");
     this.updateRates({ frames: drawn, arriving, age: this.age, skipped: this.skipped });
     // hidden tabs and tabs that show a file draw no live frames
     if (hidden || this.fixed !== null || source.peek()?.kind === "buffer" || drawn === 0) return;

@@ -15,7 +15,7 @@ const OTHERS: ReadonlySet<number> = new Set([
 /** A message that violates the protocol. */
 export class InvalidMessage extends Error {}
 
-export interface RawFrame {
+interface RawFrame {
   type: number;
   at: number; // offset of the payload in the message
   length: number;
@@ -46,7 +46,7 @@ function frameAt(view: DataView, at: number): RawFrame {
 
 const UTF8 = new TextDecoder();
 
-export class Reader {
+class Reader {
   private readonly view: DataView;
   private at = 0;
 
@@ -113,7 +113,7 @@ export class Reader {
 
 // events (frame 0x13) ------------------------------------------------------------------------------------------------
 
-export function decodeEvents(reader: Reader): EventTree[] {
+function decodeEvents(reader: Reader): EventTree[] {
   const events: EventTree[] = [];
   const count = reader.u32();
   for (let k = 0; k < count; k++) events.push(eventOf(reader));
@@ -168,7 +168,7 @@ export interface MarkerChange {
   marker: Marker;
 }
 
-export function decodeMarkers(reader: Reader): MarkerChange[] {
+function decodeMarkers(reader: Reader): MarkerChange[] {
   const changes: MarkerChange[] = [];
   const count = reader.u32();
   for (let k = 0; k < count; k++) changes.push(changeOf(reader));

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Driving with a fake server that records calls.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -124,7 +125,7 @@ describe("the failsafe", () => {
     window.dispatchEvent(new Event(name));
     expect(fake.notified).toHaveLength(1);
     expect(fake.notified[0]).toMatchObject({ throttle: 0, steer: 0, brake: 0.3 });
-    expect(driving.value?.away).toBe(true);
+    expect(driving.value?.suspended).toBe(true);
     window.dispatchEvent(new Event("focus"));
     expect(pass(0.2)).toMatchObject({ throttle: 0, brake: 0 }); // the key was cleared
   });

@@ -3,7 +3,7 @@ import type { InputState } from "../../src/control/input";
 import type { Driver, Inputs, VehicleInfo, VehicleMotion } from "../../src/control/kinds/driver";
 
 export function holding(...codes: string[]): InputState {
-  return { held: (...asked) => asked.some((code) => codes.includes(code)), pad: null };
+  return { held: (...wanted) => wanted.some((code) => codes.includes(code)), pad: null };
 }
 
 export function pad(axes: readonly number[], buttons: Readonly<Record<number, number>> = {}): InputState {
@@ -19,9 +19,9 @@ export function known(parameters: Record<string, number> = {}, more: Partial<Veh
 }
 
 /** Drive for some seconds at 50 Hz; return the last commands. */
-export function drive(driver: Driver, hands: InputState, seconds: number, seen: Partial<VehicleMotion> = {}): Inputs {
+export function drive(driver: Driver, input: InputState, seconds: number, seen: Partial<VehicleMotion> = {}): Inputs {
   let inputs: Inputs = {};
   const steps = Math.round(50 * seconds);
-  for (let k = 0; k < steps; k++) inputs = driver.step(hands, { speed: 0, heading: Math.PI / 2, ...seen }, 0.02);
+  for (let k = 0; k < steps; k++) inputs = driver.step(input, { speed: 0, heading: Math.PI / 2, ...seen }, 0.02);
   return inputs;
 }

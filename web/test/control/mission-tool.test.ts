@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Dragging and adding tasks: server calls and cancellation.
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -10,7 +11,7 @@ import { clearPendingTasks, pendingTasks } from "../../src/state/mission";
 import { Roster } from "../../src/state/roster";
 import { notices, source } from "../../src/state/store";
 
-const asked = vi.spyOn(server, "call");
+const calls = vi.spyOn(server, "call");
 
 /** A map with 2 m per px, north up. */
 const stage = {
@@ -21,7 +22,7 @@ const stage = {
 } as unknown as Stage;
 
 beforeEach(() => {
-  asked.mockReset().mockResolvedValue({ tick: 1, time: 1 } as never);
+  calls.mockReset().mockResolvedValue({ tick: 1, time: 1 } as never);
   notices.value = [];
   source.value = {
     label: "",
@@ -47,8 +48,8 @@ it("moves a task to the drop position, rounded to millimetres", async () => {
   drag.move(10.00012, 30);
   drag.move(10, -5); // beyond the horizon
   await drag.drop();
-  expect(asked.mock.calls).toEqual([["move_task", { name: "mast", x: 20, y: -60 }]]);
-  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -60, kind: "asked" });
+  expect(calls.mock.calls).toEqual([["move_task", { name: "mast", x: 20, y: -60 }]]);
+  expect(pendingTasks.value.get("mast")).toEqual({ x: 20, y: -60, kind: "requested" });
 });
 
 it("cancels a drag without a call", () => {
@@ -57,11 +58,11 @@ it("cancels a drag without a call", () => {
   setDragged(() => drag.cancel());
   expect(cancelDragged()).toBe(true);
   expect(cancelDragged()).toBe(false);
-  expect([pendingTasks.value.size, asked.mock.calls.length]).toEqual([0, 0]);
+  expect([pendingTasks.value.size, calls.mock.calls.length]).toEqual([0, 0]);
 });
 
 it("shows why a task cannot be moved", async () => {
-  asked.mockRejectedValue(new Error("task 'mast' is already completed"));
+  calls.mockRejectedValue(new Error("task 'mast' is already completed"));
   const drag = new TaskDrag(stage, "mast");
   drag.move(10, 20);
   await drag.drop();
@@ -71,7 +72,7 @@ it("shows why a task cannot be moved", async () => {
 
 it("adds tasks with unique names at the clicked points", async () => {
   await Promise.all([addTaskAt(stage, 1, 2), addTaskAt(stage, 3, 4)]);
-  expect(asked.mock.calls).toEqual([
+  expect(calls.mock.calls).toEqual([
     ["add_task", { task: { name: "point_1", point: { at: [2, -4] } } }],
     ["add_task", { task: { name: "point_2", point: { at: [6, -8] } } }],
   ]);

@@ -7,13 +7,13 @@ import type { FrameSource } from "../../src/state/source";
 import { notices, select, selection, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
 
-const asked: unknown[] = [];
+const calls: unknown[] = [];
 let answer: (params: unknown) => Promise<unknown> = () => Promise.resolve({});
 let underWay = 0;
 let mostUnderWay = 0;
 
 async function respond(_method: string, params: unknown): Promise<unknown> {
-  asked.push(params);
+  calls.push(params);
   mostUnderWay = Math.max(mostUnderWay, ++underWay);
   await new Promise((resolve) => setTimeout(resolve, 1));
   underWay -= 1;
@@ -36,7 +36,7 @@ const yes = vi.fn(() => true);
 
 beforeEach(() => {
   fakeServer(respond);
-  asked.length = underWay = mostUnderWay = 0;
+  calls.length = underWay = mostUnderWay = 0;
   answer = () => Promise.resolve({});
   notices.value = [];
   yes.mockClear();
@@ -52,28 +52,28 @@ describe("removing", () => {
 
   it("has at most 200 concurrent requests, and shows one notice", async () => {
     select(ids(10, 900));
-    await removeIds(ids(10, 900), { ask: yes });
-    expect([asked.length, mostUnderWay]).toEqual([900, 200]);
+    await removeIds(ids(10, 900), { confirm: yes });
+    expect([calls.length, mostUnderWay]).toEqual([900, 200]);
     expect(notices.value.map(({ text }) => text)).toEqual(["Removed 900 vehicles"]);
     expect(selection.value.size).toBe(0);
   });
 
   it("asks for confirmation above five vehicles, or always on request", async () => {
-    await removeIds(ids(2000, 5), { ask: yes });
+    await removeIds(ids(2000, 5), { confirm: yes });
     expect(yes).not.toHaveBeenCalled();
-    await removeIds(ids(2010, 6), { ask: yes });
-    await removeIds([1], { ask: yes, always: true });
+    await removeIds(ids(2010, 6), { confirm: yes });
+    await removeIds([1], { confirm: yes, always: true });
     expect(yes.mock.calls.map(([question]: unknown[]) => question)).toEqual(["Remove 6 vehicles?", "Remove red?"]);
-    asked.length = 0;
-    await removeIds(ids(2020, 6), { ask: () => false });
-    expect(asked).toEqual([]);
+    calls.length = 0;
+    await removeIds(ids(2020, 6), { confirm: () => false });
+    expect(calls).toEqual([]);
   });
 
   it("stops at a refusal, shows it once and keeps the rest selected", async () => {
     answer = (params) => Promise.reject(new Error(`no ${JSON.stringify(params)}`));
     select(ids(3000, 300));
-    await removeIds(ids(3000, 300), { ask: yes });
-    expect(asked.length).toBe(200);
+    await removeIds(ids(3000, 300), { confirm: yes });
+    expect(calls.length).toBe(200);
     expect(notices.value.map(({ text }) => text)).toEqual(['Removed 0 of 300 vehicles: no {"vehicle_id":3000}']);
     expect(selection.value.size).toBe(300);
   });
@@ -81,11 +81,11 @@ describe("removing", () => {
   it("shows no notice for vehicles removed by this page", async () => {
     const without = new Roster({ roster: 2, fleets: [fleet("scouts", 10, 10_000)] });
     select([2]);
-    const removal = removeIds([2], { ask: yes });
-    await removeIds([2], { ask: yes }); // a double click
+    const removal = removeIds([2], { confirm: yes });
+    await removeIds([2], { confirm: yes }); // a double click
     forgetRemoved(world, without); // the roster arrives before the response
     await removal;
-    expect(asked.length).toBe(1);
+    expect(calls.length).toBe(1);
     expect(notices.value.map(({ text }) => text)).toEqual(["Removed 1 vehicle"]);
     select([9009]);
     forgetRemoved(without, new Roster({ roster: 3, fleets: [] }));
@@ -95,7 +95,7 @@ describe("removing", () => {
   it("is disabled in a recording", async () => {
     source.value = { ...source.value, kind: "recording" } as FrameSource;
     await removeIds([5000]);
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
     expect(notices.value.at(-1)?.text).toBe("Commands are disabled: recordings are read-only");
   });
 });

@@ -3,16 +3,16 @@ import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { Rpc, RpcError } from "../../src/net/rpc";
 
 let sent: { id?: number; method: string; params: unknown }[] = [];
-let heard: [string, unknown][] = [];
+let notified: [string, unknown][] = [];
 let rpc: Rpc;
 
 beforeEach(() => {
   vi.useFakeTimers();
   sent = [];
-  heard = [];
+  notified = [];
   rpc = new Rpc(
     (text) => sent.push(JSON.parse(text)),
-    (method, params) => heard.push([method, params]),
+    (method, params) => notified.push([method, params]),
   );
 });
 
@@ -27,36 +27,36 @@ it("matches responses out of order", async () => {
 });
 
 it("rejects with the server's message", async () => {
-  const asked = rpc.call("pause", {});
+  const calls = rpc.call("pause", {});
   rpc.receive({ id: sent[0]?.id, error: { code: -32000, message: "the clock belongs to ros" } });
-  const error = await asked.catch((one: unknown) => one);
+  const error = await calls.catch((one: unknown) => one);
   expect(error).toBeInstanceOf(RpcError);
   expect(error).toMatchObject({ code: -32000, message: "the clock belongs to ros" });
 });
 
 it("times out after 10 s, and accepts a late response", async () => {
-  const asked = rpc.call("inspect", {}).catch((error: Error) => error.message);
+  const calls = rpc.call("inspect", {}).catch((error: Error) => error.message);
   vi.advanceTimersByTime(9999);
   vi.advanceTimersByTime(1);
-  expect(await asked).toBe("inspect: no response from the server within 10 s");
+  expect(await calls).toBe("inspect: no response from the server within 10 s");
   expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
 });
 
 it("waits longer for a step", async () => {
-  const asked = rpc.call("simulation_step", { ticks: 1000 });
+  const calls = rpc.call("simulation_step", { ticks: 1000 });
   vi.advanceTimersByTime(300_000);
   rpc.receive({ id: sent[0]?.id, result: { tick: 1000 } });
-  expect(await asked).toEqual({ tick: 1000 });
+  expect(await calls).toEqual({ tick: 1000 });
 });
 
 it("rejects all calls when the connection is lost", async () => {
-  const asked = [rpc.call("a", {}), rpc.call("b", {})].map((one) => one.catch((error: Error) => error.message));
+  const calls = [rpc.call("a", {}), rpc.call("b", {})].map((one) => one.catch((error: Error) => error.message));
   rpc.rejectAll("connection lost");
-  expect(await Promise.all(asked)).toEqual(["a: connection lost", "b: connection lost"]);
+  expect(await Promise.all(calls)).toEqual(["a: connection lost", "b: connection lost"]);
 });
 
 it("passes on notifications and rejects other messages", () => {
   expect(rpc.receive({ jsonrpc: "2.0", method: "figures", params: { tick: 3 } })).toBe(true);
-  expect(heard).toEqual([["figures", { tick: 3 }]]);
+  expect(notified).toEqual([["figures", { tick: 3 }]]);
   for (const wrong of [null, 3, "text", {}, [3]]) expect(rpc.receive(wrong)).toBe(false);
 });

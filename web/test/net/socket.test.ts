@@ -18,18 +18,18 @@ class FakeSocket implements Socket {
 }
 
 let sockets: FakeSocket[] = [];
-let told: FromWorker[] = [];
+let posted: FromWorker[] = [];
 let pump: SocketPump;
 
 beforeEach(() => {
   vi.useFakeTimers();
   sockets = [];
-  told = [];
+  posted = [];
   const open = () => {
     sockets.push(new FakeSocket());
     return sockets.at(-1) as FakeSocket;
   };
-  pump = new SocketPump("ws://here/ws", open, (message) => told.push(message));
+  pump = new SocketPump("ws://here/ws", open, (message) => posted.push(message));
   pump.connect();
 });
 
@@ -40,13 +40,13 @@ const die = (): void => newest().onclose?.({ code: 1006, reason: "" });
 const group = (count: bigint): void => {
   newest().onmessage?.({ data: bytes(tick({ tick: count, time: Number(count) }), poses([1, 2, 3, 4])) });
 };
-const ticks = (): number[] => told.flatMap((one) => (one.kind === "frame" ? [one.frame.tick] : []));
+const ticks = (): number[] => posted.flatMap((one) => (one.kind === "frame" ? [one.frame.tick] : []));
 
 it("retries after 0.5, 1, 2, 5 and again 5 s", () => {
   for (const wait of [500, 1000, 2000, 5000, 5000]) {
     const before = sockets.length;
     die();
-    expect(told.at(-1)).toMatchObject({ kind: "lost", wait });
+    expect(posted.at(-1)).toMatchObject({ kind: "lost", wait });
     vi.advanceTimersByTime(wait - 1);
     expect(sockets.length).toBe(before);
     vi.advanceTimersByTime(1);
@@ -56,11 +56,11 @@ it("retries after 0.5, 1, 2, 5 and again 5 s", () => {
 
 it("restarts with the shortest delay after it was open, and reports the reason", () => {
   die();
-  expect(told.at(-1)).toEqual({ kind: "lost", reason: "no response from the server", wait: 500 });
+  expect(posted.at(-1)).toEqual({ kind: "lost", reason: "no response from the server", wait: 500 });
   vi.advanceTimersByTime(500);
   newest().onopen?.(undefined as never);
   die();
-  expect(told.at(-1)).toEqual({ kind: "lost", reason: "connection to the server lost", wait: 500 });
+  expect(posted.at(-1)).toEqual({ kind: "lost", reason: "connection to the server lost", wait: 500 });
 });
 
 it("reconnects immediately on request, but only once", () => {
@@ -89,7 +89,7 @@ it("posts only the newest frame on request, and counts the others", () => {
   expect(ticks()).toEqual([1]);
   pump.next();
   expect(ticks()).toEqual([1, 4]);
-  expect(told.at(-1)).toMatchObject({ arrived: 4, skipped: 2 });
+  expect(posted.at(-1)).toMatchObject({ arrived: 4, skipped: 2 });
   pump.next();
   expect(ticks()).toEqual([1, 4]);
   group(5n);
@@ -100,18 +100,18 @@ it("passes on events and responses immediately and in order while frames wait", 
   newest().onopen?.(undefined as never);
   group(1n);
   group(2n);
-  told = [];
+  posted = [];
   newest().onmessage?.({ data: '{"jsonrpc":"2.0","id":1,"result":{}}' });
   newest().onmessage?.({ data: bytes(frame(0x13, [...u32(1), ...event(1n, 2n, "a", "b", "c")])) });
   newest().onmessage?.({ data: '{"jsonrpc":"2.0","method":"roster","params":{}}' });
-  expect(told.map(({ kind }) => kind)).toEqual(["json", "events", "json"]);
+  expect(posted.map(({ kind }) => kind)).toEqual(["json", "events", "json"]);
 });
 
 it("counts invalid messages and continues", () => {
   newest().onopen?.(undefined as never);
   newest().onmessage?.({ data: "{not json" });
   newest().onmessage?.({ data: bytes([0x99, 1, 2]) });
-  expect(told.at(-1)).toMatchObject({ kind: "invalid", count: 2 });
+  expect(posted.at(-1)).toMatchObject({ kind: "invalid", count: 2 });
   group(1n);
   expect(ticks()).toEqual([1]);
   expect(sockets.length).toBe(1);

@@ -8,7 +8,7 @@ import { clockLost } from "../../src/state/clock";
 import { type FrameSource, Playback } from "../../src/state/source";
 import { camera, clock, figures, focus, notices, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
-import { asked, makeWorld, someFigures } from "./world";
+import { calls, makeWorld, someFigures } from "./world";
 
 beforeEach(() => {
   clockLost();
@@ -31,18 +31,18 @@ describe("actions", () => {
   it("only requests a step: the server assigns the clock, and a refusal changes nothing", async () => {
     stepShown(5);
     await settle();
-    expect(asked).toEqual([["simulation_step", { ticks: 5 }]]);
+    expect(calls).toEqual([["simulation_step", { ticks: 5 }]]);
     expect(clock.value.paused).toBe(true);
   });
 
   it("leaves the clock unchanged when a step is refused", async () => {
     fakeServer((method) => {
-      asked.push([method, {}]);
+      calls.push([method, {}]);
       return Promise.reject(new Error("step refused: the clock belongs to notebook"));
     });
     stepShown(1);
     await settle();
-    expect(asked).toEqual([["simulation_step", {}]]);
+    expect(calls).toEqual([["simulation_step", {}]]);
     expect(clock.value.paused).toBe(false);
     expect(notices.value.map(({ text }) => text)).toEqual(["step refused: the clock belongs to notebook"]);
   });
@@ -51,7 +51,7 @@ describe("actions", () => {
     resetShown(null);
     resetShown(8);
     await settle();
-    expect(asked).toEqual([
+    expect(calls).toEqual([
       ["reset", {}],
       ["reset", { seed: 8 }],
     ]);
@@ -60,7 +60,7 @@ describe("actions", () => {
   it("applies a pace immediately; a refused one is reverted", async () => {
     setShownPace(2.5);
     expect(clock.value.pace).toBe(2.5);
-    expect(asked).toEqual([["set_pace", { pace: 2.5 }]]);
+    expect(calls).toEqual([["set_pace", { pace: 2.5 }]]);
     fakeServer(() => Promise.reject(new Error("pace refused")));
     setShownPace(7);
     await settle();
@@ -76,7 +76,7 @@ describe("actions", () => {
     resetShown(null);
     await settle();
     expect([timeline.speed.value, timeline.playing.value]).toEqual([4, true]);
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
     expect(notices.value.at(-1)?.text).toContain("recordings are read-only");
   });
 
@@ -84,10 +84,10 @@ describe("actions", () => {
     figures.value = { ...someFigures, running: false };
     playOrPause();
     await settle();
-    expect(asked).toEqual([]);
+    expect(calls).toEqual([]);
     expect(notices.value.at(-1)?.text).toContain("sim.run()");
     stepShown(1);
-    expect(asked).toEqual([["simulation_step", { ticks: 1 }]]);
+    expect(calls).toEqual([["simulation_step", { ticks: 1 }]]);
   });
 
   it("follows the first vehicle when nothing is selected", () => {

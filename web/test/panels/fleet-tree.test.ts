@@ -26,7 +26,7 @@ describe("tree lines", () => {
     const first = (query: string) => treeLines(roster, new Set(), query).first;
     expect([first("rover")?.fleet.name, first("rover")?.row]).toEqual(["rovers", null]);
     expect([first("rovers[2")?.fleet.name, first("rovers[2")?.row]).toEqual(["rovers", 100_003]);
-    expect(first("nobody")).toBeUndefined();
+    expect(first("unknown")).toBeUndefined();
   });
 
   it("shows only fleets until one is expanded", () => {
@@ -45,7 +45,7 @@ describe("tree lines", () => {
     const found = treeLines(roster, new Set(), "scouts[9999");
     expect(found.found).toBe(11); // 9999 and 99990 to 99999
     expect(found.count).toBe(12);
-    expect(treeLines(roster, new Set(), "nobody").count).toBe(0);
+    expect(treeLines(roster, new Set(), "unknown").count).toBe(0);
   });
 });
 

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Initially collapsed panels; only the user's choices are stored.
 import { signal } from "@preact/signals";
 import { beforeEach, describe, expect, it } from "vitest";

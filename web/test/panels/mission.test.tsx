@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // The mission panel: contents, server calls, accessible names.
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -7,7 +8,7 @@ import type { Stage } from "../../src/scene/stage";
 import { chosenTask, mission } from "../../src/state/mission";
 import { selection, tool } from "../../src/state/store";
 import type { MissionTree, TaskTree } from "../../src/wire/schema";
-import { asked, makeWorld } from "./world";
+import { calls, makeWorld } from "./world";
 
 const task = (name: string, state: TaskTree["state"], more: Partial<TaskTree> = {}): TaskTree => ({
   name,
@@ -21,7 +22,7 @@ const task = (name: string, state: TaskTree["state"], more: Partial<TaskTree> = 
   reason: "",
   ...more,
 });
-const TOLD: MissionTree = {
+const MISSION: MissionTree = {
   tasks: [
     task("mast", "completed", { vehicle: "scouts[0]" }),
     task("farm", "started", { vehicle: "scouts[1]" }),
@@ -50,7 +51,7 @@ let host: HTMLElement;
 
 beforeEach(async () => {
   makeWorld();
-  mission.value = TOLD;
+  mission.value = MISSION;
   chosenTask.value = null;
   host = document.createElement("div");
   document.body.append(host);
@@ -124,19 +125,19 @@ it("removes tasks that are not done yet", async () => {
   expect(host.querySelector('[aria-label="Remove the task mast"]')).toBeNull();
   button("Remove the task farm").click();
   await settle();
-  expect(asked).toEqual([["remove_task", { name: "farm" }]]);
+  expect(calls).toEqual([["remove_task", { name: "farm" }]]);
 });
 
 it("damages a vehicle only after confirmation", async () => {
   const confirm = vi.spyOn(window, "confirm").mockReturnValue(false);
   button("Mark scouts[1] as damaged").click();
   await settle();
-  expect(asked).toEqual([]);
+  expect(calls).toEqual([]);
   expect(confirm.mock.calls[0]?.[0]).toContain("scouts[1]");
   confirm.mockReturnValue(true);
   button("Mark scouts[1] as damaged").click();
   await settle();
-  expect(asked).toEqual([["damage_vehicle", { vehicle_id: 21 }]]);
+  expect(calls).toEqual([["damage_vehicle", { vehicle_id: 21 }]]);
   expect(host.querySelector('[aria-label="Mark lost as damaged"]')).toBeNull();
 });
 
@@ -152,9 +153,9 @@ it("shows that there is no mission", async () => {
 });
 
 it("sorts failed tasks to the top, and finds by reason", () => {
-  expect(filterTasks(TOLD.tasks, "").map(({ name }) => name)).toEqual(["weir", "farm", "field", "mast"]);
-  expect(filterTasks(TOLD.tasks, "RANGE").map(({ name }) => name)).toEqual(["weir"]);
-  expect(filterTasks(TOLD.tasks, "area").map(({ name }) => name)).toEqual(["field"]);
+  expect(filterTasks(MISSION.tasks, "").map(({ name }) => name)).toEqual(["weir", "farm", "field", "mast"]);
+  expect(filterTasks(MISSION.tasks, "RANGE").map(({ name }) => name)).toEqual(["weir"]);
+  expect(filterTasks(MISSION.tasks, "area").map(({ name }) => name)).toEqual(["field"]);
 });
 
 it("formats distances and lists", () => {

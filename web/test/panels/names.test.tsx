@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Every control of every panel has an accessible name.
 import { type ComponentChild, render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -15,7 +16,7 @@ import { ToolBar } from "../../src/panels/toolbar";
 import { TopBar } from "../../src/panels/topbar";
 import { Boundary } from "../../src/panels/widgets";
 import { focus, select, showNotice, source } from "../../src/state/store";
-import { asked, makeWorld } from "./world";
+import { calls, makeWorld } from "./world";
 
 let host: HTMLElement;
 
@@ -103,13 +104,13 @@ describe("what panels show", () => {
     const text = (await show(<Inspector />)).textContent ?? "";
     const words = ["red", "id 7", "car.bicycle, sports", "12.500", "9.750", "m/s²", "kg", "Sensor: imu", "drive"];
     for (const word of words) expect(text).toContain(word);
-    expect(asked).toContainEqual(["inspect", { vehicle: "red" }]);
+    expect(calls).toContainEqual(["inspect", { vehicle: "red" }]);
     const slider = host.querySelector<HTMLInputElement>('[aria-label="steer, slider"]');
     expect(slider).not.toBeNull();
     if (slider === null) return;
     slider.value = "0.25";
     slider.dispatchEvent(new Event("input", { bubbles: true }));
-    expect(asked).toContainEqual(["set_control", { vehicle_id: 7, steer: 0.25 }]);
+    expect(calls).toContainEqual(["set_control", { vehicle_id: 7, steer: 0.25 }]);
   });
 
   it("shows that a vehicle was removed, and that nothing is selected", async () => {

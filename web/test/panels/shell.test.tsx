@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // The whole page: layout, splitters, tabs, banner.
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -6,7 +7,7 @@ import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layou
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";
 import { clock, figures, pageRates } from "../../src/state/store";
-import { asked, makeWorld, someFigures } from "./world";
+import { calls, makeWorld, someFigures } from "./world";
 
 let page: HTMLElement;
 const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
@@ -103,7 +104,7 @@ describe("shell", () => {
     expect(find(".owner").textContent).toBe("release clock");
     find(".owner").click();
     await settle();
-    expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+    expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
     expect(page.querySelector(".owner")).toBeNull();
   });
 
@@ -126,7 +127,7 @@ describe("shell", () => {
     seed.dispatchEvent(new Event("input", { bubbles: true }));
     find(".popover form").dispatchEvent(new Event("submit", { bubbles: true, cancelable: true }));
     await settle();
-    expect(asked).toEqual([["reset", { seed: 9 }]]);
+    expect(calls).toEqual([["reset", { seed: 9 }]]);
     expect(page.querySelector(".popover")).toBeNull();
     expect(document.activeElement).toBe(document.body);
   });

@@ -74,10 +74,10 @@ const about = {
 } satisfies MetadataTree;
 
 /** Calls to the server, in order. */
-export const asked: [string, unknown][] = [];
+export const calls: [string, unknown][] = [];
 
 export function makeWorld(): void {
-  asked.length = 0;
+  calls.length = 0;
   notices.value = [];
   const answers: Record<string, unknown> = {
     inspect: inspectedRed,
@@ -85,7 +85,7 @@ export function makeWorld(): void {
     spawn_robots: { names: ["red2"], ids: [8] },
   };
   fakeServer((method, params) => {
-    asked.push([method, params]);
+    calls.push([method, params]);
     return Promise.resolve(answers[method] ?? { tick: 1, time: 1 });
   });
   connection.value = { state: "open" };

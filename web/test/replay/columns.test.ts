@@ -11,7 +11,7 @@ let source: RecordingSource | null = null;
 
 afterEach(() => source?.close());
 
-describe("wishes", () => {
+describe("requests", () => {
   it("are answered for vehicles, fleets and all, with NaN for unknown values", async () => {
     source = new RecordingSource("a", await Recording.open(fileOf(smallBytes())));
     source.answerColumnRequests();
@@ -20,7 +20,7 @@ describe("wishes", () => {
       { of: "scouts", columns: ["z"] },
       { of: null, columns: ["x"] },
       { of: "late[1]", columns: ["z"] },
-      { of: "nobody", columns: ["z"] },
+      { of: "unknown", columns: ["z"] },
     ]);
     const got: { frame: Frame; blocks: readonly ColumnBlock[] }[] = [];
     const end = onColumns(wish, (frame, blocks) => got.push({ frame, blocks }));

@@ -116,9 +116,9 @@ describe("a damaged recording", () => {
     const before = places.chunks.findLastIndex((chunk, k) => chunk.start < start && from.recording.holds(k, "state"));
     const nearest = from.recording.firstSample(before + 1) - 1; // the last readable one
     expect([last?.tick, last?.run]).toEqual([expected.ticks[nearest], 1]);
-    const told = words().filter((text) => text.includes("damaged"));
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatch(/^warning: b.mcap is damaged: at least [\d.]+ s to 2\.6 s cannot be shown$/);
+    const reports = words().filter((text) => text.includes("damaged"));
+    expect(reports).toHaveLength(1);
+    expect(reports[0]).toMatch(/^warning: b.mcap is damaged: at least [\d.]+ s to 2\.6 s cannot be shown$/);
   });
 });
 

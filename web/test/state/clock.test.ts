@@ -18,7 +18,7 @@ import type { FiguresTree } from "../../src/wire/schema";
 import { fakeServer } from "../fake-server";
 import { made } from "./frames";
 
-let asked: [string, unknown][];
+let calls: [string, unknown][];
 let moment = { tick: 0, time: 0 };
 
 const figures = (tick: number, wall: number, more: Partial<FiguresTree> = {}): FiguresTree => {
@@ -29,10 +29,10 @@ const figures = (tick: number, wall: number, more: Partial<FiguresTree> = {}): F
 beforeEach(() => {
   vi.useFakeTimers();
   clockLost();
-  asked = [];
+  calls = [];
   notices.value = [];
   fakeServer((method, params) => {
-    asked.push([method, params]);
+    calls.push([method, params]);
     return Promise.resolve(moment);
   });
 });
@@ -76,19 +76,19 @@ it("owns the clock after a step until it plays", async () => {
   clockFromFigures(figures(205, 20));
   expect(clock.value.paused).toBe(true);
   await play();
-  expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go", "resume"]);
-  expect(asked[0]?.[1]).toEqual({ ticks: 5 });
+  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go", "resume"]);
+  expect(calls[0]?.[1]).toEqual({ ticks: 5 });
   expect(clock.value.paused).toBe(false);
 });
 
 it("releases the clock only if it owns it", async () => {
   await releaseClock();
-  expect(asked).toEqual([]);
+  expect(calls).toEqual([]);
   await step(1);
   clockFromFigures(figures(500, 30, { owner: "web 127.0.0.1:5000" }));
   expect([holdsClock.value, clock.value.paused]).toEqual([true, true]);
   await releaseClock();
-  expect(asked.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
+  expect(calls.map(([method]) => method)).toEqual(["simulation_step", "let_go"]);
   expect([holdsClock.value, clock.value.owner, clock.value.paused]).toEqual([false, "", false]);
 });
 
@@ -103,7 +103,7 @@ it("resets with and without a seed, and sets the pace", async () => {
   await reset();
   await reset(42);
   await setPace(0.5);
-  expect(asked).toEqual([
+  expect(calls).toEqual([
     ["reset", {}],
     ["reset", { seed: 42 }],
     ["set_pace", { pace: 0.5 }],

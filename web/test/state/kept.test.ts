@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // Events, stored settings, colours, columns of the colouring, transform frames.
 import { signal } from "@preact/signals";
 import { beforeEach, expect, it } from "vitest";

@@ -26,7 +26,7 @@ const task = (name: string, state: TaskTree["state"], x = 0, y = 0): TaskTree =>
   reason: state === "undone" ? "too far" : "",
 });
 const uav = { id: 3, name: "uav", status: "transit", travelled: 500, range: 2000, tasks: ["a", "b"] } as const;
-const told = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({
+const missionOf = (tasks: readonly TaskTree[], travelled = 500): MissionTree => ({
   tasks,
   zones: [],
   members: [{ ...uav, travelled }],
@@ -49,7 +49,7 @@ describe("progress", () => {
       task("e", "assigned"),
       task("f", "unassigned"),
     ];
-    const { all, done, doing, undone, travelled } = progressOf(told(tasks));
+    const { all, done, doing, undone, travelled } = progressOf(missionOf(tasks));
     expect([all, done, doing, travelled]).toEqual([6, 2, 1, 500]);
     expect(undone.map(({ name, reason }) => [name, reason])).toEqual([["d", "too far"]]);
   });
@@ -63,10 +63,10 @@ describe("progress", () => {
 
 describe("routes are requested again", () => {
   it("when tasks, assignments or zones change, but not on mere progress", () => {
-    const first = told([task("a", "assigned", 10, 20)]);
+    const first = missionOf([task("a", "assigned", 10, 20)]);
     expect(applyMission(first)).toBe(true);
-    expect(applyMission(told([task("a", "assigned", 10, 20)], 900))).toBe(false);
-    expect(applyMission(told([task("a", "assigned", 10, 21)], 900))).toBe(true);
+    expect(applyMission(missionOf([task("a", "assigned", 10, 20)], 900))).toBe(false);
+    expect(applyMission(missionOf([task("a", "assigned", 10, 21)], 900))).toBe(true);
     const zone = {
       name: "z",
       outline: [
@@ -85,26 +85,26 @@ describe("routes are requested again", () => {
 
 describe("pending changes", () => {
   it("are kept until the task is there", () => {
-    applyMission(told([task("a", "assigned", 10, 20)]));
-    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
-    applyMission(told([task("a", "assigned", 10, 20)]));
+    applyMission(missionOf([task("a", "assigned", 10, 20)]));
+    addPendingTask("a", { x: 30, y: 40, kind: "requested" });
+    applyMission(missionOf([task("a", "assigned", 10, 20)]));
     expect([...pendingTasks.value.keys()]).toEqual(["a"]);
-    applyMission(told([task("a", "assigned", 30.004, 40)]));
+    applyMission(missionOf([task("a", "assigned", 30.004, 40)]));
     expect(pendingTasks.value.size).toBe(0);
   });
 
   it("are dropped when the task is done, or the run is another", () => {
-    addPendingTask("a", { x: 30, y: 40, kind: "asked" });
-    applyMission(told([task("a", "completed", 10, 20)]));
+    addPendingTask("a", { x: 30, y: 40, kind: "requested" });
+    applyMission(missionOf([task("a", "completed", 10, 20)]));
     expect(pendingTasks.value.size).toBe(0);
-    addPendingTask("b", { x: 30, y: 40, kind: "asked" });
+    addPendingTask("b", { x: 30, y: 40, kind: "requested" });
     clearPendingTasks();
     expect(pendingTasks.value.size).toBe(0);
   });
 
   it("are kept while dragging", () => {
     addPendingTask("a", { x: 30, y: 40, kind: "dragged" });
-    applyMission(told([task("a", "assigned", 30, 40)]));
+    applyMission(missionOf([task("a", "assigned", 30, 40)]));
     expect(pendingTasks.value.get("a")?.x).toBe(30);
     addPendingTask("a", null);
     expect(pendingTasks.value.size).toBe(0);
@@ -112,16 +112,16 @@ describe("pending changes", () => {
 });
 
 it("clears the selected task when it is removed", () => {
-  applyMission(told([task("a", "assigned"), task("b", "assigned")]));
+  applyMission(missionOf([task("a", "assigned"), task("b", "assigned")]));
   chosenTask.value = "b";
-  applyMission(told([task("a", "assigned"), task("b", "completed")]));
+  applyMission(missionOf([task("a", "assigned"), task("b", "completed")]));
   expect(chosenTask.value).toBe("b");
-  applyMission(told([task("a", "assigned")]));
+  applyMission(missionOf([task("a", "assigned")]));
   expect(chosenTask.value).toBeNull();
 });
 
 it("names new tasks by the first free number", () => {
   expect(freeName(null)).toBe("point_1");
-  expect(freeName(told([task("point_1", "completed"), task("point_3", "undone")]))).toBe("point_2");
-  expect(freeName(told([task("point_1", "completed")]), ["point_2"])).toBe("point_3");
+  expect(freeName(missionOf([task("point_1", "completed"), task("point_3", "undone")]))).toBe("point_2");
+  expect(freeName(missionOf([task("point_1", "completed")]), ["point_2"])).toBe("point_3");
 });

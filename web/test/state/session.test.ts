@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // A whole session with a fake Worker: opening, columns, notifications, losing the server.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { connection, type Port, server } from "../../src/net/connection";
@@ -12,13 +13,13 @@ import { made } from "./frames";
 type Asked = { id?: number; method: string; params: Record<string, unknown> };
 
 const fleet = { name: "red", kind: "car", model: "m", single: true, ids: [[7, 1]], members: [[0, 1]], columns: ["x"] };
-const told = { name: "test", seed: 1, rate: 100, pace: 1, paused: false, run: 0, owner: null, recording: null };
+const metadataTree = { name: "test", seed: 1, rate: 100, pace: 1, paused: false, run: 0, owner: null, recording: null };
 let answers: Record<string, unknown>;
 let sent: ToWorker[];
 let port: Port;
 let session: Session;
 
-const asked = (): Asked[] =>
+const requests = (): Asked[] =>
   sent.flatMap((one) => (one.kind === "send" ? [JSON.parse(one.data as string) as Asked] : []));
 const say = (message: FromWorker): void => port.onmessage?.({ data: message } as MessageEvent);
 const settle = (): Promise<unknown> => vi.advanceTimersByTimeAsync(1);
@@ -38,7 +39,7 @@ beforeEach(async () => {
   sent = [];
   answers = {
     authenticate: {},
-    get_metadata: { ...told, fleets: [{ name: "red", count: 1 }] },
+    get_metadata: { ...metadataTree, fleets: [{ name: "red", count: 1 }] },
     get_events: { events: [] },
     subscribe: { roster: 1, fleets: [fleet], rate: 60, wanted: 5 },
     set_columns: { wanted: 6 },
@@ -71,7 +72,7 @@ async function open(): Promise<void> {
 
 it("opens with metadata and subscription, then the rest; an unknown method is no error", async () => {
   await open();
-  expect(asked().map(({ method }) => method)).toEqual([
+  expect(requests().map(({ method }) => method)).toEqual([
     "get_metadata",
     "subscribe",
     "get_events",
@@ -80,7 +81,10 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
     "get_frames",
     "get_orders",
   ]);
-  expect(asked()[1]?.params).toMatchObject({ rate: 60, kinds: ["poses", "markers", "events", "figures", "mission"] });
+  expect(requests()[1]?.params).toMatchObject({
+    rate: 60,
+    kinds: ["poses", "markers", "events", "figures", "mission"],
+  });
   expect(connection.value).toEqual({ state: "open" });
   expect(metadata.value?.name).toBe("test");
   expect(routes.value.length).toBe(1);
@@ -100,7 +104,7 @@ it("shows what the server prepares, and waits for it", async () => {
   expect(sent.filter(({ kind }) => kind === "drop")).toEqual([]);
   say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "" } } });
   expect(connection.value).toEqual({ state: "connecting" });
-  say({ kind: "json", message: { jsonrpc: "2.0", id: asked()[0]?.id, result: get_metadata } });
+  say({ kind: "json", message: { jsonrpc: "2.0", id: requests()[0]?.id, result: get_metadata } });
   await settle();
   expect(connection.value).toEqual({ state: "open" });
   expect(await early).toEqual({});
@@ -125,8 +129,8 @@ it("requests columns and delivers them, at any list position", async () => {
   const got: number[] = [];
   onColumns(second, (_, blocks) => got.push(blocks[0]?.request ?? -1, blocks[0]?.values[0] ?? -1));
   await vi.advanceTimersByTimeAsync(50);
-  expect(asked().filter(({ method }) => method === "set_columns").length).toBe(1);
-  const list = asked().at(-1)?.params["columns"] as { of: unknown }[];
+  expect(requests().filter(({ method }) => method === "set_columns").length).toBe(1);
+  const list = requests().at(-1)?.params["columns"] as { of: unknown }[];
   const at = list.findIndex(({ of }) => of === 7);
   const columns = [{ request: at, vehicles: 1, columns: 1, values: Float64Array.of(42) }];
   say({ kind: "frame", frame: made(2, 0, { columns, wanted: 6 }), arrived: 1, skipped: 0 });
@@ -173,11 +177,11 @@ it("stops when a token is needed, and continues with one", async () => {
   await open();
   expect(connection.value).toEqual({ state: "refused", reason: "this server requires a token" });
   expect(sent.some(({ kind }) => kind === "hold")).toBe(true);
-  answers["get_metadata"] = { ...told, fleets: [] };
+  answers["get_metadata"] = { ...metadataTree, fleets: [] };
   server.useToken("secret");
   expect(sent.at(-1)?.kind).toBe("again");
   await open();
-  expect(asked().find(({ method }) => method === "authenticate")?.params).toEqual({ token: "secret" });
+  expect(requests().find(({ method }) => method === "authenticate")?.params).toEqual({ token: "secret" });
   expect(connection.value.state).toBe("open");
 });
 
@@ -191,7 +195,7 @@ it("requests metadata again for unknown fleets, and routes after overrides", asy
     events: [1, 2, 3].map((number) => ({ number, tick: 50, kind: "ordered", subject: "red", detail: "" })),
   });
   await vi.advanceTimersByTimeAsync(300);
-  expect(asked().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_orders"]);
+  expect(requests().map(({ method }) => method)).toEqual(["get_metadata", "get_routes", "get_orders"]);
   expect(events.value.map(({ time }) => time)).toEqual([0.5, 0.5, 0.5]);
 });
 

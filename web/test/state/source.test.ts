@@ -8,15 +8,15 @@ import { clock, notices, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
 import { made } from "./frames";
 
-const asked: [string, unknown][] = [];
+const calls: [string, unknown][] = [];
 let answer: (() => void) | null = null; // resolves the pending seek
 
 beforeEach(() => {
-  asked.length = 0;
+  calls.length = 0;
   notices.value = [];
   clearEvents();
   fakeServer((method, params) => {
-    asked.push([method, params]);
+    calls.push([method, params]);
     if (method !== "seek") return Promise.resolve({ tick: clock.peek().tick, time: clock.peek().time });
     return new Promise((resolve) => (answer = () => resolve({ position: 0 })));
   });
@@ -38,11 +38,11 @@ describe("a served recording", () => {
 
   it("requests only the newest position, relative to its beginning and within it", async () => {
     for (const time of [4, 5, 6.5, 99]) source.value?.timeline?.seek(time);
-    expect(asked).toEqual([["seek", { position: 2 }]]);
+    expect(calls).toEqual([["seek", { position: 2 }]]);
     await settle();
     answer?.();
-    await vi.waitFor(() => expect(asked.length).toBe(2));
-    expect(asked[1]).toEqual(["seek", { position: 5 }]);
+    await vi.waitFor(() => expect(calls.length).toBe(2));
+    expect(calls[1]).toEqual(["seek", { position: 5 }]);
     answer?.();
   });
 
@@ -51,8 +51,8 @@ describe("a served recording", () => {
     await vi.waitFor(() => expect(clock.value.paused).toBe(false));
     playOrPause();
     setShownPace(0.25);
-    await vi.waitFor(() => expect(asked.length).toBe(3));
-    expect(asked).toEqual([
+    await vi.waitFor(() => expect(calls.length).toBe(3));
+    expect(calls).toEqual([
       ["resume", {}],
       ["pause", {}],
       ["set_pace", { pace: 0.25 }],
@@ -64,17 +64,17 @@ describe("a served recording", () => {
     for (const time of [3.2, 3.3, 3.4]) takeFrame(made(time, 0, { roster: 0, count: 0 }), performance.now());
     clock.value = { ...clock.value, time: 3.4, paused: true };
     stepShown(1);
-    const [, on] = asked.at(-1) ?? [];
+    const [, on] = calls.at(-1) ?? [];
     expect((on as { position: number }).position).toBeCloseTo(1.5, 2); // 3.5 s minus the start at 2 s
     answer?.();
     await vi.waitFor(() => Promise.resolve());
-    asked.length = 0;
+    calls.length = 0;
     stepSample(-1);
-    await vi.waitFor(() => expect(asked.some(([method]) => method === "seek")).toBe(true));
-    const [, back] = asked.find(([method]) => method === "seek") ?? [];
+    await vi.waitFor(() => expect(calls.some(([method]) => method === "seek")).toBe(true));
+    const [, back] = calls.find(([method]) => method === "seek") ?? [];
     expect((back as { position: number }).position).toBeLessThan(1.4);
     expect((back as { position: number }).position).toBeGreaterThan(1.39);
-    expect(asked.map(([method]) => method)).not.toContain("simulation_step");
+    expect(calls.map(([method]) => method)).not.toContain("simulation_step");
     answer?.();
   });
 
@@ -87,7 +87,7 @@ describe("a served recording", () => {
       answer?.();
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
-    const positions = asked.map(([, params]) => (params as { position: number }).position - 1);
+    const positions = calls.map(([, params]) => (params as { position: number }).position - 1);
     expect(positions.map((reach) => Math.round(30 * reach))).toEqual([1, 2, 4]);
   });
 
@@ -95,7 +95,7 @@ describe("a served recording", () => {
     const lap = { kind: "lap", subject: "red", detail: "" };
     addEvents([150, 250, 450, 650].map((tick, k) => ({ ...lap, number: k + 1, tick })));
     jumpToEvent(1); // from 3 s: 450 ticks at 100 Hz
-    expect(asked.find(([method]) => method === "seek")).toEqual(["seek", { position: 2.5 }]);
+    expect(calls.find(([method]) => method === "seek")).toEqual(["seek", { position: 2.5 }]);
     answer?.();
   });
 });

@@ -13,7 +13,7 @@ from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
-    """The three urges, the speeds and the home range."""
+    """Urges, speeds and home range."""
 
     radius: Annotated[float, Column("m", "sees neighbours within this distance", 0.01, 1e4)] = 8.0
     distance: Annotated[float, Column("m", "wants at least this much room", 0.0, 1e4)] = 4.0
@@ -30,7 +30,7 @@ class Options(NamedTuple):
 
 
 class Neighbour(NamedTuple):
-    """What neighbours see of each other."""
+    """The columns that neighbours see of each other."""
 
     x: float
     y: float
@@ -58,7 +58,7 @@ class Gathered(NamedTuple):
 def visit(
     g: Gathered, me: Neighbour, other: Neighbour, dx: float, dy: float, dz: float, d2: float, o: Options
 ) -> Gathered:
-    """One more neighbour; the push away from it is room / distance - distance / room, nothing beyond the room."""
+    """Add a neighbour; the push away from it is room / distance - distance / room, zero beyond the room."""
     room2 = o.distance * o.distance
     inverse = 1.0 / maximum(o.distance, 1e-9)
     push = maximum(room2 / maximum(d2, 1e-3 * room2 + 1e-12) - 1.0, 0.0) * inverse
@@ -77,7 +77,7 @@ def visit(
 
 
 def finish(g: Gathered, me: Neighbour, o: Options) -> Urge:
-    """The neighbours' urges together, as a change of velocity."""
+    """Combine the urges to one change of velocity."""
     share = 1.0 / maximum(g.number, 1.0)
     match = select(g.number > 0.5, o.alignment, 0.0)
     return Urge(
@@ -90,13 +90,13 @@ def finish(g: Gathered, me: Neighbour, o: Options) -> Urge:
 def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
-    """Present velocity plus the urges, drawn towards the cruising speed and back into the home range."""
+    """Add the urges to the present velocity, and pull towards the cruising speed and back into the home range."""
     hx, hy = o.x - me.x, o.y - me.y
     away = sqrt(hx * hx + hy * hy)
     pull = o.homing * maximum(away - o.range, 0.0) / maximum(away, 1e-9)
     low, high = o.z - o.layer, o.z + o.layer
     climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back sooner than at the sides
-    # whoever is slow gets going along its nose: a flock that starts at rest must not stay at rest
+    # slow vehicles accelerate along the nose: a flock that starts at rest must not stay at rest
     fx, fy = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
     start = maximum(0.5 * o.speed - sqrt(me.vx * me.vx + me.vy * me.vy), 0.0)
     vx, vy = me.vx + urge.x + pull * hx + start * fx, me.vy + urge.y + pull * hy + start * fy

@@ -12,7 +12,7 @@ from paddock.world.pose import Pose
 
 
 class Options(NamedTuple):
-    """How closely."""
+    """Distance, height and speed."""
 
     distance: Annotated[float, Column("m", "distance to keep", 0.0, 1e6)] = 5.0
     height: Annotated[float, Column("m", "height above the target", -1e5, 1e5)] = 0.0
@@ -23,7 +23,7 @@ class Options(NamedTuple):
 def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
-    """Keep to the point on the line to the target that lies `distance` before it, moving as the target moves."""
+    """Stay at the point on the line to the target that is `distance` away from it, and move with the target."""
     dx, dy = me.x - target.x, me.y - target.y
     apart = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     x, y = target.x + dx / apart * o.distance, target.y + dy / apart * o.distance

@@ -1,4 +1,4 @@
-"""Formation: each vehicle keeps its slot in a shape, around a leader or around a place."""
+"""Formation: each vehicle keeps its slot in a shape, around a leader or a place."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SHAPES = ("line", "v", "circle", "grid", "sphere", "column", "wedge")
 
 
 class Options(NamedTuple):
-    """The shape, its size, and where it stands when there is no leader."""
+    """Shape, size, and position without a leader."""
 
     shape: Annotated[float, Column("", "shape of the formation", 0.0, 6.0, choices=SHAPES)] = 0.0
     spacing: Annotated[float, Column("m", "distance between neighbours", 0.01, 1e5)] = 5.0
@@ -39,7 +39,7 @@ class Memory(NamedTuple):
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Keep to the slot, which turns and moves with the leader."""
+    """Stay in the slot, which turns and moves with the leader."""
     led = o.has_target > 0.5
     turn = select(led, heading(target.qx, target.qy, target.qz, target.qw), o.heading)
     s, c = sincos(turn)
@@ -52,7 +52,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 def slots(count: int, o: Options) -> Floats:
-    """Slots (3, count) of a shape: forward, left, up in m, about the shape's own centre or tip."""
+    """Return the slots (3, count) of a shape: forward, left, up in m, about its centre or tip."""
     k = np.arange(count)
     follower = k + 1 if o.has_target > 0.5 else k  # the leader takes the first place of a column and the tip of a wedge
     zero = np.zeros(count)

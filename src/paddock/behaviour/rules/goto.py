@@ -14,7 +14,7 @@ from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
-    """Where to, how fast."""
+    """Goal and speed."""
 
     x: Annotated[float, Column("m", "goal, east", -FARTHEST, FARTHEST)]
     y: Annotated[float, Column("m", "goal, north", -FARTHEST, FARTHEST)]
@@ -27,13 +27,13 @@ class Options(NamedTuple):
 def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
-    """Straight there, slowing down at the end."""
+    """Go straight to the goal and slow down at the end."""
     d = towards(me, o.x, o.y, o.z, o.speed, maximum(o.slow_within, SETTLING * o.speed))
     return stopped_within(d, distance_to(me, o.x, o.y, o.z), o.tolerance), m
 
 
 def route(o: Options, path: Floats) -> Route:
-    """The goal."""
+    """Return the goal."""
     return Route(np.array([[o.x, o.y, o.z]]), False)
 
 

@@ -1,4 +1,4 @@
-"""Hold: stay where it was when the run began."""
+"""Hold: stay at the position of the first decision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paddock.world.pose import Pose
 
 
 class Options(NamedTuple):
-    """How firmly."""
+    """Gain, limit and tolerance."""
 
     gain: Annotated[float, Column("1/s", "correction per metre", 0.0, 100.0)] = 1.0
     speed: Annotated[float, Column("m/s", "fastest correction", 0.0, 1e3)] = 3.0
@@ -20,7 +20,7 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The place to hold."""
+    """The position to hold."""
 
     known: Annotated[float, Column("0/1", "the place has been noted")] = 0.0
     x: Annotated[float, Column("m", "place, east")] = 0.0
@@ -29,7 +29,7 @@ class Memory(NamedTuple):
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Note the place at first sight, then keep to it."""
+    """Store the position in the first decision, then hold it."""
     new = m.known < 0.5
     x, y, z = select(new, me.x, m.x), select(new, me.y, m.y), select(new, me.z, m.z)
     d = station(me, x, y, z, 0.0, 0.0, 0.0, o.gain, o.speed)

@@ -14,7 +14,7 @@ from paddock.world.pose import FARTHEST, Pose
 
 
 class Options(NamedTuple):
-    """The circle."""
+    """Circle, speed and gain."""
 
     x: Annotated[float, Column("m", "centre, east (relative to the target if there is one)", -FARTHEST, FARTHEST)] = 0.0
     y: Annotated[float, Column("m", "centre, north", -FARTHEST, FARTHEST)] = 0.0
@@ -27,13 +27,13 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What it takes to stay on the circle: a vehicle that lags behind its wish would fly a wider one."""
+    """The correction of the radius: a vehicle that lags behind its desire would fly a wider circle."""
 
     trim: Annotated[float, Column("m/s", "speed away from the centre, learned from the errors so far")] = 0.0
 
 
 STEEPEST = 0.8
-"""Sine of the steepest approach: the wish keeps its length, or a fast approach would widen the circle."""
+"""Sine of the steepest approach: the desired speed keeps its size, or a fast approach would widen the circle."""
 TRIM_RATE = 0.2
 """1/s: growth of the trim, relative to the correction. Slow beside the lags of all models."""
 TRIM_WITHIN = 0.25
@@ -41,7 +41,7 @@ TRIM_WITHIN = 0.25
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Along the tangent, corrected towards the circle, carried along with the target."""
+    """Follow the tangent, corrected towards the circle, plus the velocity of the target."""
     with_target = o.has_target > 0.5
     cx, cy = select(with_target, target.x + o.x, o.x), select(with_target, target.y + o.y, o.y)
     cz = select(with_target, target.z + o.z, o.z)
@@ -62,11 +62,11 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 ROUTE_POINTS = 64
-"""Points of the circle that people are shown."""
+"""Points of the displayed circle."""
 
 
 def route(o: Options, path: Floats) -> Route | None:
-    """The circle, unless it goes with a target."""
+    """Return the circle; None if it moves with a target."""
     if o.has_target > 0.5:
         return None
     angle = np.arange(ROUTE_POINTS) * (2.0 * np.pi / ROUTE_POINTS) * (-1.0 if o.direction > 0.5 else 1.0)

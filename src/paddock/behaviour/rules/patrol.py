@@ -1,4 +1,4 @@
-"""Patrol: waypoints for ever, round and round or there and back."""
+"""Patrol: visit waypoints endlessly, in a loop or back and forth."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paddock.world.pose import Pose
 
 
 class Options(NamedTuple):
-    """How fast, how exactly, which way at the end."""
+    """Speed, tolerance, and the direction after the last waypoint."""
 
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 2.0
@@ -29,7 +29,7 @@ class Memory(NamedTuple):
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Head for the next waypoint; at either end go round or turn back."""
+    """Go to the next waypoint; after the last one start again or turn back."""
     last = path.shape[0] - 1.0
     here = int(m.next)
     reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
@@ -43,12 +43,12 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 def prepare_path(points: Floats, o: Options) -> Floats:
-    """The same speed everywhere."""
+    """Add the same speed to all points."""
     return np.column_stack([points, np.full(len(points), o.speed)])
 
 
 def route(o: Options, path: Floats) -> Route:
-    """Round and round, or there and back."""
+    """Return the waypoints, closed unless the vehicle turns back."""
     return Route(path[:, :3], o.turn < 0.5)
 
 

@@ -1,4 +1,4 @@
-"""Pure pursuit: drive along a path by steering at a point some distance ahead on it."""
+"""Pure pursuit: follow a path by steering towards a point ahead on it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FARTHEST = 256
 
 
 class Options(NamedTuple):
-    """The line, the speeds, the distance to look ahead."""
+    """Line, speeds and lookahead distance."""
 
     speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
     lookahead: Annotated[float, Column("m", "shortest distance to look ahead", 0.01, 1e4)] = 4.0
@@ -40,7 +40,7 @@ class Memory(NamedTuple):
 
 
 def project(me: Pose, path: Floats, k: int) -> tuple[float, float]:
-    """Where on segment k the vehicle is (0..1), and the squared distance to it."""
+    """Return the vehicle's position along segment k (0..1), and the squared distance to it."""
     count = path.shape[0]
     a, b = k % count, (k + 1) % count
     ux, uy = path[b, 0] - path[a, 0], path[b, 1] - path[a, 1]
@@ -51,7 +51,7 @@ def project(me: Pose, path: Floats, k: int) -> tuple[float, float]:
 
 
 def nearest_segment(me: Pose, path: Floats, start: int, searched: int, segments: int) -> tuple[int, float]:
-    """The nearest of the segments from `start` on, and how far along it the vehicle is."""
+    """Return the nearest of the segments from `start` on, and the position along it."""
     best, best_t, least = start, 0.0, 1e300
     for step in range(searched):
         k = start + step
@@ -63,7 +63,7 @@ def nearest_segment(me: Pose, path: Floats, start: int, searched: int, segments:
 
 
 def aim_ahead(path: Floats, k: int, t: float, distance: float, last: int) -> tuple[float, float, float]:
-    """The point `distance` metres along the path from a place on segment k; an open path ends at its last point."""
+    """Return the point `distance` m further along the path, at most the last point of an open one."""
     count = path.shape[0]
     a, b = k % count, (k + 1) % count
     x = path[a, 0] + t * (path[b, 0] - path[a, 0])
@@ -89,7 +89,7 @@ def minimum_share(left: float, gap: float) -> float:
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Aim at the point ahead, at the speed that the path allows here."""
+    """Go towards the point ahead at the speed that the path allows here."""
     count = path.shape[0]
     closed = o.closed > 0.5
     segments = count if closed else count - 1
@@ -112,14 +112,14 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 def with_braking_point(line: Floats, distance: float) -> Floats:
-    """The open path with one more point that far (m) before its end, if its last segment is longer than that."""
+    """Return the open path with a point `distance` m before its end, if its last segment is longer."""
     last = line[-1] - line[-2]
     share = distance / float(np.linalg.norm(last))
     return line if share >= 1.0 or share <= 0.0 else np.insert(line, -1, line[-1] - share * last, axis=0)
 
 
 def prepare_path(points: Floats, o: Options) -> Floats:
-    """The line to drive, and the speed that its bends allow at each point."""
+    """Return the line to drive with the speed that its bends allow at each point."""
     closed = o.closed > 0.5
     line = shifted(points, o.offset, closed)
     if not closed:
@@ -128,7 +128,7 @@ def prepare_path(points: Floats, o: Options) -> Floats:
 
 
 def route(o: Options, path: Floats) -> Route:
-    """The line."""
+    """Return the line."""
     return Route(path[:, :3], o.closed > 0.5)
 
 

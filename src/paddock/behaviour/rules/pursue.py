@@ -1,4 +1,4 @@
-"""Pursue: head for where the target will be, not for where it is."""
+"""Pursue: intercept another vehicle at its predicted position."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from paddock.world.pose import Pose
 
 
 class Options(NamedTuple):
-    """How fast, how far ahead."""
+    """Speed, horizon and tolerance."""
 
     speed: Annotated[float, Column("m/s", "speed of the pursuer", 0.0, 1e3)] = 10.0
     horizon: Annotated[float, Column("s", "looks ahead at most this long", 0.0, 1e3)] = 20.0
@@ -22,7 +22,7 @@ class Options(NamedTuple):
 def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
-    """Collision course: solve |gap + v t| = speed t for the earliest t, and aim at the target's place then."""
+    """Solve |gap + v t| = speed t for the earliest t, and go to the target's position at that time."""
     gx, gy, gz = target.x - me.x, target.y - me.y, target.z - me.z
     gap2 = gx * gx + gy * gy + gz * gz
     a = target.vx * target.vx + target.vy * target.vy + target.vz * target.vz - o.speed * o.speed

@@ -1,4 +1,4 @@
-"""Waypoints: one after the other, then stay at the last."""
+"""Waypoints: visit each in turn, then stay at the last."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paddock.world.pose import Pose
 
 
 class Options(NamedTuple):
-    """How fast, how exactly."""
+    """Speed and tolerance."""
 
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
@@ -28,7 +28,7 @@ class Memory(NamedTuple):
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
-    """Head for the next waypoint; slow down only for the last."""
+    """Go to the next waypoint; slow down for the last one only."""
     last = path.shape[0] - 1.0
     here = int(m.next)
     reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
@@ -42,7 +42,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 def prepare_path(points: Floats, o: Options) -> Floats:
-    """The same speed everywhere."""
+    """Add the same speed to all points."""
     return np.column_stack([points, np.full(len(points), o.speed)])
 
 

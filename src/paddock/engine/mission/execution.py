@@ -1,4 +1,4 @@
-"""Landing: what hovers and has come home goes down to the ground beside the others, and waits there."""
+"""How a mission moves its vehicles: with their own dynamics along their routes, or placed exactly on them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
 DEPTH = 1.0
-"""m below the ground that those who land aim at: they keep going down, so that on the ground they carry no weight."""
+"""m below the ground: the target height of a landing, so that the vehicle keeps descending until it rests."""
 APART = 3.0
 """m between neighbours on the ground, about."""
 GOLDEN = 2.399963229728653
@@ -38,7 +38,7 @@ RATE = 1.0
 
 
 def landing_places(home: Floats, indices: Ints) -> Floats:
-    """Places (k, 2) on the ground for some vehicles with homes (k, 2): on a spiral about them, the first at home."""
+    """Return landing places (k, 2) for vehicles with homes (k, 2): on a spiral about home, the first at home."""
     reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
     found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
     return found
@@ -56,7 +56,7 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
 
 
 def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
-    """Let some vehicles of a crew go down at their places; they keep what they have flown of their routes."""
+    """Land some vehicles of a crew at their places; they keep the distance flown on their routes."""
     rows = crew.rows[np.searchsorted(crew.indices, indices, sorter=np.argsort(crew.indices))]
     memory = tracks.memory
     memory[COLUMN["last"], rows] = memory[COLUMN["first"], rows]
@@ -72,7 +72,7 @@ class KinematicExecution:
         self.cast = cast
         self.world = world
         self.flown: KinematicRun | None = None
-        self.spacing = None  # paths are exact: nobody gives way
+        self.spacing = None  # paths are exact: no separation
 
     def join(self, program: FleetProgram) -> None:
         """A fleet takes part."""
@@ -83,7 +83,7 @@ class KinematicExecution:
         self.flown = KinematicRun(self.mission, time)
 
     def run(self, time: float, fresh: bool) -> None:
-        """Place everybody."""
+        """Place all vehicles on their routes."""
         assert self.flown is not None
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
@@ -99,14 +99,14 @@ class KinematicExecution:
         return 0.0 if leg is None or leg.flown == 0.0 else vehicle.spec.speed
 
     def save(self) -> dict[str, Any]:
-        """The run beside its mission."""
+        """Return the run beside its mission."""
         assert self.flown is not None
         saved = self.flown.save()
         del saved["mission"]
         return saved
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Exactly what was saved; the mission is back already."""
+        """Restore a saved state; the mission is restored before."""
         self.flown = KinematicRun(self.mission)
         self.flown.restore({**saved, "mission": self.mission.save()})
         self.cast.forget()
@@ -114,13 +114,13 @@ class KinematicExecution:
 
 ROW = column_index(PoseColumns)
 SLOW = 0.5
-"""m/s: what hovers more slowly goes where its nose points."""
+"""m/s: a hovering vehicle below this speed has the course of its nose."""
 IDLING = ("home", "idle", "damaged")
-"""Who waits there, or circles where it failed, does nothing for the mission: its way and its range are not counted."""
+"""A vehicle in these states does nothing for the mission: its distance and range are not counted."""
 
 
 class DynamicsExecution:
-    """Reads where everybody is, asks the mission, and lays new routes before the vehicles."""
+    """Read the positions of all vehicles, update the mission and give its new routes to the vehicles."""
 
     def __init__(self, mission: Mission, cast: Cast, world: World, poses: PoseBlocks) -> None:
         self.mission = mission
@@ -148,7 +148,7 @@ class DynamicsExecution:
             self._raise()
 
     def run(self, time: float, fresh: bool) -> None:
-        """Tell the mission where everybody is; `fresh`: those who share a layer are looked at anew."""
+        """Report the positions of all vehicles to the mission; `fresh` also updates the senses within a layer."""
         self._hold()
         progress, charge = self._look()
         poses = self._poses()
@@ -163,7 +163,7 @@ class DynamicsExecution:
                 self.spacing.spread(self._placed())
 
     def _raise(self) -> None:
-        """Those who begin in the air begin in their layers: from one height they could not get apart in time."""
+        """Start vehicles that begin in the air in their layers: from one height they could not separate in time."""
         for crew, tracks in self._placed():
             fleet, row = crew.program.fleet, column_index(crew.program.model.state)["z"]
             z = fleet.state[row, crew.rows]
@@ -180,7 +180,7 @@ class DynamicsExecution:
         return [(crew, self.tracks[crew.program.fleet.name]) for crew in self._crews()[0]]
 
     def _grow(self) -> None:
-        """Have a place for those who have joined."""
+        """Extend the arrays for vehicles that have joined."""
         more = len(self.mission.vehicles) - len(self.travelled)
         if more:
             joined = [vehicle.spec.pose for vehicle in self.mission.vehicles[len(self.travelled) :]]
@@ -189,7 +189,7 @@ class DynamicsExecution:
             self.here = np.vstack([self.here, joined])
 
     def _look(self) -> tuple[Floats, Floats | None]:
-        """How far everybody has come on its route, and the charge of those who have any; notes what was travelled."""
+        """Return the progress of all vehicles and the charge of those with a battery; update the distance travelled."""
         self._grow()
         all_ = self.mission.fleet
         progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
@@ -210,7 +210,7 @@ class DynamicsExecution:
         return progress, None if np.isnan(charge).all() else charge
 
     def _poses(self) -> Floats:
-        """Where everybody is (n, 4): at the height of its path, and with the course that its next path begins with."""
+        """Return the poses of all vehicles (n, 4): the height of the path, and the course for the next path."""
         found = self.here.copy()
         for crew, tracks in self._placed():
             block = self.blocks(crew.program.fleet.name)[:, crew.rows]
@@ -251,7 +251,7 @@ class DynamicsExecution:
         return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
 
     def _circle(self, vehicle: MissionVehicle, pose: Pose) -> Path:
-        """Where a damaged aircraft stays: it cannot stand still."""
+        """Return the circle of a damaged aircraft, which cannot stand still."""
         if vehicle.spec.moves != "aircraft":
             return Path(())
         return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(vehicle.spec, pose)
@@ -267,14 +267,14 @@ class DynamicsExecution:
         self.until[index] = until
 
     def _release(self, time: float) -> None:
-        """Those whose waiting is over go on."""
+        """Let vehicles whose waiting time is over continue."""
         for crew, tracks in self._placed():
             over = self.until[crew.indices] <= time
             for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
                 self._wait(tracks, row, index, time)
 
     def _land(self) -> None:
-        """Those who hover and have come home go down, unless an order holds them or somebody arrives below."""
+        """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""
         home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.vehicles], bool)
         for crew, tracks in self._placed():
             flying = tracks.column("last", crew.rows) > tracks.column("first", crew.rows)
@@ -304,7 +304,7 @@ class DynamicsExecution:
     # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """What vehicles do not remember themselves."""
+        """Return the state that the fleets do not hold."""
         return {
             "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
             **{name: getattr(self, name) for name in ("travelled", "here", "until")},
@@ -313,7 +313,7 @@ class DynamicsExecution:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Exactly what was saved; vehicles and mission are back already."""
+        """Restore a saved state; vehicles and mission are restored before."""
         for name in ("travelled", "here", "until"):
             setattr(self, name, np.array(saved[name]))
         self.held = {int(index): np.array(memory) for index, memory in saved["held"].items()}

@@ -1,7 +1,7 @@
-"""Following a route: the rule by which vehicles of a mission fly, drive or hover along planned segments.
+"""The rule by which vehicles of a mission follow planned segments; users do not choose it as a behaviour.
 
-It is no behaviour that users choose. The path is the table of all vehicles' segments of a fleet, replaced when routes
-change; each vehicle's memory says which rows are its own and how far it has come.
+The path is the table of all segments of a fleet: the columns of planning's Segment, then those below. It is replaced
+when routes change; each vehicle's memory holds its rows and its progress.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ NEWTON_STEPS = 4
 
 
 def along_per_flown(path: Floats, k: int) -> float:
-    """Metres along the curve for each metre flown on segment k."""
+    """Return metres along the curve for each metre flown on segment k."""
     return float(path[k, PACE] / sqrt(1.0 + path[k, SLOPE] * path[k, SLOPE]))
 
 
 def place_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
-    """The point (m) after `s` metres along segment k."""
+    """Return the point (m) after `s` metres along segment k."""
     half = 0.5 * path[k, GEAR] * path[k, CURVATURE] * s
     way = s * path[k, GEAR]
     chord = way * (1.0 - half * half / 6.0) if absolute(half) < 1e-4 else way * sin(half) / half
@@ -41,7 +41,7 @@ def place_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
 
 
 def tangent(path: Floats, k: int, s: float) -> tuple[float, float, float]:
-    """The level derivative of the point by metres along the curve, and the rate (rad/m) at which its course turns."""
+    """Return the level derivative of the point by metres along the curve, and the turn rate (rad/m) of its course."""
     gear, curvature = path[k, GEAR], path[k, CURVATURE]
     sine, cosine = sincos(path[k, HEADING] + gear * curvature * s)
     tx, ty = gear * cosine + path[k, DRIFT_X], gear * sine + path[k, DRIFT_Y]
@@ -50,7 +50,7 @@ def tangent(path: Floats, k: int, s: float) -> tuple[float, float, float]:
 
 
 def nearest_on(path: Floats, k: int, s: float, x: float, y: float) -> float:
-    """Metres along segment k of the point nearest to (x, y), near `s`; the curve goes on beyond its ends."""
+    """Return metres along segment k of the point nearest to (x, y), near `s`; the curve goes on beyond its ends."""
     drifting = absolute(path[k, DRIFT_X]) + absolute(path[k, DRIFT_Y]) > 0.0
     if absolute(path[k, CURVATURE]) < 1e-9:
         tx, ty, _ = tangent(path, k, 0.0)
@@ -109,7 +109,7 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Whose rows of the table are its own, and how far it has come."""
+    """Which rows of the table belong to a vehicle, and its progress."""
 
     first: Annotated[float, Column("", "its first row of the table")] = 0.0
     last: Annotated[float, Column("", "the row after its last; no more than the first: it has no path")] = 0.0
@@ -147,7 +147,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 def remembered(
     m: Memory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
 ) -> Memory:
-    """The same with another progress."""
+    """Return the same with another progress."""
     own = m.speed, m.stop_at, m.offset
     return Memory(
         m.first, m.last, m.loop, row, inside, before, along, own[0], own[1], own[2], travelled, m.x, m.y, m.z, beside
@@ -155,7 +155,7 @@ def remembered(
 
 
 def staying(me: Pose, m: Memory, o: Options) -> Desire:
-    """Where it is to stay; what drives stands still, and an aircraft circles."""
+    """Return the wish of a vehicle without a path: hover at its place, stand still, or circle."""
     dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     pace = minimum(o.gain, o.correction / distance)
@@ -193,14 +193,14 @@ def progressed(me: Pose, m: Memory, o: Options, path: Floats, dt: float) -> tupl
 
 
 def stop_of(m: Memory, path: Floats) -> float:
-    """Metres flown on the route at which it is to stand still."""
+    """Return the metres flown on the route at which it has to stop."""
     k = int(m.last) - 1
     end = path[k, BEGINS] + path[k, FLOWN]
     return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
 
 
 def speed_at(m: Memory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
-    """The speed through the air (m/s) that the rest of this segment and the way to the next stop allow."""
+    """Return the speed through the air (m/s) that the rest of this segment and the way to the next stop allow."""
     leave = path[k, LEAVE]
     to_end = maximum(path[k, FLOWN] - inside, 0.0)
     corner = sqrt(leave * leave + 2.0 * o.brake * to_end)
@@ -208,13 +208,13 @@ def speed_at(m: Memory, o: Options, path: Floats, k: int, inside: float, to_stop
 
 
 def approach(distance: float, brake: float) -> float:
-    """The speed (m/s) at which to come to a stop: at a constant deceleration, the last metres in proportion."""
+    """Return the speed (m/s) at which to come to a stop: at a constant deceleration, the last metres in proportion."""
     left = maximum(distance, 0.0)
     return minimum(left, sqrt(2.0 * brake * left))
 
 
 def wished(me: Pose, m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> tuple[Desire, float]:
-    """The velocity along the path, turned towards it; and how far to its left the vehicle is, m."""
+    """Return the velocity along the path, turned towards it; and how far to its left the vehicle is, m."""
     x, y, z = place_on(path, k, s)
     tx, ty, _ = tangent(path, k, s)
     size = maximum(sqrt(tx * tx + ty * ty), 1e-6)
@@ -240,7 +240,7 @@ def wished(me: Pose, m: Memory, o: Options, path: Floats, k: int, s: float, spee
 
 
 def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
-    """Of what turns on the spot: how much of its speed it keeps while its nose does not point along (hx, hy)."""
+    """Return the share of its speed that a vehicle keeps while its nose does not point along (hx, hy)."""
     fx = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz)
     fy = 2.0 * (me.qx * me.qy + me.qw * me.qz)
     fits = maximum(fx * hx + fy * hy, 0.0)
@@ -249,7 +249,7 @@ def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
 
 
 def bend_ahead(m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
-    """The rate of turn (rad/s) that the path asks for where the vehicle will be when its turn has built up."""
+    """Return the rate of turn (rad/s) that the path asks for where the vehicle will be when its turn has built up."""
     left, gear = o.preview * speed, path[k, GEAR]
     last = int(m.last)
     for _ in range(MOST_SEGMENTS):
@@ -268,7 +268,7 @@ def bend_ahead(m: Memory, o: Options, path: Floats, k: int, s: float, speed: flo
 
 
 def maximum_row(row: int) -> int:
-    """A row that exists, for one that may be -1."""
+    """Return a valid row for one that may be -1."""
     return row if row > 0 else 0
 
 

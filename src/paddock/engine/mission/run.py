@@ -1,4 +1,4 @@
-"""The mission of a simulation: planned, carried out by the vehicles of the world, and told about in events."""
+"""The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
 from __future__ import annotations
 
@@ -29,57 +29,7 @@ FINEST = 2.0
 """m between two of them, at least."""
 
 
-def view_of(run: MissionRun) -> MissionView:
-    """The mission now."""
-    mission = run.mission
-    tasks = tuple(
-        TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
-                 task.shape.outline(), task.z)
-        for name, job in mission.tasks.items()
-    )  # fmt: skip
-    all_ = tuple(
-        VehicleView(m.name, m.status, m.doing, tuple(m.ahead), m.progress, m.ends[-1] if m.ends else 0.0, m.travelled)
-        for m in mission.vehicles
-    )
-    zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
-    return MissionView(mission.time, tasks, zones, all_, mission.finished, metrics_of(run), tuple(mission.log))
-
-
-def metrics_of(run: MissionRun) -> dict[str, Any]:
-    """Numbers so far."""
-    mission = run.mission
-    states = [job.state for job in mission.tasks.values()]
-    ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
-    spacing = run.execution.spacing
-    apart = None if spacing is None else spacing.closest
-    return {
-        "tasks": len(states),
-        "completed": states.count("completed"),
-        "undone": states.count("undone"),
-        "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
-        "makespan": max(ends, default=None),
-        "replans": mission.replans,
-        "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
-        "separation": apart.share if apart is not None and isfinite(apart.share) else None,
-    }
-
-
-def mission_routes(run: MissionRun) -> Iterator[PlannedRoute]:
-    """What is left of the vehicles' routes."""
-    indices = run.mission.vehicles
-    for crew in run.cast.crews([vehicle.name for vehicle in indices])[0]:
-        fleet = crew.program.fleet
-        for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
-            vehicle = indices[index]
-            if vehicle.current is None:
-                continue
-            path = vehicle.route.path.subpath(vehicle.progress, np.inf)
-            if path.segments:
-                points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
-                yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
-
-
-TOLD = {
+EVENTS = {
     "planned": "mission_planned",
     "completed": "task_completed",
     "undone": "task_undone",
@@ -95,7 +45,7 @@ TOLD = {
     "battery": "battery_low",
     "stranded": "stranded",
 }
-"""Entries of the mission's log that are events of the simulation, and what they are called there."""
+"""Names of the events for entries of the mission's log."""
 STATES = {"returning": "returning", "home": "home"}
 
 
@@ -108,7 +58,7 @@ class MissionRun:
         self.world = world
         self.fleets = fleets
         self.events = events
-        self.mission = Mission(setup_of(scenario))
+        self.mission: Mission = Mission(setup_of(scenario))
         self.cast = Cast(scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
@@ -120,7 +70,7 @@ class MissionRun:
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
         self.joined = 0  # how many of them
-        self.told = 0  # entries of the log that have been events
+        self.reported = 0  # entries of the log that have been events
 
     def built(self, program: FleetProgram) -> None:
         """A fleet has been built; vehicles follow the mission."""
@@ -131,7 +81,7 @@ class MissionRun:
         """Plan, unless that was done."""
         if not self.mission.started:
             self.execution.begin(self.world.clock.time)
-            self._tell(self.world.clock.tick)
+            self._report(self.world.clock.tick)
 
     def run(self, tick: int, fresh: bool) -> None:
         """Carry on at this tick."""
@@ -139,25 +89,64 @@ class MissionRun:
         time = self.world.clock.time
         self._bring(time)
         self.execution.run(time, fresh)
-        self._tell(tick)
+        self._report(tick)
 
     def checked(self, order: MissionAction) -> MissionAction:
-        """The same order, if there is such a verb with such arguments."""
+        """Return the order if its verb and arguments are valid."""
         return checked(order)
 
     def carry_out(self, order: MissionAction) -> None:
-        """Let an order take effect."""
+        """Apply an order."""
         self.begin()
         carry_out(self, order)
 
     def view(self) -> MissionView:
-        """The mission as it is now."""
+        """Return the mission as it is now."""
         self.begin()
-        return view_of(self)
+        mission = self.mission
+        tasks = tuple(
+            TaskView(name, (task := mission.task(name)).shape.kind, job.state, job.vehicle, job.doing, job.reason,
+                     task.shape.outline(), task.z)
+            for name, job in mission.tasks.items()
+        )  # fmt: skip
+        vehicles = tuple(
+            VehicleView(
+                v.name, v.status, v.doing, tuple(v.ahead), v.progress, v.ends[-1] if v.ends else 0.0, v.travelled
+            )
+            for v in mission.vehicles
+        )
+        zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
+        return MissionView(mission.time, tasks, zones, vehicles, mission.finished, self._metrics(), tuple(mission.log))
+
+    def _metrics(self) -> dict[str, Any]:
+        mission, spacing = self.mission, self.execution.spacing
+        states = [job.state for job in mission.tasks.values()]
+        ends = [entry.time for entry in mission.log if entry.kind == "state" and entry.detail == "home"]
+        apart = None if spacing is None else spacing.closest
+        return {
+            "tasks": len(states),
+            "completed": states.count("completed"),
+            "undone": states.count("undone"),
+            "travelled": float(sum(vehicle.travelled for vehicle in mission.vehicles)),
+            "makespan": max(ends, default=None),
+            "replans": mission.replans,
+            "closest": apart.distance if apart is not None and isfinite(apart.distance) else None,
+            "separation": apart.share if apart is not None and isfinite(apart.share) else None,
+        }
 
     def routes(self) -> Iterator[PlannedRoute]:
-        """What is left of the vehicles' routes."""
-        return mission_routes(self)
+        """Yield the remaining routes of the vehicles."""
+        vehicles = self.mission.vehicles
+        for crew in self.cast.crews([vehicle.name for vehicle in vehicles])[0]:
+            fleet = crew.program.fleet
+            for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
+                vehicle = vehicles[index]
+                if vehicle.current is None:
+                    continue
+                path = vehicle.route.path.subpath(vehicle.progress, np.inf)
+                if path.segments:
+                    points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
+                    yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
         """Put one more fleet of vehicles into the world; returns its name."""
@@ -178,23 +167,23 @@ class MissionRun:
             self.joined += 1
             self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
 
-    def _tell(self, tick: int) -> None:
+    def _report(self, tick: int) -> None:
         log = self.mission.log
-        for entry in log[self.told :]:
-            kind = STATES.get(entry.detail) if entry.kind == "state" else TOLD.get(entry.kind)
+        for entry in log[self.reported :]:
+            kind = STATES.get(entry.detail) if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
-                self.events.report(tick, kind, _subject(entry), _detail(entry))
-        self.told = len(log)
+                self.events.report(tick, kind, entry.vehicle or entry.task or "", _detail(entry))
+        self.reported = len(log)
 
     # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """All that fleets do not hold themselves."""
+        """Return all that fleets do not hold themselves."""
         self.begin()
         return {
             "mission": self.mission.save(),
             "execution": self.execution.save(),
-            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.told},
+            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.reported},
         }
 
     def expect(self, saved: Mapping[str, Any]) -> None:
@@ -202,15 +191,10 @@ class MissionRun:
         self.cast.fleets = set(saved["fleets"])
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Exactly what was saved; the fleets are back already."""
+        """Restore a saved state; the fleets are restored before."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
-        self.joined, self.told = saved["joined"], saved["told"]
-
-
-def _subject(entry: LogEntry) -> str:
-    """Whom an event concerns: the vehicle, or the task."""
-    return entry.vehicle or entry.task or ""
+        self.joined, self.reported = saved["joined"], saved["told"]
 
 
 def _detail(entry: LogEntry) -> str:

@@ -1,4 +1,4 @@
-"""Keeping aircraft apart: layers of height while there are enough, and opposite offsets for those who share one."""
+"""Separation of aircraft: height layers, and opposite offsets for vehicles that share a layer and will meet."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from paddock.world.fleet import Ints
 
 LAYERS = 8
 MARGIN = 1.25
-"""Layers are this much farther apart than asked for: nobody holds a height exactly."""
+"""Layers are this much farther apart than required, as no vehicle holds its height exactly."""
 AHEAD, EVERY = 20.0, 1.0
 """s: how far ahead it is looked, and at which steps."""
 
@@ -28,7 +28,7 @@ class Closest(NamedTuple):
     share: float  # of the separation: 1 is just enough across, or in height
 
     def and_(self, distance: float, share: float) -> Closest:
-        """The nearer of both."""
+        """Return the nearer of both."""
         return Closest(min(self.distance, distance), min(self.share, share))
 
 
@@ -36,7 +36,7 @@ FAR_APART = Closest(inf, inf)
 
 
 def layers(count: int, height: float) -> tuple[Ints, Floats]:
-    """The layer of each of so many aircraft, and how much higher (m) than its path it flies."""
+    """Return the layer of each of `count` aircraft and how much higher (m) than its path it flies."""
     layer: Ints = np.arange(count, dtype=np.int64) % LAYERS
     step = MARGIN * height * (1.0 if count <= LAYERS else 2.0)  # with room for both of a pair in between
     return layer, layer.astype(np.float64) * step
@@ -85,7 +85,7 @@ def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Flo
 
 
 def _closest(x: Floats, y: Floats, z: Floats, distance: float, height: float) -> Floats:
-    """The smallest distance (m) of any two, and their smallest share of the separation."""
+    """Return the smallest distance (m) of any two, and their smallest share of the separation."""
     found = empty(2)
     found[0], found[1] = inf, inf
     for i in range(len(x)):
@@ -103,7 +103,7 @@ closest = routine(_closest)
 
 
 class Flying(NamedTuple):
-    """Those who fly, of all fleets, as the rule's memory has them; rows are those of one common table."""
+    """The flying vehicles of all fleets, from the memory of the rule; rows are those of one common table."""
 
     path: Floats
     first: Ints
@@ -113,13 +113,13 @@ class Flying(NamedTuple):
     speed: Floats
 
     def of(self, rows: Ints) -> Flying:
-        """Some of them."""
+        """Return some of them."""
         ints = self.first[rows], self.last[rows], self.loop[rows]
         return Flying(self.path, *ints, self.along[rows], self.speed[rows])
 
 
 def predicted(who: Flying) -> Floats:
-    """Where they will be, (n, k, 2) m."""
+    """Return where they will be, (n, k, 2) m."""
     places = np.zeros((len(who.first), int(AHEAD / EVERY) + 1, 2))
     future(who.path, who.first, who.last, who.loop, who.along, who.speed, places)
     return places
@@ -131,7 +131,7 @@ NO_ROWS = np.zeros((0, COLUMNS))
 AIRBORNE = 1.0
 """m above the ground: lower ones do not fly."""
 REACH = 1.2
-"""Share of the level distance within which two are taken to meet: they may be some metres beside their paths."""
+"""Share of the level distance below which two vehicles meet: they may be some metres beside their paths."""
 
 Placed = list[tuple[Crew, FleetTracks]]
 
@@ -147,7 +147,7 @@ class Spacing:
         self.senses: Floats = np.zeros(0)
 
     def spread(self, placed: Placed) -> None:
-        """Give everybody a layer, and those who share one and will meet opposite offsets."""
+        """Assign layers, and opposite offsets to vehicles of one layer that will meet."""
         flying = self._flying(placed)
         if not flying:
             return
@@ -166,7 +166,7 @@ class Spacing:
             begin += len(crew.rows)
 
     def watch(self, placed: Placed, poses: Floats) -> None:
-        """Note how near those who fly are to each other; `poses` (n, 3) m in the order of the vehicles."""
+        """Update the closest approach of flying vehicles; `poses` (n, 3) in m, in the order of the vehicles."""
         flying = self._flying(placed)
         indices = np.sort(np.concatenate([np.empty(0, np.int64), *(crew.indices for crew, _ in flying)]))
         where = poses[indices, :3]
@@ -178,7 +178,7 @@ class Spacing:
         return [(crew, tracks) for crew, tracks in placed if tracks.style.moves != "ground" and len(crew.rows)]
 
     def _resolved(self, flying: Placed, order: Ints, layer: Ints) -> Floats:
-        """Opposite senses for those of a layer who will meet; those without a path are left alone."""
+        """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
         who = _together(flying)
         here = np.flatnonzero(who.last[order] > who.first[order])
         ahead = predicted(who.of(order[here]))
@@ -187,16 +187,16 @@ class Spacing:
         return found
 
     def save(self) -> dict[str, Any]:
-        """What it remembers."""
+        """Return the state."""
         return {"closest": list(self.closest), "senses": self.senses}
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Exactly what was saved."""
+        """Restore a saved state."""
         self.closest, self.senses = Closest(*saved["closest"]), np.array(saved["senses"])
 
 
 def _together(flying: Placed) -> Flying:
-    """All fleets in one table."""
+    """Return all fleets in one table."""
     tables, columns, begin = [NO_ROWS], [], 0
     for crew, tracks in flying:
         path, rows = tracks.behaviour.path, crew.rows

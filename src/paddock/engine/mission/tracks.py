@@ -1,4 +1,4 @@
-"""What the vehicles of a fleet follow: one table of segments, and in each vehicle's memory which rows are its own."""
+"""What the vehicles of a mission follow: one table of segments per fleet; each vehicle's memory holds its rows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from paddock.world.pose import Environment
 from paddock.world.world import World
 
 CORNER = 0.1
-"""rad: a smaller change of course between two segments is none that one slows down for."""
+"""rad: a smaller change of course between two segments is no corner."""
 
 
 @dataclass(frozen=True)
@@ -43,23 +43,23 @@ class FollowingStyle:
         return np.array(self.options, dtype=np.float64)
 
     def limit(self, curvature: float) -> float:
-        """The speed (m/s) that a bend (1/m) allows."""
+        """Return the speed (m/s) that a bend (1/m) allows."""
         bend = abs(curvature)
         return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
 
 
 def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
-    """How a fleet follows paths in this wind."""
+    """Return how a fleet follows paths in this wind."""
     rows = column_index(program.model.parameters)
     p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
     e = Environment(*environment.tolist())
     air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z}
     kind = program.model.kind
     if kind == "aircraft":
-        told = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
-        return FollowingStyle("aircraft", told)
+        options = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
+        return FollowingStyle("aircraft", options)
     if kind in ("quad", "agent"):
-        told = Options(
+        options = Options(
             hovers=1.0,
             gain=1.2,
             height_gain=1.2,
@@ -69,10 +69,10 @@ def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
             arrived=0.25,
             **air,
         )
-        return FollowingStyle("hover", told, lateral=4.0, crawl=2.0)
+        return FollowingStyle("hover", options, lateral=4.0, crawl=2.0)
     if kind == "rover":
         lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
-        told = Options(
+        options = Options(
             lookahead=0.4,
             lookahead_time=0.5,
             preview=lag,
@@ -81,16 +81,16 @@ def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
             capture=3.0,
             arrived=0.05,
         )
-        return FollowingStyle("ground", told, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
-    told = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
-    return FollowingStyle("ground", told, lateral=4.0, crawl=0.5)
+        return FollowingStyle("ground", options, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
+    options = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
+    return FollowingStyle("ground", options, lateral=4.0, crawl=0.5)
 
 
 NOTHING = np.zeros((0, COLUMNS))
 
 
 def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
-    """The rows (k, 15) of a path and of what is repeated behind it."""
+    """Return the rows (k, 15) of a path and of the loop behind it."""
     segments = (*path.segments, *loop.segments)
     if not segments:
         return NOTHING
@@ -106,7 +106,7 @@ def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
 
 
 def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
-    """The speed at the end of each segment, m/s: corners are passed slowly, and what follows needs a way to brake."""
+    """Return the speed at the end of each segment, m/s: slow at corners, and with room to brake for what follows."""
     if style.moves == "aircraft":
         return [FAR] * len(segments)
     leave = [FAR] * len(segments)
@@ -118,7 +118,7 @@ def _leaving(segments: tuple[Segment, ...], limits: list[float], style: Followin
 
 
 def _corner(before: Segment, after: Segment, style: FollowingStyle) -> float:
-    """The speed (m/s) between two segments."""
+    """Return the speed (m/s) between two segments."""
     if before.gear != after.gear:
         return style.crawl
     turn = abs(remainder(after.heading - ends_at(before)[3], tau))
@@ -163,7 +163,7 @@ class Cast:
         return self._crews, self._missing
 
     def forget(self) -> None:
-        """Look again."""
+        """Look up the vehicles again at the next call."""
         self._known = ()
 
     def _found(self, names: list[str]) -> tuple[list[Crew], Ints]:
@@ -204,7 +204,7 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 
 
 class VehicleTrack(NamedTuple):
-    """What one vehicle is to follow."""
+    """What one vehicle follows."""
 
     path: Path
     loop: Path  # repeated at the end; empty: it stops there
@@ -216,7 +216,7 @@ class FollowingBehaviour(FleetBehaviour):
     """Vehicles that come back from an order go on where they left their route."""
 
     def admit(self, rows: slice | Ints) -> None:
-        """Only those who have joined start with an empty memory."""
+        """Clear the memory of vehicles that join; others continue where they left their route."""
         if isinstance(rows, slice):
             super().admit(rows)
 
@@ -241,7 +241,7 @@ class FleetTracks:
         return table
 
     def column(self, name: str, rows: Ints) -> Floats:
-        """A column of the memory of some vehicles."""
+        """Return a column of the memory of some vehicles."""
         found: Floats = self.memory[COLUMN[name], rows]
         return found
 
@@ -253,7 +253,7 @@ class FleetTracks:
         """A vehicle begins a new track; `assemble` afterwards."""
         rows = rows_of(track.path, track.loop, self.style)
         self.parts[index] = rows
-        told = {
+        values = {
             "first": 0.0,
             "last": float(len(rows)),
             "loop": float(len(track.path.segments)) if track.loop.segments else -1.0,
@@ -261,11 +261,11 @@ class FleetTracks:
             "speed": track.speed,
             **dict(zip("xyz", track.rest[:3], strict=True)),
         }
-        for name, value in told.items():
+        for name, value in values.items():
             self.memory[COLUMN[name], row] = value
 
     def assemble(self, rows: Ints, indices: Ints) -> None:
-        """One table of all that these vehicles follow; what they remember of rows moves along."""
+        """Build one table of all tracks; the rows in the vehicles' memory move along."""
         self.parts = {index: self.parts.get(index, NOTHING) for index in indices.tolist()}
         counts = np.array([len(part) for part in self.parts.values()], np.float64)
         first = np.cumsum(counts) - counts
@@ -278,7 +278,7 @@ class FleetTracks:
         self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
-        """The heights (m) of their paths where they are; `otherwise` for those without."""
+        """Return the heights (m) of their paths where they are; `otherwise` for those without."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
         on = self.behaviour.path[k]
@@ -286,11 +286,11 @@ class FleetTracks:
         return np.where(has, on[:, 2] + on[:, 6] * along, otherwise)
 
     def save(self) -> Floats:
-        """The table; whose its rows are stands in the memory."""
+        """Return the table; the memory holds the rows of each vehicle."""
         return self.behaviour.path
 
     def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
-        """Exactly what was saved; the memory is back already."""
+        """Restore a saved table; the memory is restored before."""
         self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -1,4 +1,4 @@
-"""What may be asked of a running mission from outside: each verb with its arguments in the words of a scenario."""
+"""The verbs of a running mission; their arguments are sections of a scenario."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
 
 
-class Move(Section):
+class TaskMove(Section):
     """A task is to be done elsewhere (m)."""
 
     task: Text = Field(description="Its name.")
@@ -33,7 +33,7 @@ class Move(Section):
     y: Coordinate = Field(description="North, in m.")
 
 
-class Removal(Section):
+class TaskRemoval(Section):
     """A task need not be done."""
 
     task: Text = Field(description="Its name.")
@@ -46,7 +46,7 @@ class Damage(Section):
 
 
 class Verb(NamedTuple):
-    """What can be asked for."""
+    """A verb of a mission."""
 
     section: type[Section]  # its arguments
     carry_out: Callable[[MissionRun, Any], None]
@@ -54,12 +54,12 @@ class Verb(NamedTuple):
 
 
 def carry_out(run: MissionRun, order: MissionAction) -> None:
-    """Let an order take effect; the mission acts on it when it is looked at next."""
+    """Apply an order; the mission acts on it at its next update."""
     VERBS[order.verb].carry_out(run, _read(order))
 
 
 def checked(order: MissionAction) -> MissionAction:
-    """The same order in plain values, if there is such a verb with such arguments."""
+    """Return the order in plain values if its verb and arguments are valid."""
     if order.verb not in VERBS:
         raise unknown_name("verb of a mission", order.verb, VERBS)
     _refuse_unknown(order)
@@ -82,7 +82,7 @@ def _refuse_unknown(order: MissionAction) -> None:
 
 
 def _read(order: MissionAction) -> Section:
-    """Its arguments; of several mistakes the first is told."""
+    """Return the arguments; of several errors the first is reported."""
     try:
         section = validated(VERBS[order.verb].section, dict(order.arguments), Marks(), (order.verb,))
     except ScenarioError as error:
@@ -99,24 +99,8 @@ def _add_task(run: MissionRun, section: TaskEntry) -> None:
     run.mission.add_task(task)
 
 
-def _add_zone(run: MissionRun, section: NoFlyZone) -> None:
-    run.mission.add_zone(zone_of(section))
-
-
-def _damage(run: MissionRun, section: Damage) -> None:
-    run.mission.damage(section.vehicle)
-
-
-def _move_task(run: MissionRun, section: Move) -> None:
-    run.mission.move_task(section.task, section.x, section.y)
-
-
-def _remove_task(run: MissionRun, section: Removal) -> None:
-    run.mission.remove_task(section.task)
-
-
 def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
-    """Vehicles join at once, where their entry says."""
+    """Add vehicles to the world and the mission now."""
 
     def place(*path: str | int) -> str:
         return dotted(("add_vehicle", *path))
@@ -139,10 +123,10 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
 
 VERBS: dict[str, Verb] = {
     "add_task": Verb(TaskEntry, _add_task, "task"),
-    "add_zone": Verb(NoFlyZone, _add_zone, "zone"),
+    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
     "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
-    "damage": Verb(Damage, _damage),
-    "move_task": Verb(Move, _move_task),
-    "remove_task": Verb(Removal, _remove_task),
+    "damage": Verb(Damage, lambda run, section: run.mission.damage(section.vehicle)),
+    "move_task": Verb(TaskMove, lambda run, section: run.mission.move_task(section.task, section.x, section.y)),
+    "remove_task": Verb(TaskRemoval, lambda run, section: run.mission.remove_task(section.task)),
 }
 """By name."""

@@ -1,1 +1,1 @@
-"""What a task wants to be flown over: a file for each shape."""
+"""Shapes of tasks and the paths that cover them."""

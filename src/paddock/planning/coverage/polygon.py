@@ -1,4 +1,4 @@
-"""An arbitrary polygon with holes, swept by parallel swaths."""
+"""A polygon with holes, covered by parallel swaths."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from math import hypot, isfinite, nan, pi, sin
+from math import hypot, isfinite, nan, pi
 from typing import ClassVar
 
 import numpy as np
@@ -19,15 +19,15 @@ from shapely.validation import explain_validity
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import Entry, check_finite, check_positive, check_radius
 from paddock.planning.coverage.swath_order import Nodes, Pattern, first_of, patterns_of, tour_of, turn, turn_lengths
-from paddock.planning.coverage.sweep import Sweep, best_sweep, covered_by, lines_of, swept
-from paddock.planning.paths.path import Path, Segment, ends_at, line
+from paddock.planning.coverage.sweep import Sweep, best_sweep, lines_of, swept
+from paddock.planning.paths.path import Path, Segment, line
 from paddock.world.columns import Floats
 
 Points = tuple[tuple[float, float], ...]
 
 
 def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
-    """Pairs of finite numbers, without the repetition of the first point at the end."""
+    """Return pairs of finite numbers, without the repetition of the first point at the end."""
     for k, point in enumerate(points):
         if len(point) != 2:
             raise InvalidValueError(f"polygon: point {k} of the {what} is {tuple(point)!r}; it must be (x, y) in m")
@@ -42,7 +42,7 @@ def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
 
 
 def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
-    """The polygon, valid, with an area, its holes inside and apart."""
+    """Return the polygon, valid, with an area, its holes inside and apart."""
     whole = _ring("outline", outer)
     cut = [_ring(f"hole {k}", hole) for k, hole in enumerate(holes)]
     for k, hole in enumerate(cut):
@@ -57,7 +57,7 @@ def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
 
 
 def shrunk(region: Polygon, margin: float) -> MultiPolygon:
-    """What is left when so many m along every edge are kept free: none, one or several pieces."""
+    """Return the region without a margin (m) along every edge: no, one or several pieces."""
     left = region if margin == 0.0 else region.buffer(-margin, join_style="mitre")
     pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
     return MultiPolygon([piece for piece in pieces if piece.area > 0.0])
@@ -111,11 +111,11 @@ class PolygonShape:
         object.__setattr__(self, "holes", tuple(points_of(f"hole {k}", h) for k, h in enumerate(self.holes)))
         if self.region.is_empty:
             raise InvalidValueError(f"polygon: a margin of {self.margin:g} m leaves nothing of it; make it smaller")
-        self.sweep  # noqa: B018  laid out now, so that too fine a spacing is told now
+        self.sweep  # noqa: B018  computed now, so that too fine a spacing is reported now
 
     @cached_property
     def region(self) -> MultiPolygon:
-        """What is to be covered: the polygon less its margin, perhaps in pieces."""
+        """The polygon without its margin, possibly in pieces."""
         return shrunk(region_of(self.outer, self.holes), self.margin)
 
     @cached_property
@@ -138,14 +138,14 @@ class PolygonShape:
         return Entry(x, y, heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """All swaths with Dubins turns of at least `radius` m between them; 0 turns on the spot."""
+        """Return all swaths with Dubins turns of at least `radius` m between them; 0 turns on the spot."""
         check_radius("polygon", radius)
         if (radius, z) not in self._paths:
             self._paths[radius, z] = self._flown(tour_of(*self._choices(radius), self._first), radius, z)
         return self._paths[radius, z]
 
     def outline(self) -> Floats:
-        """The outline as a closed ring, (k, 2)."""
+        """Return the outline as a closed ring, (k, 2)."""
         return np.array([*self.outer, self.outer[0]])
 
     @cached_property
@@ -162,12 +162,12 @@ class PolygonShape:
         return corners[int(np.argmin(np.hypot(*(places - self.start).T)))]
 
     def _choices(self, radius: float) -> tuple[list[list[Pattern]], Floats]:
-        """For each cell the patterns in which it may be flown; the lengths of all turns."""
+        """Return the patterns of each cell, and the lengths of all turns."""
         turns = turn_lengths(self.sweep.swaths, radius)
         return [patterns_of(cell, turns) for cell in self.sweep.cells], turns
 
     def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Where a node begins and where it ends."""
+        """Return where a node begins and where it ends."""
         (a, b), (c, d) = self.swaths[node // 2].tolist()
         return ((c, d), (a, b)) if node % 2 else ((a, b), (c, d))
 
@@ -185,20 +185,3 @@ class PolygonShape:
             segments.append(line(x, y, heading, hypot(end_x - x, end_y - y), z))
             before = (end_x, end_y, heading)
         return Path(segments)
-
-
-def covered_share(shape: PolygonShape, path: Path, spacing: float) -> float:
-    """The share (0 to 1) of what the shape wants covered that lies within half a spacing of the path's swaths.
-
-    Its swaths are its straight segments along the sweep.
-    """
-    swaths = swaths_of(path, shape.sweep.angle)
-    if not len(swaths):
-        return 0.0
-    return float(shape.region.intersection(covered_by(swaths, spacing, corners=64)).area / shape.region.area)
-
-
-def swaths_of(path: Path, angle: float) -> Floats:
-    """The ends (n, 2, 2) of a path's straight segments along an angle (rad), either way."""
-    found = [s for s in path.segments if s.curvature == 0.0 and abs(sin(s.heading - angle)) < 1e-9]
-    return np.array([((s.x, s.y), ends_at(s)[:2]) for s in found]).reshape(-1, 2, 2)

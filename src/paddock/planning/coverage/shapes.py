@@ -1,4 +1,4 @@
-"""What every shape of a task can tell: where it is entered, and the path that covers it."""
+"""Shapes of tasks: point, line, circle and area; each has an entry and a path that covers it. And a survey camera."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class TaskShape(Protocol):
         """Where it begins."""
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """The path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
+        """Return the path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
 
         Empty for a point. Raises InfeasibleError where the shape itself demands a tighter turn.
         """
 
     def outline(self) -> Floats:
-        """Points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
+        """Return points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
 
 
 SLACK = 1e-9
-"""By how much, relatively, a turn may be tighter than a vehicle's radius: rounding."""
+"""Relative: a turn may be tighter than a vehicle's radius by rounding."""
 
 
 def check_finite(what: str, **values: float) -> None:
@@ -101,13 +101,13 @@ class PointShape:
         return Path((), (self.x, self.y, z, self.heading or 0.0))
 
     def outline(self) -> Floats:
-        """The place, (1, 2)."""
+        """Return the place, (1, 2)."""
         return np.array([[self.x, self.y]])
 
 
 @dataclass(frozen=True)
 class LineShape:
-    """From (x, y) so many metres along a heading."""
+    """A straight line from (x, y) along a heading."""
 
     kind: ClassVar[str] = "line"
 
@@ -126,7 +126,7 @@ class LineShape:
         return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Straight along it, whatever the radius."""
+        """Return straight along it, whatever the radius."""
         return Path([line(self.x, self.y, self.heading, self.length, z)])
 
     def outline(self) -> Floats:
@@ -167,7 +167,7 @@ class CircleShape:
         return self._turn(z)
 
     def outline(self) -> Floats:
-        """A closed ring, (73, 2)."""
+        """Return a closed ring, (73, 2)."""
         turn = self._turn(0.0)
         ring = turn.at(np.linspace(0.0, turn.flown, CORNERS + 1))[:, :2]
         ring[-1] = ring[0]
@@ -203,7 +203,7 @@ class AreaShape:
         return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """All passes; InfeasibleError when half the spacing is tighter than `radius`."""
+        """Return all passes; InfeasibleError when half the spacing is tighter than `radius`."""
         if self.passes > 1:
             what = f"area at ({self.x:g}, {self.y:g}) with passes {self.spacing:g} m apart"
             check_turn(what, 0.5 * self.spacing, radius, f"a spacing of at least {2.0 * radius:g} m would be valid")
@@ -219,64 +219,10 @@ class AreaShape:
         return Path(segments)
 
     def outline(self) -> Floats:
-        """The rectangle that the passes cover, half a spacing to each side of them, as a closed ring (5, 2)."""
+        """Return the rectangle that the passes cover, half a spacing to each side of them, as a closed ring (5, 2)."""
         side = 1.0 if self.left else -1.0
         near, far = -0.5 * side * self.spacing, (self.passes - 0.5) * side * self.spacing
         ring = np.array([(0.0, near), (self.length, near), (self.length, far), (0.0, far), (0.0, near)])
         c, s = cos(self.heading), sin(self.heading)
         turned: Floats = ring @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
         return turned
-
-
-@dataclass(frozen=True)
-class SurveyCamera:
-    """A sensor behind a lens. Its wide side lies across the track, unless it is mounted `portrait`."""
-
-    width_px: int
-    height_px: int
-    sensor_width_mm: float
-    focal_length_mm: float  # the real one, not the equivalent for 35 mm film
-    sensor_height_mm: float | None = None  # None: square pixels
-    portrait: bool = False
-
-    def __post_init__(self) -> None:
-        check_positive("camera", width_px=self.width_px, height_px=self.height_px)
-        check_positive("camera", sensor_width_mm=self.sensor_width_mm, focal_length_mm=self.focal_length_mm)
-        if self.sensor_height_mm is not None:
-            check_positive("camera", sensor_height_mm=self.sensor_height_mm)
-
-    def gsd(self, height: float) -> float:
-        """Ground sample distance: m of ground across for each pixel, from `height` m above it."""
-        check_positive("camera", height=height)
-        return self.sensor_width_mm * height / (self.focal_length_mm * self.width_px)
-
-    def height_for(self, gsd: float) -> float:
-        """The height in m above ground at which a pixel shows `gsd` m."""
-        check_positive("camera", gsd=gsd)
-        return gsd * self.focal_length_mm * self.width_px / self.sensor_width_mm
-
-    def footprint(self, height: float) -> tuple[float, float]:
-        """Ground in one picture, m across the track and m along it."""
-        check_positive("camera", height=height)
-        wide = self.sensor_width_mm / self.focal_length_mm * height
-        high = self._sensor_height() / self.focal_length_mm * height
-        return (high, wide) if self.portrait else (wide, high)
-
-    def spacing(self, height: float, side_overlap: float = 0.7) -> float:
-        """m between swaths so that pictures of neighbouring ones share `side_overlap` (0 to below 1) of their width."""
-        return self.footprint(height)[0] * (1.0 - _share("side_overlap", side_overlap))
-
-    def trigger_distance(self, height: float, front_overlap: float = 0.8) -> float:
-        """m flown between pictures so that they share `front_overlap` (0 to below 1) of their length."""
-        return self.footprint(height)[1] * (1.0 - _share("front_overlap", front_overlap))
-
-    def _sensor_height(self) -> float:
-        if self.sensor_height_mm is not None:
-            return self.sensor_height_mm
-        return self.sensor_width_mm * self.height_px / self.width_px
-
-
-def _share(name: str, value: float) -> float:
-    if not 0.0 <= value < 1.0:
-        raise InvalidValueError(f"camera: {name} is {value!r}; it must be a share from 0 to below 1, such as 0.7")
-    return value

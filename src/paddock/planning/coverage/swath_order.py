@@ -1,4 +1,8 @@
-"""Turns between swaths. A swath k flown rightwards is node 2 k, flown leftwards node 2 k + 1."""
+"""The order in which swaths are flown: patterns within a cell, the order of cells, then 2-opt and or-opt moves.
+
+A swath k flown rightwards is node 2 k, flown leftwards node 2 k + 1. A way flown backwards is as long as forwards, so
+reversing a part of the tour changes only its two ends.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,7 @@ class Pattern(NamedTuple):
 
 
 def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
-    """The cheapest pattern from each of the four corners."""
+    """Return the cheapest pattern from each of the four corners."""
     swaths = np.array(cell)
     found = []
     for side in (swaths, swaths[::-1]) if len(swaths) > 1 else (swaths,):
@@ -62,7 +66,7 @@ def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
 
 
 def interleaved(count: int, stride: int) -> list[int]:
-    """0, s, 1, s + 1, ... in blocks of 2 s: neighbours in this order lie about s apart. A stride of 1 skips none."""
+    """Return 0, s, 1, s + 1, ... in blocks of 2 s: neighbours in this order lie about s apart."""
     order: list[int] = []
     for start in range(0, count, 2 * stride):
         size = min(2 * stride, count - start)
@@ -87,14 +91,14 @@ MOST_STARTS, MOST_MOVED = 24, 4
 
 
 def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int) -> Nodes:
-    """All swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
+    """Return all swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
     starts = [choice for choice in _choices(patterns) if patterns[choice[0]][choice[1]].nodes[0] == first]
     best = _best(starts, patterns, turns)
     return polished(np.concatenate([patterns[cell][k].nodes for cell, k in best]), turns)
 
 
 def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
-    """The node to begin with."""
+    """Return the node to begin with."""
     every = _choices(patterns)
     cell, k = _best(every[:: 1 + len(every) // MOST_STARTS], patterns, turns)[0]
     return int(patterns[cell][k].nodes[0])
@@ -105,7 +109,7 @@ def _choices(patterns: list[list[Pattern]]) -> list[Choice]:
 
 
 def _best(starts: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
-    """The shortest of the tours that grow from each of these corners."""
+    """Return the shortest of the tours that grow from each of these corners."""
     grown = [_grown(start, patterns, turns) for start in starts]
     grown.sort(key=lambda tour: round(_cost(tour, patterns, turns), 6))
     moved = [_moved(tour, patterns, turns) for tour in grown[:MOST_MOVED]]
@@ -139,7 +143,7 @@ def _moved(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> 
 
 
 def _replaced(cell: int, tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
-    """The tour with one cell at its best place and corner."""
+    """Return the tour with one cell at its best place and corner."""
     rest = [choice for choice in tour if choice[0] != cell]
     best, where = np.inf, (1, (cell, 0))
     for place in range(1, len(rest) + 1):
@@ -153,7 +157,7 @@ def _replaced(cell: int, tour: list[Choice], patterns: list[list[Pattern]], turn
 
 
 def _link(one: Choice, other: Choice | None, patterns: list[list[Pattern]], turns: Floats) -> float:
-    """m from the end of one to the start of the other; after the last there is no way to go."""
+    """Return the metres from the end of one to the start of the other; 0 after the last."""
     if other is None:
         return 0.0
     return float(turns[patterns[one[0]][one[1]].nodes[-1], patterns[other[0]][other[1]].nodes[0]])
@@ -169,13 +173,13 @@ MOST_POLISHED = 300
 MOST_ROUNDS = 1000
 LONGEST_MOVED = 4
 SHAKES, SHAKEN = 60, 1800
-"""At most so many, and so many times swaths: large tours are shaken less."""
+"""Most shakes, and most shakes times swaths: large tours are shaken less."""
 SAVES = 1e-6
 """m, at least: less is rounding."""
 
 
 def polished(tour: Nodes, turns: Floats) -> Nodes:
-    """The tour (nodes 2 k or 2 k + 1 for swath k), improved; its first node stays. `turns` (2 n, 2 n) in m.
+    """Return the tour (nodes 2 k or 2 k + 1 for swath k), improved; its first node stays. `turns` (2 n, 2 n) in m.
 
     Where it cannot be improved any more it is shaken, two of its parts exchanged, and improved again.
     """
@@ -193,7 +197,7 @@ def polished(tour: Nodes, turns: Floats) -> Nodes:
 
 
 def _improved(tour: Nodes, turns: Floats) -> Nodes:
-    """The best single change, again and again."""
+    """Apply the best single change until no change shortens the tour."""
     for _ in range(MOST_ROUNDS):
         change, after = min((_reversal(tour, turns), *_moves(tour, turns)), key=lambda found: found[0])
         if change > -SAVES:
@@ -207,7 +211,7 @@ def _length(tour: Nodes, turns: Floats) -> float:
 
 
 def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
-    """The best part [i, j] to fly the other way: m by which the tour changes, and the tour then."""
+    """Return the best part [i, j] to fly the other way: m by which the tour changes, and the tour then."""
     on = turns[tour[:-1], tour[1:]]
     into = turns[np.ix_(tour[:-2], tour[1:-1] ^ 1)]  # [i - 1, j]: from before the part to its end, reversed
     out = turns[np.ix_(tour[1:-1] ^ 1, tour[2:])]  # [i, j + 1]: from its beginning, reversed, on
@@ -218,7 +222,7 @@ def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
 
 
 def _moves(tour: Nodes, turns: Floats) -> list[tuple[float, Nodes]]:
-    """The best move of a part of each length, as it is or reversed."""
+    """Return the best move of a part of each length, as it is or reversed."""
     count = len(tour) - 1
     return [
         _move(tour, turns, length, backwards)
@@ -228,7 +232,7 @@ def _moves(tour: Nodes, turns: Floats) -> list[tuple[float, Nodes]]:
 
 
 def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:
-    """The best part of that many swaths to take out and put in behind another swath."""
+    """Return the best part of that many swaths to take out and put in behind another swath."""
     starts = np.arange(1, len(tour) - length)  # the part is [i, i + length)
     heads, tails = tour[starts], tour[starts + length - 1]
     saved = turns[tour[starts - 1], heads] + turns[tails, tour[starts + length]]

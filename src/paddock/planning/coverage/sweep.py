@@ -1,4 +1,10 @@
-"""A region swept at an angle: its swaths and cells, and the angle at which that costs least."""
+"""Parallel swaths over a region at the angle of least cost.
+
+In the sweep's own frame swaths run along x, in rows along y. A row is cut where holes lie in its way. Rows lie in bands
+no higher than a spacing; besides even bands some end at the steps of the outline, as a row that straddles
+a step would be flown over its full length for a narrow strip. Short patches cover what rows miss beside holes.
+Boustrophedon cells are runs of rows between which the region neither splits nor merges.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +61,7 @@ def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacin
 
 
 def check_count(count: float, spacing: float) -> None:
-    """Whether so many swaths can be put in order."""
+    """Raise if there are more swaths than can be ordered."""
     if count > MOST_SWATHS:
         raise InvalidValueError(
             f"polygon: a spacing of {spacing:g} m makes more than {MOST_SWATHS} swaths; "
@@ -71,7 +77,7 @@ def blocked(holes: BaseGeometry, rows: Floats, low: float, high: float) -> list[
 
 
 def extents(parts: NDArray[np.object_]) -> list[Interval]:
-    """The intervals of x that geometries take up, merged where they overlap."""
+    """Return the intervals of x that geometries take up, merged where they overlap."""
     bounds = shapely.bounds(parts)
     merged: list[Interval] = []
     for left, right in sorted((float(b[0]), float(b[2])) for b in bounds if b[2] > b[0]):
@@ -83,7 +89,7 @@ def extents(parts: NDArray[np.object_]) -> list[Interval]:
 
 
 def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
-    """What is left of intervals outside the blocks."""
+    """Return the parts of intervals outside the blocks."""
     for low, high in blocks:
         parts = [((left, min(right, low)), (max(left, high), right)) for left, right in intervals]
         intervals = [part for pair in parts for part in pair if part[1] > part[0]]
@@ -101,13 +107,13 @@ def length_of(swaths: list[Swath]) -> float:
 
 
 def scale_of(region: BaseGeometry) -> float:
-    """The diagonal of its box in m."""
+    """Return the diagonal of its box in m."""
     low_x, low_y, high_x, high_y = region.bounds
     return hypot(high_x - low_x, high_y - low_y)
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
-    """How far the region reaches in a band: where they share more than an edge."""
+    """Return how far the region reaches in a band: where they share more than an edge."""
     parts = shapely.get_parts(band)
     return extents(parts[shapely.area(parts) > SPECK * spacing**2])
 
@@ -156,13 +162,13 @@ def stacked(levels: list[float], spacing: float) -> Floats:
 
 
 def bands(low: float, high: float, spacing: float) -> Floats:
-    """Edges of even bands, no higher than a spacing."""
+    """Return edges of even bands, no higher than a spacing."""
     check_count((high - low) / spacing, spacing)
     return np.linspace(low, high, max(1, ceil((high - low) / spacing - 1e-9)) + 1)
 
 
 def _steps(region: MultiPolygon, spacing: float) -> list[float]:
-    """The heights of the longest edges along the sweep, other than the lowest and the highest."""
+    """Return the heights of the longest edges along the sweep, other than the lowest and the highest."""
     _, low, _, high = region.bounds
     lengths: dict[float, float] = {}
     for ring in shapely.get_rings(shapely.get_parts(region)):
@@ -183,7 +189,7 @@ ROUNDS, HEIGHTS = 8, 7
 
 
 def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spacing: float) -> list[Swath]:
-    """The swaths, and as many short ones as it takes to cover all but slivers."""
+    """Return the swaths, and as many short ones as it takes to cover all but slivers."""
     for _ in range(ROUNDS):
         pieces = _missed(region, swaths, spacing)
         more = [patch for piece in pieces if (patch := _patch(piece, holes, spacing))]
@@ -194,12 +200,12 @@ def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spac
 
 
 def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
-    """All within half a spacing of straight lines given by their ends, (n, 2, 2); `corners` for a quarter circle."""
+    """Return all within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
     return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
 
 
 def _missed(region: MultiPolygon, swaths: list[Swath], spacing: float) -> list[Polygon]:
-    """The uncovered pieces that matter, the largest first."""
+    """Return the uncovered pieces that matter, the largest first."""
     missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
     areas = shapely.area(missed)
     order = np.argsort(-areas, kind="stable")
@@ -212,7 +218,7 @@ def _missed(region: MultiPolygon, swaths: list[Swath], spacing: float) -> list[P
 
 
 def _patch(piece: Polygon, holes: BaseGeometry, spacing: float) -> Swath | None:
-    """The swath along x that covers most of a piece."""
+    """Return the swath along x that covers most of a piece."""
     low_x, low_y, high_x, high_y = piece.bounds
     heights = np.linspace(low_y, high_y, HEIGHTS)
     found = [
@@ -230,7 +236,7 @@ Cell = list[int]
 
 
 def cells_of(swaths: list[Swath]) -> list[Cell]:
-    """The cells; a patch between rows is a cell of its own."""
+    """Return the cells; a patch between rows is a cell of its own."""
     above, below = _neighbours(swaths)
     cells: list[Cell] = []
     place: dict[int, Cell] = {}
@@ -293,7 +299,7 @@ class Sweep:
 
 
 def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: float, ways: int | None = None) -> Sweep:
-    """The region swept at that angle (rad), with the cheapest of all layouts of rows or of the first few."""
+    """Return the region swept at that angle (rad), with the cheapest of all layouts of rows or of the first few."""
     centre = region.envelope.centroid
     c, s = cos(angle), sin(angle)
 
@@ -340,7 +346,7 @@ def promising_angles(region: BaseGeometry, spacing: float) -> list[float]:
 
 
 def _apart(angles: Floats) -> list[float]:
-    """The first few that differ from those before them."""
+    """Return the first few that differ from those before them."""
     chosen: list[float] = []
     for angle in angles.tolist():
         if all(abs(sin(angle - other)) > APART for other in chosen):
@@ -351,6 +357,6 @@ def _apart(angles: Floats) -> list[float]:
 
 
 def _edges(lines: BaseGeometry) -> Floats:
-    """Vectors (n, 2) along the edges of rings."""
+    """Return vectors (n, 2) along the edges of rings."""
     rings = shapely.get_parts(lines if lines.geom_type != "Polygon" else lines.boundary)
     return np.concatenate([np.diff(shapely.get_coordinates(ring), axis=0) for ring in rings])

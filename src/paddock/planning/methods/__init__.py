@@ -21,12 +21,12 @@ ENTRY_POINTS = "paddock.planning_methods"
 
 
 Tell = Callable[[float], None]
-"""Hears how far it has come, 0 to 1."""
+"""Called with the progress, 0 to 1."""
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """What a method found: the tasks of each vehicle in order, as indices. Tasks that are nowhere were given up."""
+    """The result of a method: indices of tasks in order, for each vehicle. Other tasks are not done."""
 
     orders: list[list[int]]  # one list for each vehicle of the problem
     notes: Mapping[str, Any] = field(default_factory=dict)
@@ -34,7 +34,7 @@ class MethodResult:
 
 
 class NoOptions(NamedTuple):
-    """The options of a method that has none."""
+    """The options of a method without options."""
 
 
 @dataclass(frozen=True)
@@ -50,19 +50,19 @@ class Method:
     name: str = ""
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:
-        """The options as a user wrote them, checked."""
+        """Return the options as a user wrote them, checked."""
         if not isinstance(given, Mapping):
             raise InvalidValueError(f"the options of method {self.name!r} are names with values, not {given!r}")
         return self.options(*filled(self.options, given, f"option of method {self.name!r}", where).tolist())
 
 
 def method_names() -> list[str]:
-    """The names that `method` takes, besides dotted names of a user's own modules."""
+    """Return the names that `method` takes, besides dotted names of a user's own modules."""
     return sorted(plugin_modules(sys.modules[__name__], ENTRY_POINTS))
 
 
 def find_method(name: str) -> Method:
-    """The method of that name; an unknown one is refused with the nearest name."""
+    """Return the method of that name; an unknown one is refused with the nearest name."""
     if not isinstance(name, str):
         raise unknown_name("planning method", str(name), method_names())
     return _found(name)

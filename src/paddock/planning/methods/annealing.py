@@ -1,4 +1,7 @@
-"""Simulated annealing over whole sequences: tasks move between and within tours, at first also for the worse."""
+"""Simulated annealing over the sequences of all vehicles, compiled: a move evaluates only the tours it touches.
+
+The last row of the orders belongs to no vehicle: its tasks are not done, each at a price.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ STEPS_A_TASK = 5_000
 MOST_STEPS = 1_000_000
 """Unless more are asked for."""
 SHARE = 0.2
-"""Temperature at the start, as a share of what a task costs on average."""
+"""Temperature at the start, as a share of the mean cost of a task."""
 POLISH = 0.01
 """The same, where good orders are only to be polished."""
 REVISION = 10_000
@@ -31,21 +34,21 @@ REVISION = 10_000
 NEIGHBOURS = 10
 """The nearest tasks that a move looks at."""
 PRICE = 100.0
-"""Of a task that is not done: so many times the longest tour of all for a single task."""
+"""Price of a task that is not done, in multiples of the longest single tour."""
 
 
 class Options(NamedTuple):
     """How long and how hot."""
 
-    steps: Annotated[float, Column("", "moves that are tried; 0: 5,000 for each task, at most 1,000,000", 0, 1e9)] = 0
+    steps: Annotated[float, Column("", "moves to try; 0: 5,000 for each task, at most 1,000,000", 0, 1e9)] = 0
     temperature: Annotated[
-        float, Column("", "at the start, as a share of what a task costs on average; 0: only for the better", 0, 100)
+        float, Column("", "at the start, as a share of the mean cost of a task; 0: accept improvements only", 0, 100)
     ] = SHARE
     cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
 
 
 def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
-    """The better of clustered greedy and greedy, annealed; never worse than that."""
+    """Return the better of clustered greedy and greedy, annealed; never worse than that."""
     starts = [method.solve(costs, NoOptions(), lambda share: None).orders for method in (CLUSTERED, GREEDY)]
     tell(0.1)
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
@@ -55,7 +58,7 @@ def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
 
 
 def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
-    """Orders that stand, with new tasks in their cheapest places, polished: quick, for a mission that runs."""
+    """Return the present orders with new tasks at their cheapest positions, polished; fast, for a running mission."""
     missing = sorted(set(range(costs.tasks)) - {task for order in orders for task in order})
     limits = [vehicle.range for vehicle in costs.problem.vehicles]
     steps = min(REVISION, STEPS_A_TASK * costs.tasks)
@@ -78,10 +81,10 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
 
 
 def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options) -> list[list[int]]:
-    """Orders after so many moves, no worse than they were."""
+    """Return orders after a number of moves, no worse than before."""
     if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
-    arrays = _with_nobody(costs, orders)
+    arrays = _with_spare_row(costs, orders)
     by_time = costs.problem.objective == "makespan"
     _, objective = value(costs, _rows(arrays))
     single = costs.alone[np.isfinite(costs.alone)]
@@ -102,8 +105,8 @@ def _rows(arrays: Packed) -> list[list[int]]:
     return unpacked(arrays)[:-1]
 
 
-def _with_nobody(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
-    """Orders as arrays, shortened to what is possible, and a last row with the tasks that nobody does."""
+def _with_spare_row(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
+    """Return feasible orders as arrays, with a last row of the tasks that no vehicle does."""
     rows = [list(order) for order in orders]
     for vehicle, row in enumerate(rows):
         while row and not costs.fits(vehicle, row):
@@ -117,7 +120,7 @@ def _with_nobody(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
 
 
 def _neighbours(costs: Costs) -> Ints:
-    """The nearest tasks of each (t, k)."""
+    """Return the nearest tasks of each (t, k)."""
     places = costs.jobs(0).entry[:, :2]
     count = min(NEIGHBOURS, costs.tasks - 1)
     if count < 1:
@@ -134,7 +137,7 @@ STREAM = 0x616E6E65616C
 EVENLY = 0.1
 """Weight of the mean end beside the last one, where the last one counts: so that every tour is worth shortening."""
 TIE = 0.001
-"""The same for the last part of a search, and for what is kept: nearly nothing but the last end counts."""
+"""The same for the last part of a search and for the best: the last end counts most."""
 FINISH = 0.75
 """Where in a search its last part begins."""
 NEAR = 0.8
@@ -155,7 +158,7 @@ class Schedule(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """What a move would make of two rows."""
+    """Two rows after a move."""
 
     first: Ints
     second: Ints
@@ -163,7 +166,7 @@ class Candidate(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where a search stands, beside its orders."""
+    """The state of a search besides its orders."""
 
     costs: Floats  # (rows,) m or s
     places: Ints  # (t, 2) row and place in it of each task
@@ -217,7 +220,7 @@ def tried(
 
 
 def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int) -> float:
-    """Metres of a tour or its end (s); inf where it is impossible or beyond the range; of the last row its price."""
+    """Return the metres or the end (s) of a tour; inf: impossible or beyond the range; for the last row its price."""
     if row == len(fleet.kind):
         return plan.price * count
     m = mover_of(fleet, row)
@@ -228,7 +231,7 @@ def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int)
 
 
 def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
-    """The sum of all; or the last end, a share of the mean end, and the price of what is missing. inf: impossible."""
+    """Return the total cost, or the last end plus a share of the mean end, plus the price of missing tasks."""
     rows = len(costs) - 1
     total = last = 0.0
     missing: float = costs[rows]
@@ -263,18 +266,18 @@ def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
 
 
 def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
-    """Write a move to `trial` and tell the rows it changes (the same twice: one); -1: the move does nothing."""
+    """Write a move to `trial` and return the rows it changes (twice the same: one); -1: no move."""
     kind, u = uniforms(seed, STREAM, 0, k)
     v, w = uniforms(seed, STREAM, 1, k)
     task = int(u * len(places))
     a, i = places[task, 0], places[task, 1]
-    nobody = len(orders.counts) - 1
+    spare = len(orders.counts) - 1
     if v < NEAR and near.shape[1] > 0:
         other = near[task, int(v / NEAR * near.shape[1])]
         b, j = places[other, 0], places[other, 1]
     else:
         share = (v - NEAR) / (1.0 - NEAR) if v >= NEAR else v / NEAR
-        b = min(int(share * len(orders.counts)), nobody)
+        b = min(int(share * len(orders.counts)), spare)
         j = int(w * orders.counts[b])
     if kind < 0.5:
         side, length = uniforms(seed, STREAM, 2, k)
@@ -283,14 +286,14 @@ def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: 
         return swapped(orders, a, i, b, j, trial)
     if kind < 0.85 or b == a:
         j = j if b == a else int(w * orders.counts[a])
-        return reversed_part(orders, a, min(i, j), max(i, j), nobody, trial)
-    return tails(orders, a, i, b, j, nobody, trial)
+        return reversed_part(orders, a, min(i, j), max(i, j), spare, trial)
+    return tails(orders, a, i, b, j, spare, trial)
 
 
 def relocated(
     orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Candidate
 ) -> tuple[int, int]:
-    """Some tasks from place i of a row go before or after place j of a row, perhaps the other way round."""
+    """Return some tasks from place i of a row go before or after place j of a row, perhaps the other way round."""
     length = min(length, orders.counts[a] - i)
     backwards = side - int(2.0 * side) * 0.5 > 0.375  # a quarter of each half
     target = j + (1 if side >= 0.5 and orders.counts[b] > 0 else 0)
@@ -332,9 +335,9 @@ def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) ->
     return a, b
 
 
-def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
-    """Places i to j of a row, the other way round."""
-    if i == j or a == nobody:
+def reversed_part(orders: Packed, a: int, i: int, j: int, spare: int, trial: Candidate) -> tuple[int, int]:
+    """Return places i to j of a row, the other way round."""
+    if i == j or a == spare:
         return -1, -1
     trial.counts[0] = orders.counts[a]
     for k in range(orders.counts[a]):
@@ -342,9 +345,9 @@ def reversed_part(orders: Packed, a: int, i: int, j: int, nobody: int, trial: Ca
     return a, a
 
 
-def tails(orders: Packed, a: int, i: int, b: int, j: int, nobody: int, trial: Candidate) -> tuple[int, int]:
-    """Two tours exchange what follows places i and j."""
-    if a == nobody or b == nobody:
+def tails(orders: Packed, a: int, i: int, b: int, j: int, spare: int, trial: Candidate) -> tuple[int, int]:
+    """Exchange the tails of two tours after positions i and j."""
+    if a == spare or b == spare:
         return -1, -1
     first, second = orders.tasks[a], orders.tasks[b]
     trial.first[:i] = first[:i]

@@ -1,4 +1,4 @@
-"""Auction: in rounds, vehicles bid for tasks; one task for every vehicle."""
+"""Auction: in rounds, vehicles bid for one more task each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Options(NamedTuple):
     """How exact the auctions are."""
 
     epsilon: Annotated[
-        float, Column("m", "least rise of a bid: a round adds at most so much for each vehicle", 1e-6, 1e6)
+        float,
+        Column("m", "least rise of a bid: a round is at most this much above the optimum for each vehicle", 1e-6, 1e6),
     ] = 0.01
 
 
@@ -24,4 +25,4 @@ def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
     return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), tell)
 
 
-METHOD = Method("in rounds, vehicles bid for one more task each until nobody wants to change", solve, Options)
+METHOD = Method("in rounds, vehicles bid for one more task each until no bid changes", solve, Options)

@@ -1,4 +1,11 @@
-"""CBBA: vehicles bid for bundles of tasks and tell each other, until all agree; nobody is in charge."""
+"""CBBA: vehicles bid for bundles of tasks and communicate until all agree, without a central planner.
+
+The consensus-based bundle algorithm (Choi, Brunet and How, 2009): every vehicle has its own bundle of tasks and its own
+belief about the winner and the bid of each task, and sends it to the vehicles in reach, round by round. Bids are minus
+the added metres. As the added way may shrink when more tasks are on it, bids are warped: never higher than those before
+them in the bundle (Johnson, Choi and How, 2012: Allowing non-submodular score functions in distributed task
+allocation), which the proof of convergence needs.
+"""
 
 from __future__ import annotations
 
@@ -37,14 +44,14 @@ class Options(NamedTuple):
 
 
 def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
-    """The bundles on which all agree, when everybody hears everybody."""
+    """Return the bundles on which all vehicles agree if all can communicate."""
     answer = agreed(costs, options)
     tell(1.0)
     return answer
 
 
 def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> MethodResult:
-    """The bundles on which all agree who hear each other as `links` tell."""
+    """Return the bundles on which vehicles agree that communicate over `links`."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     found = bidding_for(costs, options)
@@ -95,7 +102,7 @@ def extended(
 
 
 def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
-    """Whether what one more task adds at a place depends on nothing but its neighbours: own headings, no windows."""
+    """Return whether the cost of one more task depends on its neighbours only: own headings, no windows."""
     for k in range(count):
         t = path[k]
         if isnan(j.leave[t, 2]) or j.opens[t] > m.ready or j.closes[t] < inf:
@@ -107,7 +114,7 @@ def best_task(
     fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """The task that an vehicle takes next, its place in the path, and the bid on it; -1: none.
+    """Return the task that an vehicle takes next, its place in the path, and the bid on it; -1: none.
 
     `least` is what each task adds at least; the places `from_` to `to` in the path are new.
     """
@@ -136,7 +143,7 @@ def best_task(
 
 
 def lower(m: Mover, j: Jobs, table: Floats, total: float, from_: int, to: int, least: Floats) -> None:
-    """Lower what each task adds at least to what it adds at some new places."""
+    """Lower the least cost of each task to its cost at some new positions."""
     slow = slowest(m)
     for t in range(len(least)):
         for position in range(from_, to + 1):
@@ -147,7 +154,7 @@ def most_hoped(
     m: Mover, j: Jobs, count: int, by_time: bool, total: float, least: Floats,
     beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
 ) -> tuple[Floats, int]:  # fmt: skip
-    """The highest score that each task can have (-inf: it cannot be won), and the best task by it; -1: none."""
+    """Return the highest score that each task can have (-inf: it cannot be won), and the best task by it; -1: none."""
     hope, first = empty(len(taken)), -1
     for t in range(len(taken)):
         hope[t] = -inf
@@ -161,19 +168,19 @@ def most_hoped(
 
 extend = parallel_tour_routine(extended)
 
-METHOD = Method("vehicles bid for bundles of tasks and tell each other until all agree (CBBA)", solve, Options)
+METHOD = Method("vehicles bid for bundles of tasks and communicate until all agree (CBBA)", solve, Options)
 
 
-NOBODY = -1
+NONE = -1
 HeardBy = Callable[[int], NDArray[np.bool_]]
-"""Round (from 0) -> (a, a): whether the vehicle of a column hears that of a row."""
+"""Round (from 0) -> (a, a): whether the vehicle of a column receives from that of a row."""
 
 
 class Beliefs(NamedTuple):
-    """What every vehicle knows, a row each."""
+    """The knowledge of every vehicle, a row each."""
 
     bids: Floats  # (a, t) the winning bid on each task; -inf: none
-    winners: Ints  # (a, t) whose it is; -1: nobody's
+    winners: Ints  # (a, t) who wins it; -1: no vehicle
     stamps: Ints  # (a, a) the round in which it last had news of another one
     bundles: Ints  # (a, l) its tasks, in the order in which it took them
     paths: Ints  # (a, l) its tasks, in the order in which it would do them
@@ -181,18 +188,18 @@ class Beliefs(NamedTuple):
 
 
 class Bidder(Protocol):
-    """Lets vehicles take tasks."""
+    """Extends the bundles of vehicles."""
 
     def __call__(self, beliefs: Beliefs, /) -> None:
         """Extend the bundle and the path of every vehicle as far as it can; write its bids and itself as the winner."""
 
 
 class Consensus:
-    """Vehicles that agree on who does what, a round at a time."""
+    """Vehicles that agree on an assignment, round by round."""
 
     def __init__(self, vehicles: int, tasks: int, most: int, bidder: Bidder) -> None:
         """`most` is how many tasks a bundle holds."""
-        bids, winners = np.full((vehicles, tasks), -np.inf), np.full((vehicles, tasks), NOBODY)
+        bids, winners = np.full((vehicles, tasks), -np.inf), np.full((vehicles, tasks), NONE)
         stamps, bundles = np.full((vehicles, vehicles), -1), np.zeros((vehicles, most), np.int64)
         self.beliefs = Beliefs(bids, winners, stamps, bundles, bundles.copy(), np.zeros(vehicles, np.int64))
         self.bidder = bidder
@@ -207,11 +214,11 @@ class Consensus:
         return bool((winners == winners[:1]).all())
 
     def round(self, links: NDArray[np.bool_]) -> bool:
-        """Take tasks, tell those who hear (a, a), and drop what others have won; whether anything has changed."""
+        """Bid, communicate over links (a, a), and drop what others have won; return whether anything changed."""
         winners, bids = self.beliefs.winners.copy(), self.beliefs.bids.copy()
         self.bidder(self.beliefs)
         heard = links & ~np.eye(len(links), dtype=bool)
-        self._talk(heard)
+        self._communicate(heard)
         release(self.beliefs)
         changed = not (np.array_equal(winners, self.beliefs.winners) and np.array_equal(bids, self.beliefs.bids))
         self.rounds += 1
@@ -230,36 +237,36 @@ class Consensus:
         return self.rounds - self.quiet
 
     def orders(self) -> list[list[int]]:
-        """The path of each vehicle."""
+        """Return the path of each vehicle."""
         return [row[:count].tolist() for row, count in zip(self.beliefs.paths, self.beliefs.counts, strict=True)]
 
-    def _talk(self, heard: NDArray[np.bool_]) -> None:
+    def _communicate(self, heard: NDArray[np.bool_]) -> None:
         b = self.beliefs
-        told = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
-        listen(*told, np.ascontiguousarray(heard.T), self.rounds, b.bids, b.winners, b.stamps)
+        sent = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
+        listen(*sent, np.ascontiguousarray(heard.T), self.rounds, b.bids, b.winners, b.stamps)
 
 
 def listening(
-    told_bids: Floats, told_winners: Ints, told_stamps: Ints, hears: NDArray[np.bool_], now: int,
+    sent_bids: Floats, sent_winners: Ints, sent_stamps: Ints, hears: NDArray[np.bool_], now: int,
     bids: Floats, winners: Ints, stamps: Ints,
 ) -> None:  # fmt: skip
-    """Every vehicle hears what others believed before this round, one after the other; `hears` (listener, speaker)."""
+    """Update the beliefs of every vehicle with those of others before this round; `hears` (receiver, sender)."""
     vehicles, tasks = bids.shape
     for i in parallel_range(vehicles):
         for k in range(vehicles):
             if hears[i, k]:
                 for task in range(tasks):
-                    zk, yk = told_winners[k, task], told_bids[k, task]
+                    zk, yk = sent_winners[k, task], sent_bids[k, task]
                     zi, yi = winners[i, task], bids[i, task]
                     if zi == zk and yi == yk:
                         continue  # whatever the verdict, nothing changes
-                    verdict = decide(i, k, zi, yi, zk, yk, stamps[i], told_stamps[k])
+                    verdict = decide(i, k, zi, yi, zk, yk, stamps[i], sent_stamps[k])
                     if verdict == UPDATE:
                         winners[i, task], bids[i, task] = zk, yk
                     elif verdict == RESET:
-                        winners[i, task], bids[i, task] = NOBODY, -INFINITY
+                        winners[i, task], bids[i, task] = NONE, -INFINITY
                 for other in range(vehicles):
-                    stamps[i, other] = max(stamps[i, other], told_stamps[k, other])
+                    stamps[i, other] = max(stamps[i, other], sent_stamps[k, other])
                 stamps[i, k] = now
 
 
@@ -268,43 +275,43 @@ LEAVE, UPDATE, RESET = 0, 1, 2
 
 
 def decide(i: int, k: int, zi: int, yi: float, zk: int, yk: float, si: Ints, sk: Ints) -> int:
-    """What i does on a message of k, the paper's table 1; z: winner, y: bid, s: when it last had news of others."""
+    """Return the action of i on a message of k, table 1 of the paper; z: winner, y: bid, s: time of the last news."""
     higher = yk > yi or (yk == yi and zk < zi)
     if zk == k:
-        return told_own(i, k, zi, higher, si, sk)
+        return sender_wins(i, k, zi, higher, si, sk)
     if zk == i:
-        return told_mine(i, k, zi, si, sk)
-    if zk == NOBODY:
+        return receiver_wins(i, k, zi, si, sk)
+    if zk == NONE:
         if zi == k:
             return UPDATE
-        return UPDATE if zi != i and zi != NOBODY and sk[zi] > si[zi] else LEAVE
-    return told_third(i, k, zi, zk, higher, si, sk)
+        return UPDATE if zi != i and zi != NONE and sk[zi] > si[zi] else LEAVE
+    return third_wins(i, k, zi, zk, higher, si, sk)
 
 
-def told_own(i: int, k: int, zi: int, higher: bool, si: Ints, sk: Ints) -> int:
-    """The speaker believes that it has won itself."""
-    if zi in (k, NOBODY):
+def sender_wins(i: int, k: int, zi: int, higher: bool, si: Ints, sk: Ints) -> int:
+    """Return the speaker believes that it has won itself."""
+    if zi in (k, NONE):
         return UPDATE
     if zi == i:
         return UPDATE if higher else LEAVE
     return UPDATE if higher or sk[zi] > si[zi] else LEAVE
 
 
-def told_mine(i: int, k: int, zi: int, si: Ints, sk: Ints) -> int:
-    """The speaker believes that the listener has won."""
+def receiver_wins(i: int, k: int, zi: int, si: Ints, sk: Ints) -> int:
+    """Return the speaker believes that the listener has won."""
     if zi == k:
         return RESET
-    return RESET if zi != i and zi != NOBODY and sk[zi] > si[zi] else LEAVE
+    return RESET if zi != i and zi != NONE and sk[zi] > si[zi] else LEAVE
 
 
-def told_third(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Ints) -> int:
-    """The speaker believes that somebody else has won."""
+def third_wins(i: int, k: int, zi: int, zk: int, higher: bool, si: Ints, sk: Ints) -> int:
+    """Return the action if the sender believes that a third vehicle has won."""
     newer = sk[zk] > si[zk]
     if zi == i:
         return UPDATE if newer and higher else LEAVE
     if zi == k:
         return UPDATE if newer else RESET
-    if zi in (NOBODY, zk):
+    if zi in (NONE, zk):
         return UPDATE if newer else LEAVE
     if newer and (sk[zi] > si[zi] or higher):
         return UPDATE
@@ -320,7 +327,7 @@ def released(beliefs: Beliefs) -> None:
         for n in range(kept, beliefs.counts[i]):
             task = beliefs.bundles[i, n]
             if beliefs.winners[i, task] == i:
-                beliefs.winners[i, task], beliefs.bids[i, task] = NOBODY, -INFINITY
+                beliefs.winners[i, task], beliefs.bids[i, task] = NONE, -INFINITY
         forget(beliefs, i, kept)
 
 
@@ -338,13 +345,13 @@ def forget(beliefs: Beliefs, i: int, kept: int) -> None:
 
 
 def wins(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
-    """Whether a bid of an vehicle beats what it believes; of equal bids the first vehicle's."""
+    """Return whether a bid of a vehicle beats what it believes; of equal bids the first vehicle's wins."""
     best = beliefs.bids[i, task]
     return bid > best or (bid == best and bid > -INFINITY and i < beliefs.winners[i, task])
 
 
 def warped(bid: float, i: int, beliefs: Beliefs) -> float:
-    """A bid, no higher than those before it in the bundle."""
+    """Return a bid, no higher than those before it in the bundle."""
     for n in range(beliefs.counts[i]):
         bid = min(bid, beliefs.bids[i, beliefs.bundles[i, n]])
     return bid
@@ -355,7 +362,7 @@ release = routine(released)
 
 
 def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints]:
-    """What greedy finds, found by rows that hear each other (all, or as `links` tell)."""
+    """Return the greedy assignment, found by rows that communicate (all, or over `links`)."""
     found = bidding_on(cost)
     found.run(links)
     orders = [(row, order[0]) for row, order in enumerate(found.orders()) if order]
@@ -364,7 +371,7 @@ def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints
 
 
 def bidding_on(cost: Floats) -> Consensus:
-    """Rows that bid for one column each, before the first round."""
+    """Return rows that bid for one column each, before the first round."""
     vehicles, tasks = cost.shape
     return Consensus(vehicles, tasks, 1, lambda beliefs: _bid(cost, beliefs))
 

@@ -1,4 +1,7 @@
-"""Clustered greedy: tasks in clusters, a cluster for each vehicle, and in it always the nearest task next."""
+"""Clustered greedy: k-means clusters of tasks, one for each vehicle, and in it always the nearest task next.
+
+After an event, new tasks join the nearest tour, and a new vehicle takes over part of the longest ones.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
 from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
 from paddock.planning.tours import (
+    SLACK,
     Ints,
     TourData,
     approach,
@@ -37,7 +41,8 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
-    able = np.flatnonzero(_able(fleet))
+    fitting = np.isfinite(costs.alone) & (costs.alone <= _limits(costs)[:, None] * (1.0 + SLACK))
+    able = np.flatnonzero(fitting.any(axis=1))  # vehicles that can do any task within their range
     orders = packed(costs, [[] for _ in range(costs.vehicles)])
     count = min(len(able), costs.tasks)
     if count:
@@ -50,7 +55,7 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
 
 
 def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodResult:
-    """Tasks that nobody has join the nearest tours; otherwise a new vehicle takes over part of the longest."""
+    """Let tasks without a vehicle join the nearest tours; otherwise a new vehicle takes part of the longest."""
     if not any(orders):
         return solve(costs, options, lambda share: None)
     arrays = packed(costs, orders)
@@ -60,7 +65,7 @@ def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodR
 
 
 def _join(costs: Costs, orders: Packed) -> bool:
-    """Have tasks that nobody has join the nearest tours in which they fit; whether there were any."""
+    """Let tasks without a vehicle join the nearest tours in which they fit; return whether there were any."""
     missing = np.ones(costs.tasks, bool)
     for row, count in zip(orders.tasks, orders.counts, strict=True):
         missing[row[:count]] = False
@@ -75,27 +80,13 @@ def _limits(costs: Costs) -> Floats:
 
 
 def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
-    """The cluster of each vehicle (-1: none): together they fly the least to the centres of their clusters."""
+    """Return the cluster of each vehicle (-1: none): together they fly the least to the centres of their clusters."""
     away = np.empty((len(able), len(centres)))
     _distances(fleet, able, centres, away)
     vehicles, clusters = linear_sum_assignment(away)
     owner = np.full(len(fleet.kind), -1)
     owner[able[vehicles]] = clusters
     return owner
-
-
-def useful(fleet: TourData) -> Ints:
-    """1 for each vehicle that can do any of the tasks and be home within its range."""
-    found = zeros(len(fleet.kind), int64)
-    for a in range(len(found)):
-        m, j, extra = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a)
-        for t in range(len(j.cover)):
-            at = step(m, j, extra, begin(m), t)
-            flown = at.flown + way_home(m, extra, at)
-            if fits(flown, m.range):
-                found[a] = 1
-                break
-    return found
 
 
 def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
@@ -115,7 +106,7 @@ def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None
         for t in range(len(labels)):
             open_[t] = 1 if owner[a] >= 0 and labels[t] == owner[a] and j.cover[t] < inf else 0
         while True:
-            task, earliest = len(labels), inf  # a bare -1 would be compiled for by itself
+            task, earliest = len(labels), inf  # a literal -1 would be another type
             for t in range(len(labels)):
                 if open_[t] == 1:
                     _, _, start, _ = approach(m, j, extra, at, t)
@@ -131,7 +122,6 @@ def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None
                 at = after
 
 
-_able = tour_routine(useful)
 _distances = tour_routine(distances)
 _sequence = tour_routine(sequence)
 
@@ -145,7 +135,7 @@ ROUNDS = 1000
 
 
 def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
-    """The cluster of each point (n, 2) and the centres (count, 2). Each point belongs to the nearest centre.
+    """Return the cluster of each point (n, 2) and the centres (count, 2). Each point belongs to the nearest centre.
 
     With fewer distinct points than clusters, the last ones have no points.
     """
@@ -159,14 +149,14 @@ def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
 
 
 def squared(points: Floats, p: int, centres: Floats, c: int) -> float:
-    """The squared distance of a point and a centre, m2."""
+    """Return the squared distance of a point and a centre, m2."""
     dx: float = points[p, 0] - centres[c, 0]
     dy: float = points[p, 1] - centres[c, 1]
     return dx * dx + dy * dy
 
 
 def first_centres(points: Floats, count: int, seed: int) -> Floats:
-    """Points drawn far from each other: the squared distance to the nearest one so far is the weight (k-means++)."""
+    """Return points far from each other: the squared distance to the nearest so far is the weight (k-means++)."""
     n = len(points)
     centres, away = empty((count, 2)), empty(n)
     away[:] = inf
@@ -229,7 +219,7 @@ clusters_of = routine(kmeans)
 
 
 def middles(fleet: TourData, orders: Packed) -> Floats:
-    """The middle of each vehicle's tasks (a, 2); of one without tasks, where it is."""
+    """Return the middle of each vehicle's tasks (a, 2); of one without tasks, where it is."""
     found = empty((len(orders.counts), 2))
     for a in range(len(orders.counts)):
         entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
@@ -242,7 +232,7 @@ def middles(fleet: TourData, orders: Packed) -> Floats:
 
 
 def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
-    """Each task joins the tour whose middle is nearest, in its cheapest place; if it does not fit, the next one."""
+    """Let each task join the tour with the nearest centre, at its cheapest position; if it does not fit, the next."""
     centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
     for task in tasks:
         tried = zeros(len(limits), int64)
@@ -257,7 +247,7 @@ def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
 
 
 def nearest(fleet: TourData, centres: Floats, task: int, tried: Ints) -> int:
-    """The vehicle not yet tried whose middle is nearest to a task."""
+    """Return the vehicle, not tried yet, whose centre is nearest to a task."""
     best, least = 0, inf
     for a in range(len(centres)):
         entry = fleet.entry[fleet.kind[a]]
@@ -275,7 +265,7 @@ def ends_of(fleet: TourData, orders: Packed, vehicle: int) -> float:
 
 
 def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
-    """Vehicles without tasks take some from whoever ends last, as long as they end before that one did; `most` each."""
+    """Let vehicles without tasks take some from the tour that ends last, while that shortens it; `most` each."""
     ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
     for a in range(len(limits)):
         ends[a] = ends_of(fleet, orders, a)

@@ -1,4 +1,4 @@
-"""Greedy: the task that adds least to anybody's tour goes to the end of that tour, again and again."""
+"""Greedy: repeatedly append the task that adds least to the end of any tour."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
 
 
 def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
-    """Pairs (vehicle, task) in the order in which they were chosen.
+    """Return pairs (vehicle, task) in the order in which they were chosen.
 
     `cost` (vehicles, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
     chosen, exactly.
@@ -59,7 +59,7 @@ def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
 def estimate(
     fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, given: Ints, cost: Floats, exact: Ints
 ) -> None:
-    """Write what each task would cost an vehicle at least."""
+    """Write the least cost of each task for a vehicle."""
     m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
     for t in range(len(cost)):
         exact[t] = 0
@@ -67,7 +67,7 @@ def estimate(
 
 
 def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost: Floats, exact: Ints) -> int:
-    """The first of the tasks that cost least, whose cost is then exact; -1: there is none."""
+    """Return the first of the cheapest tasks, with its exact cost; -1: none."""
     found, least = -1, inf
     for t in range(len(cost)):
         if cost[t] < least and exact[t] == 0:
@@ -79,4 +79,4 @@ def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost:
 
 _chosen = tour_routine(chosen)
 
-METHOD = Method("the task that adds least to any tour goes to its end, again and again", solve)
+METHOD = Method("repeatedly appends the task that adds least to the end of any tour", solve)

@@ -1,4 +1,4 @@
-"""Hungarian: in rounds, one task for every vehicle, by the cheapest assignment of all."""
+"""Hungarian: in rounds, one more task for every vehicle by the cheapest assignment."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
     return assign_in_rounds(costs, hungarian, tell)
 
 
-METHOD = Method("in rounds, one more task for every vehicle by the cheapest assignment of all", solve)
+METHOD = Method("in rounds, one more task for every vehicle by the cheapest assignment", solve)

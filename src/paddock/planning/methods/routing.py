@@ -1,8 +1,8 @@
 """Routing: whole sequences by PyVRP's iterated local search, then polished with exact tours.
 
 PyVRP sees Dubins ways between tasks, with the coverage of a task on the way out of it. A task that may be passed with
-any heading has, at first, the heading straight to the next; then the best headings for the orders found are chosen, and
-the search goes on with those.
+any heading first has the heading straight to the next; then the best headings for the orders found are chosen by
+dynamic programming over a grid that is refined, and the search continues with those.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ SCALE = 10.0
 NEVER = 10**8
 """A way that does not exist: 10,000 km."""
 PRIZE = 4 * 10**7
-"""What a task is worth: more than any detour, less than a way that does not exist."""
+"""The value of a task: more than any detour, less than a way that does not exist."""
 OVERTIME = 50
 """Cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts."""
 ROUNDS = 2
@@ -52,7 +52,7 @@ class Options(NamedTuple):
 
 
 def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
-    """The best order that the search and the polish find."""
+    """Return the best order that the search and the polish find."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)])
     try:
@@ -72,7 +72,7 @@ def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
 
 
 def _search(costs: Costs, options: Options, tell: Tell) -> list[list[int]]:
-    """Orders for the headings that the costs have."""
+    """Return orders for the headings that the costs have."""
     tables = Tables.of(costs)
     if costs.problem.objective == "makespan":
         return _earliest(costs, tables, options, tell)
@@ -92,7 +92,7 @@ def _searched(tables: Tables, data: ProblemData, options: Options, share: float)
 
 
 def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> list[list[int]]:
-    """The least time until the last one is home: times are aimed at until none is met any more."""
+    """Return the earliest end of the last tour: aim at times until one cannot be met."""
     best: list[list[int]] = [[] for _ in range(costs.vehicles)]
     least = (costs.tasks + 1, np.inf)
     low, high = tables.shortest_possible(), np.inf
@@ -121,7 +121,7 @@ class Tables:
 
     @classmethod
     def of(cls, costs: Costs) -> Tables:
-        """Everything that PyVRP is told about ways."""
+        """Return the ways in PyVRP's units."""
         speed = min(vehicle.speed for vehicle in costs.problem.vehicles)
         distances, durations = [], []
         for kind in range(max(costs.class_of) + 1):
@@ -143,7 +143,7 @@ class Tables:
         return float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE
 
     def data(self, aim: float | None = None) -> ProblemData:
-        """The problem; with a time that is aimed at, being home later costs most."""
+        """Return the problem; with a time that is aimed at, being home later costs most."""
         from pyvrp import Client, Depot, Location, ProblemData
 
         vehicles, tasks = self.costs.vehicles, self.costs.tasks
@@ -181,7 +181,7 @@ class Tables:
         return round(seconds * self.speed * SCALE)
 
     def orders(self, solution: Solution) -> list[list[int]]:
-        """The tasks of each vehicle, in order."""
+        """Return the tasks of each vehicle, in order."""
         orders: list[list[int]] = [[] for _ in range(self.costs.vehicles)]
         for route in solution.routes():
             orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
@@ -217,7 +217,7 @@ REFINEMENTS = 6
 
 
 def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:
-    """The headings (rad) of the tasks that leave them open, for the least metres flown in these orders."""
+    """Return the headings (rad) of the tasks that leave them open, for the least metres flown in these orders."""
     found: dict[int, float] = {}
     for vehicle, order in enumerate(orders):
         free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]

@@ -1,1 +1,1 @@
-"""A plan being carried out: states, events, replanning."""
+"""A plan in execution: states, events, replanning."""

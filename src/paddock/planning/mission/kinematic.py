@@ -1,7 +1,6 @@
 """A mission flown exactly: every vehicle moves along its route at its speed, without a world.
 
-Where everybody is follows from the time alone, and whatever ends or happens does so at its own exact time. How the time
-is cut into steps changes nothing, not even the last bit.
+All poses follow from the time alone, and each event happens at its exact time: results do not depend on the step.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ class Followed(NamedTuple):
 
 
 class KinematicRun:
-    """Moves the vehicles of a mission. Those that are at home, or damaged, stand."""
+    """Moves the vehicles of a mission exactly along their routes; at home, or damaged, they stand."""
 
     def __init__(self, mission: Mission, time: float = 0.0) -> None:
         """A mission that has not been started is planned now."""
@@ -46,7 +45,7 @@ class KinematicRun:
 
     @property
     def finished(self) -> bool:
-        """Whether everybody has come to rest and nothing more is known to happen."""
+        """Whether all vehicles are at rest and no more events are known."""
         return self.mission.finished
 
     def advance(self, dt: float) -> None:
@@ -56,17 +55,17 @@ class KinematicRun:
         self._run(self.time + dt)
 
     def finish(self, limit: float = inf) -> float:
-        """Go on until everybody has come to rest, or so many seconds at most; returns the time, s."""
+        """Advance until all vehicles are at rest, or by `limit` seconds; return the time, s."""
         self._run(self.time + limit, to_the_end=False)
         return self.time
 
     def poses(self) -> Floats:
-        """Where everybody is: x, y, z in m and heading in rad, (n, 4)."""
+        """Return the poses of all vehicles: x, y, z in m and heading in rad, (n, 4)."""
         along = self._progress(self.time) - self.mission.fleet.passed
         return np.array([_pose(m, along[m.row]) for m in self.mission.vehicles]).reshape(-1, 4)
 
     def save(self) -> dict[str, Any]:
-        """All of its state and its mission's: plain values and arrays."""
+        """Return all of its state and its mission's: plain values and arrays."""
         history = [[f.row, f.since, values_of(f.drawn), bool(f.route.legs)] for f in self.history]
         return {"mission": self.mission.save(), "time": self.time, "before": self._before.copy(), "history": history}
 
@@ -112,7 +111,7 @@ class KinematicRun:
             self.history.append(Followed(row, self.time, vehicle.route, vehicle.drawn))
 
     def _progress(self, time: float) -> Floats:
-        """Metres flown on the present routes at a time within the present legs; a leg is complete only at its end."""
+        """Return metres flown on the present routes; a leg is complete only at its end."""
         m = self.mission.fleet
         # one bit short of the end before its time, so that rounding ends no leg early
         short = np.maximum(np.where(m.due < inf, np.nextafter(m.due, 0.0), m.passed), m.passed)
@@ -150,7 +149,7 @@ class Trace(NamedTuple):
 
 
 def trace(run: KinematicRun, dt: float) -> Trace:
-    """A run so far, every `dt` seconds; its beginning and its end are among them."""
+    """Return a run so far, every `dt` seconds; its beginning and its end are among them."""
     mission = run.mission
     begin = min((followed.since for followed in run.history), default=run.time)
     if not dt > 0.0 or (run.time - begin) / dt * max(len(mission.vehicles), 1) > MOST_POSES:
@@ -167,7 +166,7 @@ def trace(run: KinematicRun, dt: float) -> Trace:
 
 
 def _flown(followed: Followed, times: Floats) -> Floats:
-    """The poses (k, 4) on a route, as if it were followed to its end."""
+    """Return the poses (k, 4) on a route, as if it were followed to its end."""
     legs = followed.route.legs
     if not legs:
         return np.tile(np.array(followed.drawn.spec.pose), (len(times), 1))

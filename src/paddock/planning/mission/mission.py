@@ -1,7 +1,7 @@
-"""A mission: what is to be done, who is doing it, and what comes of it. It moves nobody.
+"""A mission: its tasks, its vehicles and their states. It does not move vehicles.
 
-Whoever moves the vehicles (exactly along their routes, or in the world with their real dynamics) reports where they
-are; the mission answers whose routes are new.
+An executor (exact along routes, or the world with real dynamics) reports where the vehicles are; the mission returns
+which routes are new.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 
 Poses = Floats | PoseOf
-"""x, y, z in m and heading in rad, (n, 4); or what finds one out, for those who would do so only when needed."""
+"""x, y, z in m and heading in rad, (n, 4); or a function of the row, called only when it is needed."""
 
 
 class Mission:
@@ -79,7 +79,7 @@ class Mission:
         return sorted(change.new)
 
     def note(self, time: float, progress: Floats, travelled: Floats) -> None:
-        """Only take down how far everybody is; nothing comes of it before the next observation."""
+        """Record the progress of all vehicles; it takes effect at the next observation."""
         if not self._state.started:
             raise RuntimeError("the mission has not been started")
         self._state.time = time
@@ -109,11 +109,11 @@ class Mission:
 
     @property
     def tasks(self) -> Mapping[str, Job]:
-        """What has become of each task."""
+        """The state of each task."""
         return self._state.board.jobs
 
     def task(self, name: str) -> Task:
-        """A task as it is now."""
+        """Return a task as it is now."""
         return self._state.board.task(name)
 
     @property
@@ -133,17 +133,17 @@ class Mission:
 
     @property
     def log(self) -> list[LogEntry]:
-        """What has happened so far."""
+        """All events so far."""
         return self._state.log
 
     @property
     def replans(self) -> int:
-        """How often it was planned anew."""
+        """Number of times it was replanned."""
         return self._state.replans
 
     @property
     def next_happening(self) -> float:
-        """When the next thing happens that is known, s; inf: nothing more is."""
+        """Time of the next known event, s; inf: none."""
         state = self._state
         if state.queue:
             return state.time
@@ -155,7 +155,7 @@ class Mission:
         return self.next_happening == inf and not np.isfinite(self.fleet.due).any()
 
     def loiter_path(self, spec: MissionVehicle) -> Path:
-        """The circle on which an aircraft waits that has nothing to do: through its home; others stand there."""
+        """Return the waiting circle of an idle aircraft, through its home; others stand there."""
         home = spec.spec.home
         if spec.spec.moves != "aircraft" or spec.spec.radius <= 0.0:
             return Path((), home)
@@ -177,7 +177,7 @@ class Mission:
         self._state.queue.append(Happening(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
-        """Nobody may fly there from now on."""
+        """Close a zone from now on."""
         if zone.name in {known.name for known in (*self.zones, *self._announced("zone"))}:
             raise InvalidValueError(f"there is a zone {zone.name!r} already; give it another name")
         self._state.queue.append(Happening(self.time, zone=zone))
@@ -203,7 +203,7 @@ class Mission:
     # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
-        """All of it: plain values and arrays."""
+        """Return all of it: plain values and arrays."""
         return saved_state(self._state) | {"tolerance": self.tolerance}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
@@ -211,12 +211,12 @@ class Mission:
         self._state, self.tolerance = load_state(self.setup, saved), saved["tolerance"]
 
     def _announced(self, what: str) -> list[Any]:
-        """What was asked for and has not happened yet."""
+        """Return the requested things that have not happened yet."""
         found = [getattr(request, what, None) for request in self._state.queue if isinstance(request, Happening)]
         return [one for one in found if one is not None]
 
     def _due(self) -> list[Request]:
-        """What happens now, taken from what is to come."""
+        """Return the requests that are due and remove them."""
         state, due = self._state, list[Request]()
         while state.happened < len(state.happenings) and state.happenings[state.happened].at <= state.time:
             due.append(state.happenings[state.happened])

@@ -1,4 +1,4 @@
-"""Planning from the present state: who is free where and when, what is still to be done, and what then changes."""
+"""Events of a mission and the planning that follows: which vehicles are free, and which routes change."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Free(NamedTuple):
 
 
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
-    """The plan that a mission begins with, taken up; made now unless it is known."""
+    """Return the plan that a mission begins with, taken up; made now unless it is known."""
     free = [Free(vehicle, _at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
     tasks = tuple(state.board.known)
     if plan is None:
@@ -46,7 +46,7 @@ def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[
 
 
 def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
-    """Plan anew what an observation has upset."""
+    """Plan what an observation has upset."""
     before, done = state.fleet.left(), set(change.new)
     if state.setup.replan:
         change.new |= _together(state, poses, change)
@@ -60,7 +60,7 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
 
 
 def _more(metres: float) -> str:
-    """So many metres more, or fewer: whole ones, or kilometres."""
+    """Return a difference in whole metres or kilometres, with its sign."""
     if abs(metres) < 0.5:
         return "+0 m"
     return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
@@ -80,14 +80,14 @@ def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
 def straight_home(
     state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
-    """The way home where zones leave none: through them, and told."""
+    """Return the straight way home where zones leave no other, with a log entry."""
     state.tell("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
     costs = Costs(Problem((spec,), (), (), state.problem.wind))
     return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
-    """Metres flown home from a pose."""
+    """Return metres flown home from a pose."""
     spec = _at(state, vehicle, pose)
     try:
         return route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ()).flown
@@ -96,7 +96,7 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
-    """All vehicles and all open tasks."""
+    """Return all vehicles and all open tasks."""
     free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if vehicle.able]
     names = state.board.open()
     index = {name: k for k, name in enumerate(names)}
@@ -135,7 +135,7 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
             _follow(state, one, route)
             new.add(one.vehicle.row)
     for undone in plan.undone:
-        before = "" if free else state.board.jobs[undone.task].reason  # says more than that nobody is able
+        before = "" if free else state.board.jobs[undone.task].reason  # more specific than that no vehicle is available
         state.undo(undone.task, before or undone.reason)
     return new
 
@@ -165,7 +165,7 @@ def _assign(state: MissionData, vehicle: MissionVehicle, tasks: Sequence[str]) -
 
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
-    """A vehicle finishes what it is doing first; otherwise it is free where it is."""
+    """Return where and when a vehicle is free: after the task it is doing, otherwise now."""
     leg = vehicle.current
     if vehicle.doing is None or vehicle.row in change.aborted or leg is None:
         return Free(vehicle, _at(state, vehicle, poses(vehicle.row)), None)
@@ -178,7 +178,7 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
 
 
 def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
-    """A vehicle as it is free at a pose, after `left` more metres."""
+    """Return a vehicle as it is free at a pose, after `left` more metres."""
     own = vehicle.spec
     height = own.pose[2] if own.height is None else own.height
     ready = max(state.time + left / own.speed, own.ready)
@@ -231,7 +231,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
 
 
 def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
-    """Vehicles whose charge is needed for the way home return."""
+    """Send vehicles home whose charge is needed for the way."""
     all_, n = state.fleet, len(charge)
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
     flown = all_.travelled[:n]
@@ -291,7 +291,7 @@ def _join(state: MissionData, spec: Vehicle, change: MissionChange) -> None:
 
 
 def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
-    """A zone is closed: ways through it are found anew, and what lies inside is not done."""
+    """Close a zone: replan ways through it; tasks inside are not done."""
     state.zones = (*state.zones, zone)
     state.tell("zone", detail=zone.name)
     if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
@@ -306,7 +306,7 @@ def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
 
 
 def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:
-    """The first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
+    """Return the first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
     drift = 1.0 + hypot(*state.problem.wind) / vehicle.spec.speed
     kept = state.problem.clearance
     for leg in vehicle.route.legs[vehicle.leg :]:
@@ -319,7 +319,7 @@ def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | N
 
 
 def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
-    """What is still to be flown of a leg."""
+    """Return the part of a leg that is not flown yet."""
     if leg is not vehicle.current:
         return leg.path
     done = float(state.fleet.progress[vehicle.row] - state.fleet.passed[vehicle.row])
@@ -348,7 +348,7 @@ def _remove(state: MissionData, task: str, change: MissionChange) -> None:
 
 
 def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
-    """The vehicle that has a task, if any, gets a new route; it gives up the task, for a reason, if it is doing it."""
+    """Give a new route to the vehicle of a task and abort the task if it is being done; return whether one has it."""
     job = state.board.jobs[task]
     if job.vehicle is None:
         return False
@@ -360,7 +360,7 @@ def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: 
 
 
 def _abort(state: MissionData, vehicle: MissionVehicle, change: MissionChange, reason: str) -> None:
-    """A vehicle gives up what it is doing."""
+    """Abort the task that a vehicle is doing."""
     task = vehicle.doing
     if task is None or vehicle.row in change.aborted:
         return

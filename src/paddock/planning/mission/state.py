@@ -1,4 +1,4 @@
-"""The state of a mission, and what changes in it when a vehicle comes to the end of a leg."""
+"""The state of a mission: its log, its tasks, its vehicles, and the transitions at the end of a leg."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS = (
 
 
 class LogEntry(NamedTuple):
-    """One thing that happened."""
+    """An event of a mission."""
 
     time: float  # s
     kind: str
@@ -66,7 +66,7 @@ class Board:
         self.jobs: dict[str, Job] = {}
 
     def task(self, name: str) -> Task:
-        """A task as it is now."""
+        """Return a task as it is now."""
         return self.known[self.jobs[name].version]
 
     def add(self, task: Task, time: float) -> None:
@@ -80,11 +80,11 @@ class Board:
         self.known.append(task)
 
     def open(self) -> list[str]:
-        """The tasks that still have to be planned: neither completed nor removed nor being done."""
+        """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
         return [name for name, job in self.jobs.items() if not (job.doing or job.removed or job.state == "completed")]
 
     def unfinished(self, name: str) -> Job:
-        """The job of that name; refused if there is none, or if it is over."""
+        """Return the job of a task; raise if it does not exist or is over."""
         if name not in self.jobs:
             raise unknown_name("task", name, self.jobs)
         job = self.jobs[name]
@@ -95,7 +95,7 @@ class Board:
         return job
 
     def give_back(self, name: str) -> None:
-        """Nobody has it any more."""
+        """Take a task from its vehicle."""
         job = self.jobs[name]
         job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
 
@@ -120,7 +120,7 @@ Request = Happening | MoveTask | RemoveTask
 
 
 def moved(task: Task, x: float, y: float) -> Task:
-    """The task in another place (m): where it begins, or for a polygon the mean of its corners."""
+    """Return the task in another place (m): where it begins, or for a polygon the mean of its corners."""
     if not np.isfinite([x, y]).all():
         raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
     shape: Any = task.shape
@@ -145,7 +145,7 @@ PoseOf = Callable[[int], Pose]
 
 @dataclass
 class MissionChange:
-    """What an observation upsets: found first, then planned anew in one go."""
+    """What an observation upsets: collected first, then planned together."""
 
     causes: list[str] = field(default_factory=list)  # nothing has to be planned as long as there are none
     dirty: set[int] = field(default_factory=set)  # rows of vehicles whose routes cannot stand
@@ -189,7 +189,7 @@ class MissionData:
 
     @property
     def problem(self) -> Problem:
-        """What is planned at first, with the zones that there are now."""
+        """The problem of the setup with the present zones, without vehicles and tasks."""
         return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
 
     def tell(self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = "") -> None:
@@ -212,7 +212,7 @@ class MissionData:
             self.become(vehicle, "home" if vehicle.travelled > 0.0 else "idle")
 
     def pass_legs(self, vehicle: MissionVehicle, tolerance: float) -> None:
-        """Go on to the leg that a vehicle is on, after all whose end it has passed to within `tolerance` (m)."""
+        """Advance a vehicle over all legs whose end it has passed to within `tolerance` (m)."""
         all_, k = self.fleet, vehicle.row
         while all_.progress[k] >= all_.due[k] - tolerance and self.time >= all_.gate[k]:
             self._leave(vehicle, vehicle.route.legs[vehicle.leg])
@@ -231,9 +231,9 @@ class MissionData:
             self.tell("undone", task=task, detail=reason)
 
     def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
-        """A vehicle gives up all its tasks: others may do them, or nobody where nothing is planned anew.
+        """Take all tasks from a vehicle: others may do them after replanning; without it they are undone.
 
-        A lasting reason also stands where nobody else is able to do anything.
+        A lasting reason stays where no other vehicle is available.
         """
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:

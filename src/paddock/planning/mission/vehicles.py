@@ -1,4 +1,4 @@
-"""The vehicles of a mission: what each does, and arrays over all of them for what is looked at all the time."""
+"""The vehicles of a mission: the route of each, and arrays over all of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from paddock.world.columns import Floats
 Status = Literal["idle", "transit", "busy", "damaged", "returning", "home"]
 STATUSES: tuple[Status, ...] = get_args(Status)
 STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
-"""What a vehicle is said to do on each kind of leg."""
+"""The status of a vehicle on each kind of leg."""
 TURNING = 2.658 * pi
 """Turn radii by which a Dubins path is at most longer than the straight line (Savla, Frazzoli and Bullo)."""
 ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")
@@ -128,7 +128,7 @@ class MissionFleet:
         self.enter(vehicle, 0)
 
     def enter(self, vehicle: MissionVehicle, leg: int) -> None:
-        """A vehicle begins a leg of its route, or has none left."""
+        """Let a vehicle begin a leg of its route; after the last it has none."""
         k, vehicle.leg = vehicle.row, leg
         here = vehicle.current
         self.passed[k] = vehicle.ends[leg - 1] if leg else 0.0
@@ -140,13 +140,13 @@ class MissionFleet:
         self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
 
     def left(self) -> float:
-        """Metres of all routes that are still to be flown."""
+        """Return metres of all routes that are still to be flown."""
         return sum(m.ends[-1] - float(self.progress[m.row]) for m in self.list if m.current is not None)
 
 
 @dataclass(frozen=True)
 class Rest:
-    """A task that was being done when a route was made: what was left of it comes first."""
+    """A task that was being done when a route was built: the rest of it comes first."""
 
     task: int  # its version on the board
     done: float  # m of its path that had been flown
@@ -156,7 +156,7 @@ class Rest:
 
 @dataclass(frozen=True)
 class Drawn:
-    """What a route was made from."""
+    """The inputs of a route."""
 
     spec: Vehicle  # as it was free
     order: tuple[int, ...]  # versions of tasks on the board
@@ -165,7 +165,7 @@ class Drawn:
 
 
 def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
-    """The route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
+    """Return the route; `problem` gives the wind and all zones, `known` are the versions of tasks."""
     tasks = tuple(known[version] for version in drawn.order)
     zones = problem.zones[: drawn.zones]
     costs = Costs(Problem((drawn.spec,), tasks, zones, problem.wind, clearance=problem.clearance))
@@ -173,7 +173,7 @@ def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
 
 
 def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task]) -> Route:
-    """The route with what is left of the task at hand before it."""
+    """Return the route preceded by the rest of the task at hand."""
     if drawn.rest is None:
         return route
     leg = _rest_leg(drawn.rest, drawn.spec, problem, known[drawn.rest.task])

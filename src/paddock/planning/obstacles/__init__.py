@@ -1,1 +1,1 @@
-"""Where nobody may fly, and ways around it."""
+"""No-fly zones and ways around them."""

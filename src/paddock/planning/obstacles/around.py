@@ -1,9 +1,9 @@
-"""Ways around zones for vehicles with a turn radius: short, clear of all zones, never turning tighter."""
+"""Paths around zones for vehicles with a turn radius, and out of them; or the reason why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from math import cos, degrees, inf, isfinite, pi, sin
 
 import numpy as np
@@ -24,7 +24,7 @@ SUSPICIOUS = 1.02
 
 
 class ZoneMap:
-    """Zones, a turn radius (m; 0: turns on the spot) and a clearance (m): what ways around them have in common."""
+    """Ways around zones for one turn radius (m; 0: turns on the spot) and clearance (m)."""
 
     def __init__(self, zones: Sequence[Zone], radius: float, clearance: Clearance = 0.0) -> None:
         if not (isfinite(radius) and radius >= 0.0):
@@ -70,7 +70,7 @@ class ZoneMap:
         return way
 
     def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
-        """Where a start or a goal has little room: also ways with two turns there; else, turns anywhere near."""
+        """Return where a start or a goal has little room: also ways with two turns there; else, turns anywhere near."""
         at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
         other = self._way(at_ends, wider.bends, wider.links())
@@ -96,19 +96,6 @@ class ZoneMap:
             raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
 
 
-def around(start: Start, goal: Goal, radius: float, zones: Sequence[Zone], clearance: float = 0.0) -> Path:
-    """A short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
-
-    Raises InfeasibleError with the reason where there is none.
-    """
-    return _map(tuple(zones), float(radius), float(clearance)).transit(start, goal)
-
-
-@lru_cache(maxsize=32)
-def _map(zones: tuple[Zone, ...], radius: float, clearance: float) -> ZoneMap:
-    return ZoneMap(zones, radius, clearance)
-
-
 def _check(start: Start, goal: Goal) -> None:
     for what, pose in (("start", start), ("goal", goal)):
         if not all(isfinite(value) for value in pose if value is not None):
@@ -116,14 +103,14 @@ def _check(start: Start, goal: Goal) -> None:
 
 
 BORDER = 0.01
-"""m: who is nearer to a border is on it."""
+"""m: a place nearer to a border is on it."""
 
 line_room = routine(line_entry)
 arc_room = routine(arc_entry)
 
 
 def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
-    """One line that names the zones around the start or the goal, where the other is outside; empty: there are none."""
+    """Return a line that names the zones which enclose the start or the goal but not the other; empty: none."""
     from shapely import Point, Polygon, unary_union
     from shapely.geometry.base import BaseGeometry
 
@@ -146,7 +133,7 @@ def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: G
 
 
 def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: Goal, zone: Zone) -> str:
-    """One line that says where there is no room to turn; `zone` is in the way of the direct path."""
+    """Return a line that describes where there is no room to turn; `zone` blocks the direct path."""
     places = [("after the start", start[0], start[1], start[2], 1.0)]
     if goal[2] is not None:
         places.append(("before the goal", goal[0], goal[1], goal[2] + pi, -1.0))
@@ -165,12 +152,12 @@ def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: 
 
 
 def place(x: float, y: float) -> str:
-    """Coordinates to a tenth of a metre."""
+    """Return coordinates to a tenth of a metre."""
     return f"({round(x, 1) + 0.0:.10g}, {round(y, 1) + 0.0:.10g})"
 
 
 def on_border(zone: Zone, x: float, y: float) -> bool:
-    """Whether a place is too near to the border of a zone to be on either side of it."""
+    """Return whether a place is too near to the border of a zone to be on either side of it."""
     return abs(zone.distance(x, y)) < BORDER
 
 
@@ -180,7 +167,7 @@ def _degrees(heading: float) -> str:
 
 
 def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tuple[int, float]:
-    """The zone straight ahead and metres to it, where turns both ways enter one as well; -1: there is room."""
+    """Return the zone straight ahead and metres to it, where turns both ways enter one as well; -1: there is room."""
     length, zone = line_room(w, x, y, cos(heading), sin(heading), 2.0 * radius)
     for way in (1.0, -1.0):
         cx, cy = x - way * radius * sin(heading), y + way * radius * cos(heading)
@@ -203,7 +190,7 @@ EXITS = 256
 
 
 def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zone]) -> Path:
-    """The shortest path from a pose (x, y, heading) inside zones to a place outside all; raises InfeasibleError."""
+    """Return the shortest path from a pose inside zones to a place outside all; raise InfeasibleError."""
     exits = _exits(start[0], start[1], zones)
     goals = np.column_stack([exits, np.full(len(exits), np.nan)])
     x, y = exits[int(np.argmin(dubins_lengths(np.array([start]), goals, radius)[0]))].tolist()
@@ -211,7 +198,7 @@ def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zo
 
 
 def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float]:
-    """The place itself, or the nearest one outside all zones; (nan, nan) where there is none."""
+    """Return the place itself, or the nearest one outside all zones; (nan, nan) where there is none."""
     if inside(x, y, zones) is None:
         return x, y
     try:
@@ -223,7 +210,7 @@ def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, f
 
 
 def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
-    """Places (k, 2) just outside the zones that are outside all of them."""
+    """Return places (k, 2) just outside the zones that are outside all of them."""
     places = np.vstack([_border(zone) for zone in zones])
     free = [inside(px, py, zones) is None for px, py in places.tolist()]
     if not any(free):
@@ -232,7 +219,7 @@ def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
 
 
 def _border(zone: Zone) -> Floats:
-    """Places (EXITS, 2) around a zone, evenly along its outline."""
+    """Return places (EXITS, 2) around a zone, evenly along its outline."""
     outline = zone.grown(OUTSIDE).outline()
     along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
     places = np.linspace(0.0, along[-1], EXITS, endpoint=False)

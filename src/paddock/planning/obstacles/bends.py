@@ -1,8 +1,8 @@
-"""Bends: the circles on which ways around zones turn.
+"""Bends, the circles on which paths around zones turn, and links, the free tangents between them.
 
-A shortest way touches zones at their corners, or runs along their round borders. Around a border that is at least as
-wide as the turn radius it bends on the border itself; around anything tighter, on a circle of the turn radius that
-touches it from around, of which there is one for each direction: some are taken, and turned to their best place later.
+A shortest path touches zones at their corners, or runs along their round borders. Around a border at least as wide as
+the turn radius it bends on the border itself; around anything tighter, on a circle of the turn radius that touches it.
+There is one such circle for each direction: some are taken, and turned to their best place by `search.shorten`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from paddock.planning.obstacles.zones import (
 from paddock.world.columns import Floats
 
 MARGIN = 1e-6
-"""m between a border and what bends around it."""
+"""m between a border and a bend around it."""
 SPREAD = pi / 6.0
 """rad at most between the directions that are taken."""
 MOST_CORNERS = 24
@@ -45,7 +45,7 @@ Corner = tuple[float, float, float, float, float]
 
 
 def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
-    """The bends (n, 9) around zones, each of them both ways round."""
+    """Return the bends (n, 9) around zones, each of them both ways round."""
     rows: list[tuple[float, ...]] = []
     kept = zip(zones, each_of(clearance, zones), strict=True)
     for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
@@ -82,7 +82,7 @@ def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:
 
 
 def _directions(begin: float, end: float, several: bool) -> list[float]:
-    """Some angles from `begin` to `end`."""
+    """Return some angles from `begin` to `end`."""
     if not several:
         return [0.5 * (begin + end)]
     if end - begin >= 2.0 * pi:
@@ -92,7 +92,7 @@ def _directions(begin: float, end: float, several: bool) -> list[float]:
 
 
 def _simpler(zone: PolygonZone) -> PolygonZone:
-    """The zone, or where it has many corners a polygon around it with fewer."""
+    """Return the zone, or where it has many corners a polygon around it with fewer."""
     if len(zone.corners) <= MOST_CORNERS:
         return zone
     from shapely import Polygon, get_coordinates
@@ -123,7 +123,7 @@ class Links(NamedTuple):
 def tangent(
     x: float, y: float, radius: float, way: float, gx: float, gy: float, gradius: float, gway: float
 ) -> tuple[float, float]:
-    """Length (m) and heading (rad) of the line that leaves one circle and joins another; inf: there is none."""
+    """Return length (m) and heading (rad) of the line that leaves one circle and joins another; inf: there is none."""
     dx, dy, shift = gx - x, gy - y, way * radius - gway * gradius
     square = dx * dx + dy * dy
     free = square - shift * shift
@@ -165,14 +165,14 @@ class BendGraph(NamedTuple):
     headings: Floats  # (n, n) rad
 
     def links(self) -> Links:
-        """The lines that there are."""
+        """Return the lines that exist."""
         source, target = np.nonzero(np.isfinite(self.lengths))
         first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
         headings, lengths = self.headings[source, target], self.lengths[source, target]
         return Links(first, target.astype(np.int64), headings, lengths)
 
     def widened(self, w: Walls, more: Floats) -> BendGraph:
-        """The same with more bends."""
+        """Return the same with more bends."""
         there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
         lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
         headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
@@ -180,12 +180,12 @@ class BendGraph(NamedTuple):
 
 
 def web(w: Walls, bends: Floats) -> BendGraph:
-    """All lines between bends of different groups that enter no zone."""
+    """Return all lines between bends of different groups that enter no zone."""
     return BendGraph(bends, *all_tangents(w, bends, bends))
 
 
 def places(bend: Floats, heading: float) -> tuple[float, float]:
-    """Where on a bend one has that heading."""
+    """Return where on a bend one has that heading."""
     side = bend[WAY] * bend[RADIUS]
     return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
 
@@ -219,7 +219,7 @@ class WayEnds(NamedTuple):
 
 
 def ends(start: Start, goal: Goal, radius: float, many: bool) -> WayEnds:
-    """The turns at the start and at the goal; a goal without a heading is a point, and `many` turns through it too."""
+    """Return the turns at the start and the goal; a free heading is a point, with `many` also turns through it."""
     x, y, heading = goal
     starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
     if radius == 0.0:
@@ -242,7 +242,7 @@ def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tupl
 
 
 def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
-    """Bends (n, 9) that touch those of the start and of the goal: for ways that begin or end with two turns."""
+    """Return bends (n, 9) that touch those of the start and of the goal: for ways that begin or end with two turns."""
     rows = []
     for bend in e.starts:
         rows += _all_around(w, bend, e.heading, 1.0, radius, group)
@@ -259,7 +259,7 @@ def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
 def _all_around(
     w: Walls, bend: Floats, heading: float, along: float, radius: float, group: int
 ) -> list[tuple[float, ...]]:
-    """Bends that touch one where it is free on from a heading (`along` 1), or back from it (-1)."""
+    """Return bends that touch one where it is free on from a heading (`along` 1), or back from it (-1)."""
     way = float(bend[WAY])
     begin = heading - way * 0.5 * pi
     x, y = float(bend[X]), float(bend[Y])
@@ -269,13 +269,13 @@ def _all_around(
 
 
 def _on_arm(bend: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
-    """A bend the other way round that touches one."""
+    """Return a bend the other way round that touches one."""
     x, y, arm = float(bend[X]), float(bend[Y]), 2.0 * radius
     return x + arm * cos(angle), y + arm * sin(angle), radius, -float(bend[WAY]), x, y, arm, angle, float(group)
 
 
 def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[float, ...]]:
-    """The two bends that touch both of two."""
+    """Return the two bends that touch both of two."""
     dx, dy = float(b[X] - a[X]), float(b[Y] - a[Y])
     apart = hypot(dx, dy)
     if not 1e-9 < apart < 4.0 * radius:
@@ -285,7 +285,7 @@ def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[floa
 
 
 def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
-    """Bends (n, 9) all around the start and the goal, each both ways round."""
+    """Return bends (n, 9) all around the start and the goal, each both ways round."""
     steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     centres = np.vstack([offsets + start[:2], offsets + np.array([e.x, e.y])])

@@ -1,19 +1,13 @@
-"""Where lines and arcs first enter a zone, exactly; plain scalar functions for compiled code."""
+"""Where paths enter zones: exact for lines and arcs, to a millimetre for curves in moving air. Compiled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import acos, atan2, ceil, cos, hypot, inf, isfinite, pi, sin, sqrt
+from math import acos, atan2, ceil, cos, hypot, inf, pi, sin, sqrt
 
-import numpy as np
-from numpy import bool_, empty
-from numpy.typing import ArrayLike, NDArray
-
-from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.errors import InvalidValueError
+from paddock.compute.routine import routine
 from paddock.planning.obstacles.zones import Clearance, Walls, Zone, walls
-from paddock.planning.paths.dubins import STRAIGHT, shortest, turns_left
 from paddock.planning.paths.path import Path
 from paddock.world.columns import Floats
 
@@ -23,13 +17,13 @@ FULL = 2.0 * pi
 
 
 def ahead(angle: float) -> float:
-    """An angle as 0 .. 2 pi."""
+    """Return an angle as 0 .. 2 pi."""
     turned = angle % FULL
     return turned if turned < FULL else 0.0
 
 
 def within(w: Walls, x: float, y: float) -> int:
-    """The first zone that holds a place; -1: none."""
+    """Return the first zone that holds a place; -1: none."""
     for k in range(len(w.around)):
         if hypot(x - w.around[k, 0], y - w.around[k, 1]) <= w.around[k, 2] and _holds(w, k, x, y):
             return k
@@ -53,7 +47,7 @@ def _holds(w: Walls, k: int, x: float, y: float) -> bool:
 
 
 def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float) -> tuple[float, int]:
-    """Metres to where a line (from a place, along a unit vector) first enters a zone, and which; inf, -1: nowhere."""
+    """Return the metres to where a line (place, unit vector) first enters a zone, and the zone; inf, -1: nowhere."""
     first, zone = inf, -1
     for k in range(len(w.around)):
         dx, dy = w.around[k, 0] - x, w.around[k, 1] - y
@@ -80,7 +74,7 @@ def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float
 
 
 def arc_entry(w: Walls, x: float, y: float, radius: float, begin: float, way: float, sweep: float) -> tuple[float, int]:
-    """Radians to where an arc first enters a zone, and which; inf, -1: nowhere.
+    """Return radians to where an arc first enters a zone, and which; inf, -1: nowhere.
 
     It lies on the circle around a place, begins at the angle `begin`, and goes left (`way` 1) or right (-1).
     """
@@ -131,7 +125,7 @@ def _arc_edge(ax: float, ay: float, bx: float, by: float, radius: float, begin: 
 
 
 def path_entry(w: Walls, table: Floats) -> tuple[int, float, int]:
-    """The segment of a path's table, metres along it, and the zone, where the path first enters one; -1: nowhere."""
+    """Return the segment, metres along it and the zone where a path's table first enters one; -1: nowhere."""
     for s in range(len(table)):
         if table[s, 8] == 0.0 and table[s, 9] == 0.0:
             along, zone = _still_entry(w, table[s])
@@ -183,18 +177,18 @@ def _known_walls(zones: tuple[Zone, ...], clearance: Clearance) -> Walls:
 
 
 def known_walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
-    """The borders of zones grown by a clearance (m), made once for the same zones."""
+    """Return the borders of zones grown by a clearance (m), made once for the same zones."""
     return _known_walls(tuple(zones), clearance if isinstance(clearance, tuple) else float(clearance))
 
 
 def inside(x: float, y: float, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """The first zone that a place (m) lies inside, or nearer to than the clearance; None: it is free."""
+    """Return the first zone that a place (m) lies inside, or nearer to than the clearance; None: it is free."""
     k = zone_at(known_walls(zones, clearance), float(x), float(y))
     return zones[k] if k >= 0 else None
 
 
 def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """The first zone that a path enters, or comes nearer to than the clearance (m); None: it is clear."""
+    """Return the first zone that a path enters, or comes nearer to than the clearance (m); None: it is clear."""
     if not zones:
         return None
     borders = known_walls(zones, clearance)
@@ -205,64 +199,5 @@ def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) ->
 
 
 def clear(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> bool:
-    """Whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
+    """Return whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
     return blocked_by(path, zones, clearance) is None
-
-
-def detours(starts: ArrayLike, goals: ArrayLike, radius: float, zones: Sequence[Zone]) -> NDArray[np.bool_]:
-    """For which pairs (n, m) of poses (x, y in m, heading in rad; NaN at a goal: any) a zone blocks the Dubins path."""
-    if not (isfinite(radius) and radius >= 0.0):
-        raise InvalidValueError(f"a turn radius must be a number of metres >= 0, not {radius}")
-    return all_blocked(known_walls(zones), _poses(starts), _poses(goals), float(radius))
-
-
-def _poses(values: ArrayLike) -> Floats:
-    return np.ascontiguousarray(np.asarray(values, dtype=np.float64).reshape(-1, 3))
-
-
-def _all_blocked(w: Walls, starts: Floats, goals: Floats, radius: float) -> NDArray[np.bool_]:
-    out = empty((len(starts), len(goals)), bool_)
-    for i in parallel_range(len(starts)):
-        held = within(w, starts[i, 0], starts[i, 1]) >= 0
-        for j in range(len(goals)):
-            out[i, j] = held or _enters(w, starts[i], goals[j], radius)
-    return out
-
-
-def _enters(w: Walls, start: Floats, goal: Floats, radius: float) -> bool:
-    """Whether the shortest path between two poses enters a zone."""
-    x, y, heading = start[0], start[1], start[2]
-    _, word, t, p, q = shortest(x, y, heading, goal[0], goal[1], goal[2], radius)
-    if word == STRAIGHT:
-        length = hypot(goal[0] - x, goal[1] - y)
-        return length > 0.0 and line_entry(w, x, y, (goal[0] - x) / length, (goal[1] - y) / length, length)[1] >= 0
-    first, last = turns_left(word, 0), turns_left(word, 2)
-    middle = 0.0 if word < 4 else -first
-    if _part_enters(w, x, y, heading, radius, first, t):
-        return True
-    x, y, heading = _after(x, y, heading, radius, first, t)
-    if _part_enters(w, x, y, heading, radius, middle, p):
-        return True
-    x, y, heading = _after(x, y, heading, radius, middle, p)
-    return _part_enters(w, x, y, heading, radius, last, q)
-
-
-def _part_enters(w: Walls, x: float, y: float, heading: float, radius: float, way: float, length: float) -> bool:
-    """Whether a left turn (`way` 1), a right turn (-1) or a straight line (0) enters a zone."""
-    if length <= 0.0:
-        return False
-    if way == 0.0:
-        return line_entry(w, x, y, cos(heading), sin(heading), length)[1] >= 0
-    cx, cy = x - way * radius * sin(heading), y + way * radius * cos(heading)
-    return arc_entry(w, cx, cy, radius, heading - way * 0.5 * pi, way, length / radius)[1] >= 0
-
-
-def _after(x: float, y: float, heading: float, radius: float, way: float, length: float) -> tuple[float, float, float]:
-    """The pose at the end of such a part."""
-    if way == 0.0:
-        return x + length * cos(heading), y + length * sin(heading), heading
-    end = heading + way * length / radius
-    return x + way * radius * (sin(end) - sin(heading)), y - way * radius * (cos(end) - cos(heading)), end
-
-
-all_blocked = parallel_routine(_all_blocked)

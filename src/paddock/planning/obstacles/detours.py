@@ -20,7 +20,7 @@ from paddock.world.columns import Floats
 OUTSIDE = 0.01
 """m: ways bend this far from a zone's corner, so that they do not touch it."""
 CORNERS = 16
-"""Of the polygon inside a circle that stands for it: ways around it are estimated up to 0.6 % too short."""
+"""Corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short."""
 
 
 class SightWalls(NamedTuple):
@@ -32,24 +32,24 @@ class SightWalls(NamedTuple):
 
 
 def zone_walls(zones: Sequence[Zone]) -> SightWalls:
-    """The outlines of zones."""
+    """Return the outlines of zones."""
     return _map(tuple(zones))[0]
 
 
 def ways_to_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
-    """Metres (n, v) of the shortest ways around zones from places (n, 2) to the corners where ways may bend."""
+    """Return metres (n, v) of the shortest ways around zones from places (n, 2) to the corners where ways may bend."""
     _, corners, among = _map(tuple(zones))
     return cheapest_sums(sights_of_corners(places, zones), among) if len(corners) else np.empty((len(places), 0))
 
 
 def sights_of_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
-    """Metres (n, v) from places (n, 2) straight to the corners; inf for those that are not seen."""
+    """Return metres (n, v) from places (n, 2) straight to the corners; inf for those that are not seen."""
     walls, corners, _ = _map(tuple(zones))
     return sight_lengths(ascontiguousarray(places, dtype=np.float64), corners, walls)
 
 
 def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
-    """Metres that zones add to the straight way from one place to another; inf where there is none.
+    """Return metres that zones add to the straight way from one place to another; inf where there is none.
 
     `ways` are the first one's ways to the corners, `sights` the other's.
     """
@@ -63,7 +63,7 @@ def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: fl
 
 @lru_cache(maxsize=16)
 def _map(zones: tuple[Zone, ...]) -> tuple[SightWalls, Floats, Floats]:
-    """The walls of all zones together, the corners (v, 2) where ways bend, and the ways between them (v, v)."""
+    """Return the walls of all zones together, the corners (v, 2) where ways bend, and the ways between them (v, v)."""
     outlines = [_outline(zone) for zone in zones]
     walls = _walls(union_all(outlines))
     grown = _walls(union_all([outline.buffer(OUTSIDE, join_style="mitre") for outline in outlines]))
@@ -81,7 +81,7 @@ def _outline(zone: Zone) -> Polygon:
 
 
 def _walls(area: Any) -> SightWalls:
-    """The edges of all rings of polygons, part by part."""
+    """Return the edges of all rings of polygons, part by part."""
     edges, first, bounds = [np.empty((0, 4))], [0], []
     for part in get_parts(area):
         rings = [np.asarray(ring.coords) for ring in get_rings(part)]
@@ -93,7 +93,7 @@ def _walls(area: Any) -> SightWalls:
 
 
 def crosses(ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx: float, dy: float) -> bool:
-    """Whether two segments cross or touch, unless they only overlap along one line."""
+    """Return whether two segments cross or touch, unless they only overlap along one line."""
     side_c = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     side_d = (bx - ax) * (dy - ay) - (by - ay) * (dx - ax)
     side_a = (dx - cx) * (ay - cy) - (dy - cy) * (ax - cx)
@@ -102,7 +102,7 @@ def crosses(ax: float, ay: float, bx: float, by: float, cx: float, cy: float, dx
 
 
 def passes(ax: float, ay: float, bx: float, by: float, x: float, y: float, radius: float) -> bool:
-    """Whether a segment stays outside of a circle."""
+    """Return whether a segment stays outside of a circle."""
     dx, dy = bx - ax, by - ay
     along = max(0.0, min(1.0, ((x - ax) * dx + (y - ay) * dy) / max(dx * dx + dy * dy, 1e-300)))
     east, north = ax + along * dx - x, ay + along * dy - y
@@ -110,7 +110,7 @@ def passes(ax: float, ay: float, bx: float, by: float, x: float, y: float, radiu
 
 
 def sees(ax: float, ay: float, bx: float, by: float, walls: SightWalls) -> bool:
-    """Whether no wall stands between two points."""
+    """Return whether two points see each other."""
     for part in range(len(walls.bounds)):
         if passes(ax, ay, bx, by, walls.bounds[part, 0], walls.bounds[part, 1], walls.bounds[part, 2] * 1.000001):
             continue
@@ -122,7 +122,7 @@ def sees(ax: float, ay: float, bx: float, by: float, walls: SightWalls) -> bool:
 
 
 def sights(starts: Floats, goals: Floats, walls: SightWalls) -> Floats:
-    """Distances (n, m) between points that see each other; inf for those that do not."""
+    """Return distances (n, m) between points that see each other; inf for those that do not."""
     found = empty((len(starts), len(goals)))
     for i in parallel_range(len(starts)):
         for k in range(len(goals)):
@@ -132,7 +132,7 @@ def sights(starts: Floats, goals: Floats, walls: SightWalls) -> Floats:
 
 
 def sums(first: Floats, second: Floats) -> Floats:
-    """The least first[i, v] + second[v, k] over all v, (n, m)."""
+    """Return the least first[i, v] + second[v, k] over all v, (n, m)."""
     found = empty((first.shape[0], second.shape[1]))
     for i in parallel_range(first.shape[0]):
         for k in range(second.shape[1]):

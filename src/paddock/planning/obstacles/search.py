@@ -1,7 +1,7 @@
-"""The shortest way from bend to bend: A* over the links, compiled.
+"""The shortest path from bend to bend: A* over the links, then the bends are turned to where it is shortest. Compiled.
 
-A state is a link: one has arrived on a bend with the link's heading. Its cost does not depend on what comes after, and
-an arrival that another one reaches along the bend at no more cost is dropped.
+A state is a link: the arrival on a bend with the link's heading. Its cost does not depend on later links. An arrival
+that another one reaches along the bend at no more cost is dropped.
 """
 
 from __future__ import annotations
@@ -37,19 +37,19 @@ from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
 Heap = list[tuple[float, Any]]
-"""Metres at least, and a number for what comes next."""
+"""A lower bound in metres, and the number of the next state."""
 NO_TURN = 1e-9
-"""rad: what lacks less than this of a full turn is none."""
+"""rad: a turn that lacks less than this of a full one is no turn."""
 
 
 def turn_between(way: float, before: float, after: float) -> float:
-    """Radians on a bend from one heading to another, 0 .. 2 pi."""
+    """Return radians on a bend from one heading to another, 0 .. 2 pi."""
     turn = ahead(way * (after - before))
     return 0.0 if turn > FULL - NO_TURN else turn
 
 
 def free_turn(w: Walls, bend: Floats, heading: float) -> float:
-    """How far (rad) one may turn on a bend before a zone; inf on a point, and where there is none."""
+    """Return the angle (rad) up to the first zone on a bend; inf on a point and where there is none."""
     if bend[RADIUS] == 0.0:
         return inf
     begin = heading - bend[WAY] * 0.5 * pi
@@ -73,7 +73,7 @@ def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
 
 
 class Visited(NamedTuple):
-    """What a search has found out. States are numbered: arrivals from each start on each bend, then the links."""
+    """The states of a search: arrivals from each start on each bend, then the links."""
 
     cost: Floats  # m to the arrival
     heading: Floats  # rad, of the arrival
@@ -106,7 +106,7 @@ def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visi
 
 
 def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
-    """Metres of the shortest way, and its bends: a start, others, a goal (counted on from the bends)."""
+    """Return metres of the shortest way, and its bends: a start, others, a goal (counted on from the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
     known = _nothing_known(w, bends, links, ends)
     # numbers in the heap: ways to the goal after a state, ways straight to it, states
@@ -178,7 +178,7 @@ def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Visited) -> N
 
 
 def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
-    """Whether an earlier arrival on the bend gets where this one is, for no more."""
+    """Return whether an earlier arrival on the bend gets where this one is, for no more."""
     other = known.settled[bend]
     while other >= 0:
         turn = turn_between(bends[bend, WAY], known.heading[other], known.heading[state])
@@ -189,7 +189,7 @@ def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
 
 
 def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
-    """The bends on the way that ends with a number of the heap: n + the start, bends, n + s + the goal."""
+    """Return the bends on the way that ends with a number of the heap: n + the start, bends, n + s + the goal."""
     chain = empty(len(known.parent) + 3, int64)
     if number >= direct:
         chain[0], chain[1] = n + (number - direct) // g, n + s + (number - direct) % g
@@ -254,7 +254,7 @@ def _turn(bend: Floats, angle: float) -> None:
 
 
 def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
-    """The length (m) of the way with the first and last bends that make it shortest, which are put into the row."""
+    """Return the length (m) of the way with the best first and last bends, which are written into the row."""
     best, start, goal = inf, 0, 0
     for i in range(len(at.starts)):
         row[0] = at.starts[i]

@@ -1,4 +1,4 @@
-"""Zones that nobody may enter: circles and polygons, checked when they are made. Their border is still outside."""
+"""No-fly zones: circles and polygons, and their borders as arrays for compiled code. A border is outside its zone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DRAWN = 96
 ROUNDING = 12
 """Edges for a quarter turn, where the corners of a polygon are rounded."""
 FLAT = 1e-12
-"""A polygon whose area is less than this part of its width squared has no inside."""
+"""A polygon with less than this share of its squared width as area is degenerate."""
 
 
 @dataclass(frozen=True)
@@ -32,29 +32,29 @@ class CircleZone:
     radius: float  # m
 
     def __post_init__(self) -> None:
-        """Refuse what is no circle."""
+        """Raise unless it is a circle."""
         if not (isfinite(self.x) and isfinite(self.y)):
             raise InvalidValueError(f"zone {self.name!r}: its centre must be two numbers, not ({self.x}, {self.y})")
         if not (isfinite(self.radius) and self.radius > 0.0):
             raise InvalidValueError(f"zone {self.name!r}: its radius must be a number of metres > 0, not {self.radius}")
 
     def distance(self, x: float, y: float) -> float:
-        """Metres from a place to the border, negative inside."""
+        """Return metres from a place to the border, negative inside."""
         return hypot(x - self.x, y - self.y) - self.radius
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether a place lies inside; the border does not."""
+        """Return whether a place lies inside; the border does not."""
         return self.distance(x, y) < 0.0
 
     def outline(self) -> Floats:
-        """Points (k, 2) on the border, closed."""
+        """Return points (k, 2) on the border, closed."""
         angle = np.linspace(0.0, 2.0 * pi, DRAWN + 1)
         points = np.column_stack([self.x + self.radius * np.cos(angle), self.y + self.radius * np.sin(angle)])
         points[-1] = points[0]
         return points
 
     def grown(self, clearance: float) -> CircleZone:
-        """The zone and all that is nearer to it than `clearance` (m)."""
+        """Return the zone and all that is nearer to it than `clearance` (m)."""
         return CircleZone(self.name, self.x, self.y, self.radius + _grows_by(self.name, clearance))
 
 
@@ -66,10 +66,11 @@ class PolygonZone:
     points: tuple[tuple[float, float], ...]  # m east, north
 
     def __post_init__(self) -> None:
-        """Keep the points as a tuple without repetitions; refuse what is no simple polygon."""
+        """Keep the points as a tuple without repetitions; raise unless it is a simple polygon."""
         points = [(float(x), float(y)) for x, y in self.points]
-        if not np.isfinite(np.array(points)).all():
-            raise InvalidValueError(f"zone {self.name!r}: its corners must be numbers, not {_first_bad(points)}")
+        bad = [point for point in points if not np.isfinite(point).all()]
+        if bad:
+            raise InvalidValueError(f"zone {self.name!r}: its corners must be numbers, not {bad[0]}")
         distinct = [point for k, point in enumerate(points) if point != points[k - 1]]
         if len(distinct) < 3:
             raise InvalidValueError(f"zone {self.name!r}: a polygon needs 3 different corners, not {len(distinct)}")
@@ -83,7 +84,7 @@ class PolygonZone:
         return corners if _area(corners) > 0.0 else corners[::-1].copy()
 
     def distance(self, x: float, y: float) -> float:
-        """Metres from a place to the border, negative inside."""
+        """Return metres from a place to the border, negative inside."""
         a, b = self.corners, np.roll(self.corners, -1, axis=0)
         edge, to = b - a, np.array([x, y]) - a
         part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)
@@ -93,15 +94,15 @@ class PolygonZone:
         return -nearest if int((spans & (crossing > x)).sum()) % 2 else nearest
 
     def contains(self, x: float, y: float) -> bool:
-        """Whether a place lies inside; the border does not."""
+        """Return whether a place lies inside; the border does not."""
         return self.distance(x, y) < 0.0
 
     def outline(self) -> Floats:
-        """The corners (k + 1, 2), closed."""
+        """Return the corners (k + 1, 2), closed."""
         return np.vstack([self.corners, self.corners[:1]])
 
     def grown(self, clearance: float) -> PolygonZone:
-        """A polygon that holds the zone and all that is nearer to it than `clearance` (m), round corners in chords."""
+        """Return a polygon that contains the zone and all nearer to it than `clearance` (m)."""
         if _grows_by(self.name, clearance) == 0.0:
             return self
         from shapely import Polygon  # here: it takes a while to import, and few need it
@@ -118,10 +119,6 @@ def _grows_by(name: str, clearance: float) -> float:
     if not (isfinite(clearance) and clearance >= 0.0):
         raise InvalidValueError(f"zone {name!r}: a clearance must be a number of metres >= 0, not {clearance}")
     return clearance
-
-
-def _first_bad(points: list[tuple[float, float]]) -> tuple[float, float]:
-    return next(point for point in points if not (isfinite(point[0]) and isfinite(point[1])))
 
 
 def _area(corners: Floats) -> float:
@@ -143,7 +140,7 @@ def _check_simple(name: str, corners: Floats) -> None:
 
 
 def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
-    """The first two edges that meet elsewhere than in their common corner, and where."""
+    """Return the first two edges that meet elsewhere than in their common corner, and where."""
     a, b = corners, np.roll(corners, -1, axis=0)
     for i in range(len(corners) - 1):  # corners of one zone
         first = i + 1
@@ -159,7 +156,7 @@ def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
 
 
 def _meetings(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Whether each edge a-b meets p-q, and where."""
+    """Return whether each edge a-b meets p-q, and where."""
     u, v, w = q - p, b - a, a - p
     with np.errstate(divide="ignore", invalid="ignore"):
         denominator = u[0] * v[:, 1] - u[1] * v[:, 0]
@@ -173,13 +170,13 @@ def _meetings(p: Floats, q: Floats, a: Floats, b: Floats) -> tuple[Floats, Float
 
 
 def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
-    """Whether the border turns back on itself at b."""
+    """Return whether the border turns back on itself at b."""
     u, v = b - a, c - b
     return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
 
 
 TOUCH = 1e-7
-"""m: who is no deeper inside does not enter."""
+"""m: a path this deep inside only touches."""
 
 
 Clearance = float | tuple[float, ...]
@@ -187,7 +184,7 @@ Clearance = float | tuple[float, ...]
 
 
 def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
-    """The clearance (m) of each zone."""
+    """Return the clearance (m) of each zone."""
     return clearance if isinstance(clearance, tuple) else (clearance,) * len(zones)
 
 
@@ -202,7 +199,7 @@ class Walls(NamedTuple):
 
 
 def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
-    """The borders of zones grown by a clearance (m)."""
+    """Return the borders of zones grown by a clearance (m)."""
     around, spans, circles, edges = [], [], [np.empty((0, 3))], [np.empty((0, 4))]
     c = e = 0
     wide = each_of(clearance, zones)
@@ -241,14 +238,14 @@ def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
 
 
 def normals(corners: Floats) -> Floats:
-    """Unit vectors (k, 2) out of a counter-clockwise polygon, for the edge that begins at each corner."""
+    """Return unit vectors (k, 2) out of a counter-clockwise polygon, for the edge that begins at each corner."""
     edge = np.roll(corners, -1, axis=0) - corners
     out: Floats = np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None]
     return out
 
 
 def moved_out(zone: PolygonZone, way: float) -> Floats:
-    """The corners (k, 2) when every edge is moved out by so many metres; sharp ones move ten times that at most."""
+    """Return the corners (k, 2) with every edge moved out by `way` m; sharp corners move at most ten times that."""
     after = normals(zone.corners)
     before = np.roll(after, 1, axis=0)
     mitre = np.maximum(1.0 + (before * after).sum(1), 0.02)

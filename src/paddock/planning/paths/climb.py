@@ -20,7 +20,7 @@ Goal = tuple[float, float, float]
 
 
 def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Path:
-    """The path from a pose to a pose (x, y, z, heading), with at most `slope` m up or down for each m along.
+    """Return the path from a pose to a pose (x, y, z, heading), with at most `slope` m up or down for each m along.
 
     No turn is tighter than `radius` (m), seen from above. A goal heading of None is free.
     """
@@ -36,19 +36,19 @@ def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Pa
 
 
 def raised(level: Path, low: float, high: float, slope: float, turn: Path) -> Path:
-    """A level path from one height to another; too steep, whole `turn`s come first."""
+    """Return a level path from one height to another; too steep, whole `turn`s come first."""
     excess = abs(high - low) / slope - along(level)
     turns = ceil(excess / along(turn) - 1e-9) if excess > 0.0 else 0
     return tilted(Path(turn.segments * turns, level.start) + level, low, high)
 
 
 def along(path: Path) -> float:
-    """Metres along all curves of a path, relative to the air where they drift."""
+    """Return metres along all curves of a path, relative to the air where they drift."""
     return sum(segment.length for segment in path.segments)
 
 
 def tilted(level: Path, low: float, high: float) -> Path:
-    """A level path from one height to another, equally steep all along."""
+    """Return a level path from one height to another, equally steep all along."""
     x, y, _, heading = level.start
     slope = (high - low) / along(level) if level.segments else 0.0
     segments, z = [], low
@@ -59,7 +59,7 @@ def tilted(level: Path, low: float, high: float) -> Path:
 
 
 def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, wanted: float) -> Path:
-    """The level path, lengthened to a length (m) or, if that cannot be met, somewhat more."""
+    """Return the level path, lengthened to a length (m) or, if that cannot be met, somewhat more."""
     excess = wanted - level.length
     turns = max(1, int(excess / (2.0 * pi * radius))) if radius > 0.0 else 1
     side = -1.0 if level.segments and level.segments[0].curvature < 0.0 else 1.0
@@ -70,7 +70,7 @@ def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, wanted: flo
 
 
 def _with_arc(begin: Pose, goal: Goal, radius: float, side: float, wanted: float) -> Path:
-    """An arc to one side and the shortest path from its end, together at least `wanted` m long, by bisection.
+    """Return an arc to one side and the shortest path from its end, together at least `wanted` m long, by bisection.
 
     Without the arc they are too short, and with a full turn long enough.
     """

@@ -1,4 +1,9 @@
-"""Shortest paths of a vehicle that moves forwards only (Dubins), one as a `Path` or the lengths of many."""
+"""Dubins paths: the shortest paths of a vehicle that moves forwards only and turns no tighter than a radius.
+
+The scalar functions of the first part have no branches inside, so that a compiled loop over them vectorises; they also
+run as plain Python, with the same bits. A path (word) has three parts, each a left turn (L), a right turn (R) or
+straight (S). Their lengths are in turn radii; the start is at the origin with heading 0.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from paddock.compute.math import PI, atan2, clamp, floor, maximum, select, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
-from paddock.errors import InvalidValueError
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii
 from paddock.world.columns import Floats
 
@@ -22,7 +26,7 @@ TWO_PI = 6.283185307179586
 TWO_PI_INVERSE = 0.15915494309189535
 HALF_PI = 1.5707963267948966
 SLACK = 1e-9
-"""What lacks less than this of a full turn (rad) is no turn; circles nearer than this (radii) are one."""
+"""rad: a turn that lacks less than this of a full one is none; circles nearer than this (radii) are one."""
 NOISE = 1e-11
 """Radii by which rounding may have moved the goal: across a short straight, that is an angle."""
 TIE = 1e-12
@@ -30,13 +34,13 @@ TIE = 1e-12
 
 
 def turned(angle: float, slack: float) -> float:
-    """The angle in [0, 2 pi), rad; one that lacks less than `slack` of a full turn, or is but noise, is 0."""
+    """Return the angle in [0, 2 pi), rad; one that lacks less than `slack` of a full turn, or is but noise, is 0."""
     turn = angle - TWO_PI * floor(angle * TWO_PI_INVERSE)
     return select((turn > TWO_PI - slack) | (turn < TIE), 0.0, turn)
 
 
 def same_side(u: float, v: float, theta: float, phi: float) -> tuple[float, float, float]:
-    """The turns and the straight of LSL, from the way between its circles (u, v), which points to `theta`.
+    """Return the turns and the straight of LSL, from the way between its circles (u, v), which points to `theta`.
 
     Where one of the turns is nothing but noise, the other is all of the turn.
     """
@@ -73,7 +77,7 @@ def three_turns(u: float, v: float, theta: float, phi: float) -> tuple[float, fl
 
 
 def best_word(x: float, y: float, s: float, c: float, phi: float) -> tuple[float, int, float, float, float]:
-    """The shortest of the six words to (x, y) with heading `phi`, whose sine and cosine are `s` and `c`.
+    """Return the shortest of the six words to (x, y) with heading `phi`, whose sine and cosine are `s` and `c`.
 
     Its length, its number in WORDS and its three parts, all in radii.
     """
@@ -96,7 +100,7 @@ def best_word(x: float, y: float, s: float, c: float, phi: float) -> tuple[float
 def shorter(
     best: tuple[float, int, float, float, float], length: float, word: int, t: float, p: float, q: float
 ) -> tuple[float, int, float, float, float]:
-    """The best so far, or another word that is shorter."""
+    """Return the best so far, or another word that is shorter."""
     better = length < best[0] - TIE
     return (
         select(better, length, best[0]),
@@ -108,13 +112,16 @@ def shorter(
 
 
 def turn_and_straight(x: float, y: float) -> tuple[float, float, float]:
-    """Length (infinite where it does not exist), turn and straight of LS to a point."""
+    """Return length (infinite where it does not exist), turn and straight of LS to a point.
+
+    A point up to SLACK inside the circle lies on it, as for `same_side`.
+    """
     u, v = x, y - 1.0
     square = u * u + v * v - 1.0
     p = sqrt(maximum(square, 0.0))
     theta = atan2(p * v + u, p * u - v)
     t = turned(theta, SLACK)
-    return select(square > -SLACK, t + p, inf), t, p
+    return select(square > -2.5 * SLACK, t + p, inf), t, p
 
 
 def two_turns(x: float, y: float) -> tuple[float, float, float]:
@@ -134,9 +141,10 @@ def two_turns(x: float, y: float) -> tuple[float, float, float]:
 
 
 def best_free_word(x: float, y: float) -> tuple[float, int, float, float, float]:
-    """The shortest of LS, RS, RL and LR to (x, y), any heading: as `best_word`, with a last or a middle part of 0."""
+    """Return the shortest of LS, RS, RL and LR to (x, y), any heading; parts as of `best_word`."""
     length, t, p = turn_and_straight(x, y)
-    best = (length, 0, t, p, 0.0)
+    here = x * x + y * y < 1.5 * SLACK * SLACK  # as near as circles that count as one
+    best = (select(here, 0.0, length), 0, select(here, 0.0, t), select(here, 0.0, p), 0.0)
     length, t, p = turn_and_straight(x, -y)
     best = shorter(best, length, 1, t, p, 0.0)
     length, t, q = two_turns(x, -y)
@@ -148,20 +156,15 @@ def best_free_word(x: float, y: float) -> tuple[float, int, float, float, float]
 def in_frame(
     dx: float, dy: float, s: float, c: float, goal_s: float, goal_c: float, radius: float
 ) -> tuple[float, float, float, float]:
-    """The goal as seen from the start, in radii, and sine and cosine of the change of heading."""
+    """Return the goal as seen from the start, in radii, and sine and cosine of the change of heading."""
     scale = 1.0 / radius
-    return (
-        (dx * c + dy * s) * scale,
-        (dy * c - dx * s) * scale,
-        goal_s * c - goal_c * s,
-        goal_c * c + goal_s * s,
-    )
+    return ((dx * c + dy * s) * scale, (dy * c - dx * s) * scale, goal_s * c - goal_c * s, goal_c * c + goal_s * s)
 
 
 def shortest(
     x: float, y: float, heading: float, gx: float, gy: float, gheading: float, radius: float
 ) -> tuple[float, int, float, float, float]:
-    """The shortest path from one pose to another: its length, its number in WORDS and its three parts, all in m.
+    """Return the shortest path from one pose to another: its length, its number in WORDS and its three parts, all in m.
 
     A goal heading of NaN is free: a turn and a straight, or two turns. With a radius of 0 it is a straight line.
     """
@@ -190,7 +193,7 @@ def turns_left(word: int, part: int) -> float:
 def length_to(
     x: float, y: float, heading: float, gx: float, gy: float, gheading: float, radius: float
 ) -> tuple[float, float]:
-    """Length of the shortest path in m and the heading at its end; a goal heading of NaN is free."""
+    """Return length of the shortest path in m and the heading at its end; a goal heading of NaN is free."""
     length, word, t, _, q = shortest(x, y, heading, gx, gy, gheading, radius)
     if not isnan(gheading):
         return length, gheading
@@ -240,25 +243,15 @@ def _all_lengths(starts: Floats, radii: Floats, goals: Floats, fixed: int) -> Fl
     return out
 
 
-def _paired_lengths(starts: Floats, radii: Floats, goals: Floats) -> Floats:
-    """From each start (n, 3) to the goal (n, 3) of the same number."""
-    out = empty(len(starts))
-    for i in parallel_range(len(starts)):
-        x, y, heading, gx, gy = starts[i, 0], starts[i, 1], starts[i, 2], goals[i, 0], goals[i, 1]
-        out[i] = length_to(x, y, heading, gx, gy, goals[i, 2], radii[i])[0]
-    return out
-
-
 all_lengths = parallel_routine(_all_lengths, inline=True)
-paired_lengths = parallel_routine(_paired_lengths)
 
 
 SHORT = 1e-6
-"""Straights below so many radii have the heading of the turn before them: their own would be rounding noise."""
+"""Shorter straights (radii) have the heading of the turn before them: their own would be rounding noise."""
 
 
 def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
-    """The shortest path from a pose to a pose (x, y, heading) with no turn tighter than `radius` (m).
+    """Return the shortest path from a pose to a pose (x, y, heading) with no turn tighter than `radius` (m).
 
     A goal heading of None is free: the best of a turn and a straight, and of two turns. A radius of 0 turns on the
     spot: a straight line.
@@ -289,19 +282,14 @@ def _turn(begin: Pose, length: float, curvature: float) -> Segment:
 
 
 def _onwards(begin: Pose, first: Segment, word: int, p: float, q: float, radius: float) -> Path:
-    """The parts one after the other from the start."""
-    middle = Segment(*ends_at(first), p, _middle(word) / radius)
+    """Return the parts one after the other from the start."""
+    middle = Segment(*ends_at(first), p, {4: 1.0, 5: -1.0}.get(word, 0.0) / radius)
     last = _turn(ends_at(middle), q, turns_left(word, 2) / radius)
     return Path((first, middle, last), begin)
 
 
-def _middle(word: int) -> float:
-    """The curvature of a word's middle part on the unit circle."""
-    return {4: 1.0, 5: -1.0}.get(word, 0.0)
-
-
 def _joined(goal: Pose, begin: Pose, first: Segment, word: int, parts: tuple[float, float], radius: float) -> Path:
-    """The outer parts laid from the start and from the goal, so that both are met exactly, and what lies between."""
+    """Return the outer parts laid from the start and from the goal, so that both are met, and the straight between."""
     if word > 3:
         return _onwards(begin, first, word, *parts, radius)
     curvature = turns_left(word, 2) / radius
@@ -313,7 +301,7 @@ def _joined(goal: Pose, begin: Pose, first: Segment, word: int, parts: tuple[flo
 
 
 def dubins_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Floats:
-    """Lengths (n, m) in m of the shortest paths from each of `starts` (n, 3) to each of `goals` (m, 3).
+    """Return lengths (n, m) in m of the shortest paths from each of `starts` (n, 3) to each of `goals` (m, 3).
 
     Rows are x, y, heading; a goal's heading may be NaN: any. `radius` (m) is one for all, or (n,) one for each start.
     """
@@ -325,11 +313,3 @@ def dubins_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Fl
     if 0 < fixed < len(ends):
         lengths[:, order] = lengths.copy()
     return lengths
-
-
-def dubins_lengths_paired(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Floats:
-    """Lengths (n,) in m of the shortest paths from each of `starts` (n, 3) to the goal (n, 3) of the same number."""
-    begins, ends = poses("starts", starts), poses("goals", goals, free=True)
-    if len(begins) != len(ends):
-        raise InvalidValueError(f"starts and goals have to be as many, not {len(begins)} and {len(ends)}")
-    return paired_lengths(begins, radii(radius, len(begins)), ends)

@@ -36,17 +36,17 @@ Pose = tuple[float, float, float, float]
 
 
 def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
-    """Straight ahead."""
+    """Return straight ahead."""
     return Segment(x, y, z, heading, length, 0.0, slope)
 
 
 def arc(x: float, y: float, heading: float, radius: float, turn: float, z: float = 0.0, slope: float = 0.0) -> Segment:
-    """A turn by `turn` rad (positive left) on a circle of that radius (m)."""
+    """Return a turn by `turn` rad (positive left) on a circle of that radius (m)."""
     return Segment(x, y, z, heading, abs(turn) * radius, (1.0 if turn >= 0.0 else -1.0) / radius, slope)
 
 
 def point_along(s: Segment, along: float) -> Pose:
-    """The pose after `along` metres of its curve."""
+    """Return the pose after `along` metres of its curve."""
     turn = s.curvature * along
     way = along * s.gear
     half = 0.5 * s.gear * turn
@@ -57,24 +57,24 @@ def point_along(s: Segment, along: float) -> Pose:
 
 
 def flown_of(s: Segment) -> float:
-    """Metres flown: along the curve and its climb, at the pace that the wind allows."""
+    """Return metres flown: along the curve and its climb, at the pace that the wind allows."""
     return s.length * sqrt(1.0 + s.slope * s.slope) / s.pace
 
 
 def ends_at(s: Segment) -> Pose:
-    """The pose at its end."""
+    """Return the pose at its end."""
     return point_along(s, s.length)
 
 
 def carried(s: Segment) -> bool:
-    """Whether it is a curve in moving air."""
+    """Return whether it is a curve in moving air."""
     return hypot(s.drift_x, s.drift_y) > 0.0
 
 
 MOST_SAMPLES = 10_000_000
 """Of one path."""
 ROUNDING = 1e-9
-"""Relative: a part may end so much before it begins; it is empty then."""
+"""Relative: a part may end this much before it begins; it is empty then."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -85,7 +85,7 @@ class Path:
     """
 
     def __init__(self, segments: Iterable[Segment] = (), start: Pose | None = None) -> None:
-        """`start` is where a path without segments stands."""
+        """`start` is the pose of a path without segments."""
         self.segments = tuple(segment for segment in segments if segment.length > 0.0)
         self._start: Pose = (0.0, 0.0, 0.0, 0.0) if start is None else start
 
@@ -123,11 +123,11 @@ class Path:
         return ends_at(self.segments[-1]) if self.segments else self._start
 
     def duration(self, speed: float) -> float:
-        """Seconds at that airspeed (m/s)."""
+        """Return seconds at that airspeed (m/s)."""
         return self.flown / speed
 
     def at(self, flown: ArrayLike) -> Floats:
-        """The poses (n, 4) x, y, z, heading after so many metres flown, (n,); beyond its ends it stays there."""
+        """Return the poses (n, 4) x, y, z, heading after metres flown (n,); beyond its ends those of the ends."""
         places = np.clip(np.atleast_1d(np.asarray(flown, dtype=np.float64)), 0.0, self.flown)
         if not self.segments:
             return np.tile(np.array(self._start), (len(places), 1))
@@ -137,11 +137,11 @@ class Path:
         return _along(rows, np.minimum(along, rows[:, 4]))
 
     def sample(self, ds: float) -> Floats:
-        """Poses (n, 3) x, y, heading every `ds` metres, its start and its end among them."""
+        """Return poses (n, 3) x, y, heading every `ds` metres, its start and its end among them."""
         return self.points(ds)[:, [0, 1, 3]]
 
     def points(self, ds: float) -> Floats:
-        """Poses (n, 4) x, y, z, heading every `ds` metres, its start and its end among them."""
+        """Return poses (n, 4) x, y, z, heading every `ds` metres, its start and its end among them."""
         if not (isfinite(ds) and ds > 0.0):
             raise InvalidValueError(f"a path is sampled every ds > 0 metres, not {ds!r}")
         if self.flown / ds > MOST_SAMPLES:
@@ -152,7 +152,7 @@ class Path:
         return self.at(np.append(places, self.flown))
 
     def subpath(self, start: float, end: float) -> Path:
-        """The part between two places, in metres flown; what lies beyond its ends is left out."""
+        """Return the part between two places, in metres flown, clipped to the path."""
         if not end >= start - ROUNDING * max(1.0, self.flown):
             raise InvalidValueError(f"a part of a path ends after it begins, not from {start:g} m to {end:g} m")
         start, end = max(start, 0.0), min(end, self.flown)
@@ -175,7 +175,7 @@ class Path:
 
 
 def joined(paths: Iterable[Path]) -> Path:
-    """All of them one after the other."""
+    """Return all of them one after the other."""
     parts = list(paths)
     segments = [segment for path in parts for segment in path.segments]
     return Path(segments, parts[0].start if parts else None)
@@ -199,7 +199,7 @@ def _along(rows: Floats, along: Floats) -> Floats:
 
 
 def _part(segment: Segment, start: float, end: float) -> Segment:
-    """The part of a segment between two places, in metres flown from its own start."""
+    """Return the part of a segment between two places, in metres flown from its own start."""
     scale = segment.length / flown_of(segment)
     first = max(start * scale, 0.0)
     last = min(end * scale, segment.length)
@@ -208,7 +208,7 @@ def _part(segment: Segment, start: float, end: float) -> Segment:
 
 
 def _ground_length(segment: Segment) -> float:
-    """Metres over the ground and up; of a curve in moving air by Gauss quadrature, half a radian at a time."""
+    """Return metres over the ground and up; of a curve in moving air by Gauss quadrature, half a radian at a time."""
     if not carried(segment):
         return segment.length * float(np.sqrt(1.0 + segment.slope**2))
     pieces = max(1, int(np.ceil(abs(segment.curvature) * segment.length / 0.5)))
@@ -221,11 +221,11 @@ def _ground_length(segment: Segment) -> float:
 
 
 PoseLike = Sequence[float | None] | Floats
-"""x, y in m and heading in rad; a goal's heading may be None: any."""
+"""x, y in m and heading in rad; None as the heading of a goal: any."""
 
 
 def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
-    """So many finite numbers, the last of which may be None or NaN (given back as NaN) where it is `free`."""
+    """Return `count` finite numbers; where it is `free`, the last may be None or NaN (returned as NaN)."""
     try:
         given = [nan if part is None else float(part) for part in value]
     except (TypeError, ValueError):
@@ -245,21 +245,21 @@ def pose(name: str, value: PoseLike, free: bool = False) -> tuple[float, float, 
 
 
 def not_negative(name: str, value: float) -> float:
-    """A finite number >= 0."""
+    """Return a finite number >= 0."""
     if not (isinstance(value, int | float | np.number) and isfinite(value) and value >= 0.0):
         raise InvalidValueError(f"{name} has to be a number >= 0, not {value!r}")
     return float(value)
 
 
 def positive(name: str, value: float) -> float:
-    """A finite number > 0."""
+    """Return a finite number > 0."""
     if not (isinstance(value, int | float | np.number) and isfinite(value) and value > 0.0):
         raise InvalidValueError(f"{name} has to be a number > 0, not {value!r}")
     return float(value)
 
 
 def poses(name: str, values: ArrayLike, free: bool = False) -> Floats:
-    """An array (n, 3) of x, y, heading; a free heading is NaN."""
+    """Return an array (n, 3) of x, y, heading; a free heading is NaN."""
     try:
         rows = np.ascontiguousarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -278,7 +278,7 @@ def poses(name: str, values: ArrayLike, free: bool = False) -> Floats:
 
 
 def radii(radius: ArrayLike, n: int) -> Floats:
-    """A turn radius for each start (n,), from one for all or one for each."""
+    """Return a turn radius for each start (n,), from one for all or one for each."""
     try:
         given = np.asarray(radius, dtype=np.float64)
     except (TypeError, ValueError):

@@ -1,4 +1,10 @@
-"""Shortest paths of a vehicle that moves forwards and backwards (Reeds-Shepp), as a `Path` or the lengths of many."""
+"""Reeds-Shepp paths: the shortest paths of a vehicle that moves forwards and backwards.
+
+All 48 words come from a few base formulas (J. A. Reeds and L. A. Shepp, Pacific J. Math. 145, 1990, section 8) by two
+symmetries: time flip (forwards becomes backwards) and reflection (left becomes right), and for some by running the
+word from its end. Lengths are in turn radii (a turn's is its angle), negative backwards; the start is at the origin
+with heading 0.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +33,13 @@ QUARTER = -HALF_PI
 
 
 def least(best: Found, family: int, flip: int, t: float, u: float, v: float, fixed: float) -> Found:
-    """The best so far, or another word that is shorter; `fixed` is the length of what is not t, u and v."""
+    """Return the shorter of the best so far and another word; `fixed` is the length besides t, u and v."""
     length = absolute(t) + absolute(u) + absolute(v) + fixed
     return (length, family, flip, t, u, v) if length < best[0] - TIE else best
 
 
 def signed(angle: float) -> float:
-    """The angle in [-pi, pi], where rounding noise about 0 and about -pi has no say in a sign.
+    """Return the angle in [-pi, pi], where rounding noise about 0 and about -pi has no say in a sign.
 
     That is needed for exact answers only: lengths are continuous, so a word that is missed has a neighbour.
     """
@@ -91,7 +97,7 @@ def four_curves(goal: Goal, flip: int, best: Found) -> Found:
 
 
 def four_curves_with(xi: float, eta: float, phi: float, cosine: float, family: int, flip: int, best: Found) -> Found:
-    """A word of four from the cosine of its inner turns u and v: v = -u in family 4, v = u < 0 in family 5."""
+    """Return a word of four from the cosine of its inner turns u and v: v = -u in family 4, v = u < 0 in family 5."""
     sine = sqrt((1.0 - cosine) * (1.0 + cosine))
     turn = atan2(sine, cosine)
     # a = sin u - sin(u - v), b = cos u - cos(u - v) - 1
@@ -140,7 +146,7 @@ def five_parts(goal: Goal, flip: int, best: Found) -> Found:
 
 
 def shortest_flipped(x: float, y: float, phi: float, s: float, c: float, flip: int, best: Found) -> Found:
-    """The better of the best so far and the shortest word with one of the four flips."""
+    """Return the better of the best so far and the shortest word with one of the four flips."""
     along = -1.0 if flip == 1 or flip == 3 else 1.0
     across = -1.0 if flip >= 2 else 1.0
     turn = along * across
@@ -156,7 +162,7 @@ def shortest_flipped(x: float, y: float, phi: float, s: float, c: float, flip: i
 
 
 def shortest_both_ways(x: float, y: float, phi: float) -> Found:
-    """The shortest of the 48 words."""
+    """Return the shortest of the 48 words."""
     best = (inf, 0, 0, 0.0, 0.0, 0.0)
     s, c = sincos(phi)
     for flip in range(4):
@@ -165,14 +171,14 @@ def shortest_both_ways(x: float, y: float, phi: float) -> Found:
 
 
 def between(x: float, y: float, heading: float, gx: float, gy: float, gheading: float, radius: float) -> Found:
-    """The shortest word from one pose to another, in radii (> 0)."""
+    """Return the shortest word from one pose to another, in radii (> 0)."""
     s, c = sincos(wrap_angle(heading))
     dx, dy = (gx - x) / radius, (gy - y) / radius
     return shortest_both_ways(dx * c + dy * s, dy * c - dx * s, wrap_angle(gheading - heading))
 
 
 def shortest_length(x: float, y: float, heading: float, gx: float, gy: float, gheading: float, radius: float) -> float:
-    """Metres of the shortest path, for compiled code; a radius of 0 turns on the spot."""
+    """Return metres of the shortest path, for compiled code; a radius of 0 turns on the spot."""
     dx, dy = gx - x, gy - y
     if radius == 0.0:
         return sqrt(dx * dx + dy * dy)
@@ -206,7 +212,7 @@ def _segments(here: Pose, found: Found, radius: float) -> Iterator[Segment]:
 
 
 def _parts(found: Found) -> tuple[float, ...]:
-    """The parts of a word before the flips, negative backwards."""
+    """Return the parts of a word before the flips, negative backwards."""
     _, family, _, t, u, v = found
     by_family: dict[int, tuple[float, ...]] = {
         3: (v, u, t),
@@ -238,7 +244,7 @@ _compiled_lengths = parallel_routine(_lengths)
 
 
 def reeds_shepp_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Floats:
-    """Lengths (n, m) in m of the shortest paths from each of `starts` (n, 3) to each of `goals` (m, 3).
+    """Return lengths (n, m) in m of the shortest paths from each of `starts` (n, 3) to each of `goals` (m, 3).
 
     Rows are x, y, heading; `radius` (m) is one for all, or (n,) one for each start.
     """

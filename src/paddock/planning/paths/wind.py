@@ -1,7 +1,19 @@
 """Paths in constant wind: the quickest between two poses, and given paths held over the ground.
 
-Distances flown are metres through the air (airspeed times time), which is what range is spent on. Directions given and
-taken are courses over the ground; a vehicle's nose points where the wind triangle wants it.
+Distances flown are metres through the air (airspeed times time), which determine range and time. Directions are courses
+over the ground; the nose of a vehicle follows from the wind triangle.
+
+In the frame of the air, the vehicle flies an ordinary Dubins path, but its goal drifts: at the time T it is at g - w T,
+and a path of length T has to end there. In the scalar functions lengths are in turn radii (so is time: the airspeed is
+1), the wind is a fraction w < 1 of the airspeed, and the start is at the origin with heading 0.
+
+The length of the shortest word jumps while the goal drifts, so each word is solved as a smooth problem:
+- LSL: both turns together are known but for a full turn, and a straight flight to a drifting place remains.
+- LSR and LS: with the heading of the straight given, one equation remains, a slowly changing sine of it.
+- LRL: with the middle turn given, the duration is known, and one equation remains for the distance of the circles.
+- LR, to a point: one equation in the duration.
+A path with a full turn more than the shortest is among them, as waiting for the goal may be best. LSL and RSR always
+have a solution.
 """
 
 from __future__ import annotations
@@ -45,20 +57,20 @@ Way = tuple[float, float, float, float, float, float]
 """From circle to circle (x, y) at T = 0, the wind (x, y), and the duration of the turns as a and b in a z + b."""
 LINES, TURNS = 0, 1
 PIECES = 16
-"""A full turn is searched in so many pieces."""
+"""Pieces of a full turn in a search."""
 STEP = 0.2
 """Step in time (radii) of the search for two turns."""
 
 
 def intercept(x: float, y: float, wx: float, wy: float) -> float:
-    """Duration of a straight flight to a place on the ground, (x, y) away."""
+    """Return duration of a straight flight to a place on the ground, (x, y) away."""
     along = x * wx + y * wy
     rest = 1.0 - wx * wx - wy * wy
     return (sqrt(along * along + rest * (x * x + y * y)) - along) / rest
 
 
 def same_side_in_wind(cx: float, cy: float, phi: float, wx: float, wy: float) -> tuple[float, float, float, float]:
-    """Duration and parts of LSL; without another full turn if that is possible."""
+    """Return duration and parts of LSL; without another full turn if that is possible."""
     turns = turned(phi, SLACK)
     for k in range(2):
         turns += k * TWO_PI
@@ -88,7 +100,7 @@ def missed(kind: int, z: float, way: Way) -> tuple[float, float]:
 
 
 def zero(kind: int, low: float, high: float, way: Way, flat: bool) -> float:
-    """Where `missed`, or its derivative for `flat`, is zero between two places where its signs differ."""
+    """Return where `missed`, or its derivative for `flat`, is zero between two places where its signs differ."""
     f_low = missed(kind, low, way)[1 if flat else 0]
     z = 0.5 * (low + high)
     for _ in range(80):
@@ -107,7 +119,7 @@ def zero(kind: int, low: float, high: float, way: Way, flat: bool) -> float:
 
 
 def judged(kind: int, word: int, z: float, way: Way, best: Best) -> Best:
-    """The better of the best so far and the path with the unknown `z`, if it is one: no part may be negative."""
+    """Return the better of the best so far and the path with the unknown `z`, if it is one: no part may be negative."""
     cx, cy, wx, wy, a, b = way
     turns = a * z + b
     if kind == LINES:
@@ -126,7 +138,7 @@ def judged(kind: int, word: int, z: float, way: Way, best: Best) -> Best:
 
 
 def searched(kind: int, word: int, low: float, high: float, way: Way, best: Best) -> Best:
-    """The best of all solutions with an unknown between `low` and `high`; twin roots within a piece are found too."""
+    """Return the best of all solutions between `low` and `high`, twin roots within a piece included."""
     pieces = int((high - low) * PIECES / TWO_PI) + 1
     z0 = low
     f0, g0 = missed(kind, z0, way)
@@ -146,7 +158,7 @@ def searched(kind: int, word: int, low: float, high: float, way: Way, best: Best
 
 
 def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: float, best: Best) -> Best:
-    """The better of the best so far, LSR and LRL, or for side 1 (all is then mirrored) RSL and RLR."""
+    """Return the better of the best so far, LSR and LRL, or for side 1 (all is then mirrored) RSL and RLR."""
     s, c = sincos(phi)
     turn = turned(phi, SLACK)
     apart_x, apart_y = x - s, y - 1.0 + c
@@ -167,7 +179,7 @@ def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: flo
 
 
 def best_in_wind(x: float, y: float, phi: float, wx: float, wy: float) -> Best:
-    """The quickest of the six words to (x, y) with heading `phi`."""
+    """Return the quickest of the six words to (x, y) with heading `phi`."""
     s, c = sincos(phi)
     best = (inf, 0, 0.0, 0.0, 0.0)
     for side in range(2):  # first what has a closed form: it bounds the searches
@@ -192,7 +204,7 @@ def two_turns_at(total: float, cx: float, cy: float, wx: float, wy: float, long:
 
 
 def two_turns_between(word: int, low: float, high: float, way: Way, long: bool, best: Best) -> Best:
-    """The better of the best so far and LR of a duration between two, where the angle it misses by has two signs."""
+    """Return the better of the best so far and LR of a duration between two at which its angle error has two signs."""
     cx, cy, wx, wy, _, _ = way
     f_low = two_turns_at(low, cx, cy, wx, wy, long)[0]
     for _ in range(60):
@@ -206,7 +218,7 @@ def two_turns_between(word: int, low: float, high: float, way: Way, long: bool, 
 
 
 def two_turns_within(word: int, low: float, high: float, way: Way, best: Best) -> Best:
-    """The better of the best so far and LR of a duration between two, at all of which the circles touch."""
+    """Return the better of the best so far and LR of a duration between two, at all of which the circles touch."""
     cx, cy, wx, wy, _, _ = way
     steps = int(maximum(high - low, 0.0) / STEP) + 1
     for k in range(steps if high > low else 0):
@@ -228,7 +240,7 @@ def times_within(distance: float, cx: float, cy: float, wx: float, wy: float) ->
 
 
 def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, best: Best) -> Best:
-    """The better of the best so far and LR to a point (cx, cy) from the centre of the first circle.
+    """Return the better of the best so far and LR to a point (cx, cy) from the centre of the first circle.
 
     Its circles touch while the point is between 1 and 3 radii from that centre.
     """
@@ -242,7 +254,7 @@ def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, bes
 
 
 def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
-    """The quickest of LS, RS, LR and RL to (x, y) with any heading.
+    """Return the quickest of LS, RS, LR and RL to (x, y) with any heading.
 
     The search starts from LSL with the heading of the straight way, which always exists.
     """
@@ -271,13 +283,13 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def heading_on(course: float, wx: float, wy: float) -> float:
-    """Where the nose points on a course over the ground, rad; the wind is a fraction of the airspeed."""
+    """Return where the nose points on a course over the ground, rad; the wind is a fraction of the airspeed."""
     s, c = sincos(course)
     return wrap_angle(course - asin(wy * c - wx * s))
 
 
 def course_of(heading: float, wx: float, wy: float) -> float:
-    """The course over the ground with the nose on a heading, rad."""
+    """Return the course over the ground with the nose on a heading, rad."""
     s, c = sincos(heading)
     return atan2(s + wy, c + wx)
 
@@ -322,7 +334,7 @@ def flown_in_wind(
 
 
 def _relative(speed: float, wind: PoseLike) -> tuple[float, float]:
-    """The wind as a fraction of the airspeed, checked."""
+    """Return the wind as a fraction of the airspeed, checked."""
     positive("speed", speed)
     try:
         east, north = (float(part) for part in wind if part is not None)
@@ -368,7 +380,7 @@ def _drifting(
 
 
 def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
-    """The same path over the ground, held at an airspeed (m/s) in constant wind (east, north in m/s).
+    """Return the same path over the ground, held at an airspeed (m/s) in constant wind (east, north in m/s).
 
     Each line gets the pace of the wind triangle. Arcs are cut into pieces, each with the pace that makes its flown
     distance exact. A climb is part of the airspeed.

@@ -1,6 +1,6 @@
-"""A plan as a film: everybody moves along his route, trails stay, tasks are ticked off.
+"""A plan as a film: vehicles move along their routes, trails stay, tasks are marked when they are done.
 
-Only what has changed is drawn in each frame, onto a picture of everything else.
+Each frame draws only what has changed, onto a picture of everything else.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Tell = Callable[[float], None]
 
 
 def check_film(path: Path) -> None:
-    """Refuse what no film can be called, before anything is computed."""
+    """Raise for a file name that is no film, before anything is computed."""
     if path.suffix.lower() not in WRITERS:
         raise PaddockError(f"an animation is a .mp4 or a .gif file, not {path.name!r}")
     if not path.parent.is_dir():
@@ -67,16 +67,12 @@ def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: Kinemat
         film = Film(figure_class, plan, title, dots, tracks.poses.shape[1])
         for k in range(count):
             at = FINER * k
-            yield film.frame(_trail(tracks, k), tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
-
-
-def _trail(tracks: Tracks, k: int) -> Floats:
-    """The ways since the last frame, (vehicles, points, 2)."""
-    return tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
+            trail = tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
+            yield film.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
 
 
 def _news(tracks: Tracks, k: int) -> list[MapChange]:
-    """What has changed since the last frame."""
+    """Return the changes since the last frame."""
     until = tracks.times[FINER * k] + 1e-9
     since = tracks.times[FINER * (k - 1)] + 1e-9 if k else -np.inf
     return [one for one in tracks.news if since < one.time <= until]
@@ -94,13 +90,13 @@ Frame = NDArray[np.uint8]
 SIZE = (9.6, 7.2)
 """Inches."""
 HOLD = 1.5
-"""s for which the last picture stands."""
+"""s for which the last frame is shown."""
 NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])
 """A vehicle that looks east."""
 
 
 class Film:
-    """Draws frame after frame; what has been drawn of trails stays."""
+    """Draws frame after frame; trails stay."""
 
     def __init__(self, figure_class: Any, plan: Plan, title: str, dots: float, vehicles: int) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -130,7 +126,7 @@ class Film:
         self.nose = NOSE * width * 0.013  # m
 
     def frame(self, trail: Floats, poses: Floats, able: Flags, time: float, news: Sequence[MapChange]) -> Frame:
-        """Draw the ways (n, k, 2) since the last frame and what is new, then everybody where he is now."""
+        """Draw the ways (n, k, 2) since the last frame, the changes, and all vehicles at their poses."""
         self.canvas.restore_region(self.still)
         self.trails.set_segments(list(trail))
         self.axes.draw_artist(self.trails)
@@ -206,7 +202,7 @@ def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
 
 @dataclass(frozen=True)
 class MapChange:
-    """What changes at a time: one of these."""
+    """A change of the map: one of the optional fields is set."""
 
     time: float  # s
     done: tuple[str, int] | None = None  # a task, and the index of the vehicle that has done it
@@ -260,4 +256,4 @@ WRITERS: dict[str, tuple[float, float, Callable[[Path, Iterator[Frame], float], 
     ".mp4": (24.0, 100.0, write_mp4),
     ".gif": (12.5, 80.0, write_gif),
 }
-"""Frames a second, dots an inch, and what writes the file."""
+"""Frames per second, dots per inch and the writer of each format."""

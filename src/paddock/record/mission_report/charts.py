@@ -1,4 +1,4 @@
-"""Who does what when: a bar for each vehicle."""
+"""Charts of a plan: timetable, progress over time, cost matrix."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_ROWS = 40
 
 
 def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
-    """The figure."""
+    """Return the figure."""
     rows = len(plan.routes)
     figure = figure_class(figsize=(WIDTH, min(1.7 + 0.42 * rows, 16.0)), layout="constrained")
     axes = figure.add_subplot()
@@ -83,7 +83,7 @@ def _axes(axes: Any, plan: Plan, until: float) -> None:
 
 
 def _legend(figure: Any) -> None:
-    """In grey: what the shades mean."""
+    """Explain the shades, in grey."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -105,7 +105,7 @@ LISTED = 16
 
 
 def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
-    """The figure: two panels over one time."""
+    """Return the figure: two panels over one time."""
     figure = figure_class(figsize=(10.0, 6.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     until = max(plan.makespan, 1.0)
@@ -147,11 +147,11 @@ def _flown(axes: Any, plan: Plan) -> None:
 
 
 WRITTEN = (16, 32)
-"""Rows and columns up to which the numbers stand in the cells, and names at the edges."""
+"""Rows and columns up to which cells have numbers and edges have names."""
 
 
 def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
-    """The figure: vehicles by tasks, km there, on the task and home; who does it is marked."""
+    """Return the figure: km for each vehicle and task (there, the task, home); a ring marks the assignment."""
     costs = Costs(plan.problem).alone / 1000.0
     rows, columns = costs.shape
     figure = figure_class(figsize=(10.0, float(np.clip(2.2 + 0.42 * rows, 3.0, 12.0))), layout="constrained")

@@ -1,4 +1,4 @@
-"""Several methods on one problem: what each found, and their maps side by side."""
+"""Several methods on one problem: their results, and their maps side by side."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ class Trial:
 
 
 def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Compile what is not compiled yet: plan a task of each kind with each method."""
+    """Compile what is not compiled yet by planning a task of each kind with each method."""
     kinds = {task.shape.kind: task for task in reversed(problem.tasks)}
     few = {task.name: task for task in (*problem.tasks[:2], *kinds.values())}
     small = replace(problem, tasks=tuple(few.values()))
     for method in methods:
-        with suppress(MissingFeatureError):  # told where it is tried
+        with suppress(MissingFeatureError):  # reported by the trial
             plan = solve(small, method, {**options.get(method, {}), **BRIEFEST.get(method, {})})
             for route in plan.routes:
                 route.path.points(100.0)
@@ -70,7 +70,7 @@ def compare(
 
 
 def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
-    """Those that leave the fewest tasks first; among them by what was to be made small."""
+    """Return trials sorted by undone tasks, then by the objective."""
 
     def badness(trial: Trial) -> tuple[float, float, float, str]:
         plan = trial.plan
@@ -99,7 +99,7 @@ def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell
 
 
 def comparison_table(trials: Sequence[Trial]) -> Table:
-    """A line for each method, the best first."""
+    """Return a line for each method, the best first."""
     table = plain_table(["method"], ("distance", "makespan", "done", "undone", "computed in"))
     for trial in trials:
         if trial.plan is None:
@@ -113,7 +113,7 @@ def comparison_table(trials: Sequence[Trial]) -> Table:
 
 
 def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> Any:
-    """The figure: a small map for each method, the best first."""
+    """Return the figure: a small map for each method, the best first."""
     shown = [(trial.method, trial.plan) for trial in trials if trial.plan is not None]
     columns = min(ABREAST, max(len(shown), 1))
     rows = max(ceil(len(shown) / columns), 1)

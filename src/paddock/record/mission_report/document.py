@@ -18,7 +18,7 @@ from paddock.record.mission_report.text import distance, duration
 
 
 def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:
-    """What it amounts to; m and s."""
+    """Return the numbers of a plan; m and s."""
     return {
         "method": plan.method,
         "objective": plan.problem.objective,
@@ -50,7 +50,7 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
 
 
 def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
-    """A line for each method; with computing times, which are never the same twice, where they are wanted."""
+    """Return a line for each method; with computing times, which are never the same twice, where they are wanted."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         row: dict[str, Any] = {"method": trial.method}
@@ -103,7 +103,7 @@ def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-UNPLANNED = "it came after the plan was made, and nothing is planned anew"
+UNPLANNED = "it was added after planning, and replanning is off"
 
 
 @dataclass(frozen=True)
@@ -125,25 +125,25 @@ def outcome_of(setup: MissionSetup, plan: Plan) -> Outcome:
     """Fly a plan."""
     run = KinematicRun(Mission(setup, plan=plan))
     run.finish()
-    told = ((entry.time, told_of(entry)) for entry in run.mission.log)
+    lines = ((entry.time, entry_text(entry)) for entry in run.mission.log)
     step = pause(run.time, len(run.mission.vehicles))
     metrics = measure(run.mission, None if step is None else trace(run, step))
-    return Outcome(run, metrics, tuple((time, text) for time, text in told if text))
+    return Outcome(run, metrics, tuple((time, text) for time, text in lines if text))
 
 
-def told_of(entry: LogEntry) -> str:
-    """What an entry of the log means, in a line; nothing for what goes without saying."""
-    who, task = entry.vehicle, entry.task
+def entry_text(entry: LogEntry) -> str:
+    """Return the text of a log entry; empty for routine entries."""
+    vehicle, task = entry.vehicle, entry.task
     busy = f" while it does {task}" if task else ""
     texts = {
         "task": f"new task {task}",
-        "damage": f"{who} is damaged{busy}",
-        "vehicle": f"{who} joins",
+        "damage": f"{vehicle} is damaged{busy}",
+        "vehicle": f"{vehicle} joins",
         "zone": f"new no-fly zone {entry.detail}",
-        "replanned": f"planned anew: {entry.detail}",
-        "range": f"{who} gives tasks back: {entry.detail}",
-        "battery": f"{who} returns: {entry.detail}",
-        "stranded": f"{who}: {entry.detail}",
+        "replanned": f"replanned: {entry.detail}",
+        "range": f"{vehicle} gives tasks back: {entry.detail}",
+        "battery": f"{vehicle} returns: {entry.detail}",
+        "stranded": f"{vehicle}: {entry.detail}",
     }
     return texts.get(entry.kind, "").removesuffix(": ")
 
@@ -157,7 +157,7 @@ def outcome_sentence(outcome: Outcome) -> str:
 
 
 def outcome_numbers(outcome: Outcome) -> dict[str, Any]:
-    """The same, as plain values; m and s."""
+    """Return the same, as plain values; m and s."""
     return {
         "tasks": len(outcome.metrics.tasks),
         "done": outcome.metrics.done,

@@ -1,4 +1,4 @@
-"""Everything that is told about a plan, as files in one folder. The same plan gives the same bytes."""
+"""All files about a plan in one folder; equal plans give equal bytes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ DRAWINGS = {"routes": draw_routes, "gantt": draw_gantt, "costs": draw_costs, "ti
 
 @dataclass(frozen=True)
 class Findings:
-    """What `paddock plan` found out."""
+    """The results of `paddock plan`."""
 
     scenario: Scenario
     setup: MissionSetup
@@ -50,7 +50,7 @@ class Findings:
 
 @dataclass(frozen=True)
 class Pictures:
-    """What was drawn, by name; or why nothing was."""
+    """The figures by name, or why there are none."""
 
     png: dict[str, bytes]
     svg: dict[str, str]
@@ -58,7 +58,7 @@ class Pictures:
 
 
 def write_files(found: Findings, folder: Path, tell: Tell = lambda share: None) -> tuple[list[str], str]:
-    """Write them all; returns their names, and why there are no pictures if there are none."""
+    """Write all files; return their names, and why there are no figures."""
     drawn = _drawn(found, tell)
     contents = dict(_contents(found, drawn))
     try:
@@ -88,12 +88,12 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
         closeness(found.metrics, found.setup),
     )
     yield "report.html", report_html(report).encode()
-    told = document(plan, scenario.name, found.metrics)
+    values = document(plan, scenario.name, found.metrics)
     if found.trials:
-        told["comparison"] = comparison(found.trials, timed=False)
+        values["comparison"] = comparison(found.trials, timed=False)
     if found.outcome is not None:
-        told["outcome"] = outcome_numbers(found.outcome)
-    yield "plan.json", (json.dumps(told, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
+        values["outcome"] = outcome_numbers(found.outcome)
+    yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
     yield from _tables(found)
     yield from ((f"{name}.png", content) for name, content in drawn.png.items())
     yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
@@ -102,7 +102,7 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
 
 
 def _tables(found: Findings) -> Iterator[tuple[str, bytes]]:
-    """The metrics of vehicles, of tasks and over time; as planned, and as flown where there are events."""
+    """Yield the metrics of vehicles, of tasks and over time: as planned, and as flown where there are events."""
     flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
     for prefix, metrics in ({"": found.metrics} | flown).items():
         for table, name in TABLES.items():
@@ -112,7 +112,7 @@ def _tables(found: Findings) -> Iterator[tuple[str, bytes]]:
 
 
 def _drawn(found: Findings, tell: Tell) -> Pictures:
-    """All pictures, each once for the folder and once for the report."""
+    """Return all pictures, each once for the folder and once for the report."""
     drawn = Pictures({}, {})
     count = len(DRAWINGS) + bool(found.trials)
     try:
@@ -141,7 +141,7 @@ def geojson_text(scenario: Scenario, setup: MissionSetup, plan: Plan) -> str:
 
 
 def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
-    """The `.plan` files of all vehicles that leave the base, by their names."""
+    """Return the `.plan` files of all vehicles that leave the base, by their names."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
     for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
@@ -154,7 +154,7 @@ def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
 
 
 def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
-    """The mission with the tasks that its `generate` section draws."""
+    """Return the mission with the tasks that its `generate` section draws."""
     mission = scenario.mission
     assert mission is not None
     if mission.generate is None:
@@ -166,14 +166,14 @@ def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
 
 
 def _parts(route: Route) -> Iterator[Floats | LoiterCircles]:
-    """Waypoints, and circles as what they are."""
+    """Yield waypoints, and circles as loiters."""
     for leg in route.legs:
         circle = _circle(leg)
         yield leg.path.points(SPACING) if circle is None else circle
 
 
 def _circle(leg: Leg) -> LoiterCircles | None:
-    """A leg that goes round and round one centre, and ends where it began."""
+    """Return a leg that goes round and round one centre, and ends where it began."""
     segments = leg.path.segments
     curvatures = {round(segment.curvature * segment.gear, 9) for segment in segments}
     if leg.kind not in ("wait", "coverage") or len(curvatures) != 1 or curvatures == {0.0}:
@@ -188,7 +188,7 @@ def _circle(leg: Leg) -> LoiterCircles | None:
 
 
 def _file(vehicle: str, taken: dict[str, str]) -> str:
-    """A name that every file system takes: uav[0] -> uav_0.plan."""
+    """Return a name that every file system takes: uav[0] -> uav_0.plan."""
     base = re.sub(r"[^A-Za-z0-9.-]+", "_", vehicle).strip("_") or "vehicle"
     name, number = f"{base}.plan", 2
     while name in taken:

@@ -1,4 +1,4 @@
-"""The report: one file that explains a plan to somebody who plans flights."""
+"""The HTML report of a plan, a single file."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ CAPTIONS = {
 
 @dataclass(frozen=True)
 class MissionReport:
-    """What a report tells beside the plan."""
+    """The content of a report."""
 
     plan: Plan
     name: str
@@ -58,7 +58,7 @@ class MissionReport:
 
 
 def report_html(report: MissionReport) -> str:
-    """The page. It needs nothing else, and the same plan gives the same bytes."""
+    """Return the page. It needs nothing else, and the same plan gives the same bytes."""
     lines = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
@@ -107,7 +107,7 @@ def _figures(metrics: MissionMetrics) -> str:
 
 
 def _undone(plan: Plan) -> Iterator[str]:
-    """Right at the top: nobody should have to look for what is not done."""
+    """Tasks that are not done come first."""
     if plan.undone:
         count = len(plan.undone)
         yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
@@ -116,7 +116,7 @@ def _undone(plan: Plan) -> Iterator[str]:
 
 
 def _events(outcome: Outcome | None) -> Iterator[str]:
-    """What came of a mission that did not go as planned."""
+    """The outcome of a mission with events."""
     if outcome is None:
         return
     yield "<h2>When things change</h2>"
@@ -167,8 +167,8 @@ def _comparison(report: MissionReport) -> Iterator[str]:
     yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
     shown = f"This report shows the plan of {text(report.plan.method)}."
     yield f'<p class="soft">By tasks done, then by {order}. {shown}</p>'
-    told = (trial.problem if trial.plan is None else trial.note for trial in report.trials)
-    yield from (f'<p class="soft">{text(line)}</p>' for line in told if line)
+    notes = (trial.problem if trial.plan is None else trial.note for trial in report.trials)
+    yield from (f'<p class="soft">{text(line)}</p>' for line in notes if line)
     yield "</div>"
     if "compare" in report.pictures:
         yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
@@ -213,7 +213,7 @@ _ID = re.compile(r'(\bid="|url\(#|href="#)')
 
 
 def text(value: object) -> str:
-    """As it stands, whatever is in it."""
+    """Return a value as escaped HTML text."""
     return escape(str(value), quote=True)
 
 
@@ -235,7 +235,7 @@ def table(
 
 
 def picture(svg: str, name: str, caption: str) -> str:
-    """A drawing that takes the page's colours, by day and by night."""
+    """Return a drawing that takes the page's colours, by day and by night."""
     drawing = _TAG.sub(lambda tag: _adapted(tag[0], name), _PROLOGUE.sub("", svg))
     drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{text(caption)}" ', 1)
     return f"<figure>\n{drawing.strip()}\n<figcaption>{text(caption)}</figcaption>\n</figure>"
@@ -250,11 +250,11 @@ def _adapted(tag: str, name: str) -> str:
 
 
 def cards(pairs: Iterable[tuple[str, str]]) -> str:
-    """Figures to be seen at a glance: value and what it is."""
+    """Return cards with a value and its label each."""
     boxes = (f'<div class="card"><b>{text(value)}</b><span>{text(what)}</span></div>' for value, what in pairs)
     return f'<div class="cards">{"".join(boxes)}</div>'
 
 
 def dot(colour: str) -> str:
-    """The mark of a vehicle's colour."""
+    """Return the mark of a vehicle's colour."""
     return f'<span class="dot" style="background:{colour}"></span>'

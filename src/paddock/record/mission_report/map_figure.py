@@ -1,4 +1,4 @@
-"""The one look of all pictures, and how they become bytes that are the same every time."""
+"""The map of a plan: tasks, zones, base and routes, and the common look of all figures."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ INK, SOFT, GRID, PAPER, ALARM = "#1f2a36", "#5f6b78", "#dfe4e9", "#ffffff", "#c4
 DARK, LIGHT = "#202b37", "#fdfdfd"
 """Text on coloured ground: it stays as it is when a page turns the others into those of the night."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#8c6d5a")
-"""Told apart by colour-blind people too, on light and on dark paper (after Okabe and Ito)."""
+"""Distinguishable by colour-blind readers, on light and on dark paper (after Okabe and Ito)."""
 STROKES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
-"""When there are more vehicles than colours."""
+"""For more vehicles than colours."""
 SETTINGS: Any = {
     "font.size": 9.0,
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
@@ -61,7 +61,7 @@ def colour(index: int) -> str:
 
 
 def stroke(index: int) -> Any:
-    """The dashes of its line."""
+    """Return the dashes of its line."""
     return STROKES[index // len(COLOURS) % len(STROKES)]
 
 
@@ -87,14 +87,14 @@ def minutes(axis: Any, until: float) -> None:
 
 
 def png(figure: Any) -> bytes:
-    """The picture; nothing in it tells when or by what it was made."""
+    """Return the figure as PNG without date and software name."""
     buffer = BytesIO()
     figure.savefig(buffer, format="png", dpi=144, facecolor=PAPER, metadata={"Software": None})
     return buffer.getvalue()
 
 
 def svg(figure: Any) -> str:
-    """The picture for a page that has a title of its own, with text as text."""
+    """Return the picture for a page that has a title of its own, with text as text."""
     for axes in figure.axes:
         axes.set_title("", loc="left")
     if figure.get_suptitle():
@@ -168,7 +168,7 @@ def _routes(axes: Any, plan: Plan, scale: float, quiet: bool) -> None:
 
 
 def leg_points(leg: Leg) -> Floats:
-    """Points (n, 2) along a leg: the ends of straight lines, and curves in short pieces."""
+    """Return points (n, 2) along a leg: the ends of straight lines, and curves in short pieces."""
     path = leg.path
     turns = [abs(segment.curvature) * segment.length for segment in path.segments]
     ends = [0.0, *path.ends.tolist()]
@@ -187,7 +187,7 @@ def _zone(axes: Any, zone: Zone, halo: Any, small: bool) -> None:
 
 
 def _task(axes: Any, task: Task, undone: bool, small: bool) -> None:
-    """What is to be covered, and where it begins."""
+    """Draw the outline of a task and its entry."""
     outline = np.asarray(task.shape.outline())
     tone, size = (ALARM, 6.0) if undone else (INK, 4.5)
     if len(outline) > 1:
@@ -247,7 +247,7 @@ LISTED = 24
 
 
 def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
-    """The figure: everything from above, metres east and north of the origin."""
+    """Return the figure: everything from above, metres east and north of the origin."""
     figure = figure_class(figsize=(10.0, 7.6), layout="constrained")
     axes = figure.add_subplot()
     draw_map(axes, plan)

@@ -1,4 +1,4 @@
-"""Numbers as people who plan flights write them."""
+"""The texts of a report: numbers with units, summaries, tables."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ NAMES = {
 
 
 def fleet_word(vehicles: tuple[Vehicle, ...], count: int) -> str:
-    """What so many of these vehicles are called: aircraft, drones; vehicles when they are of several kinds."""
+    """Return the noun for a number of vehicles: aircraft, drones; vehicles for mixed fleets."""
     kinds = {vehicle.moves for vehicle in vehicles}
     one, many = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
     return one if count == 1 else many
@@ -99,7 +99,7 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
     verb = "does" if len(out or parts) == 1 else "do"
     said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
-        return f"{said}; nobody can do any of them." if tasks else f"{said}; there is nothing to do."
+        return f"{said}; no vehicle can do any of them." if tasks else f"{said}; there is nothing to do."
     said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in all"
     most = max((part for part in out if part.range_used is not None), key=lambda p: p.range_used or 0.0, default=None)
     return f"{said}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{said}."
@@ -126,7 +126,7 @@ MOVES = {
 
 
 def assumptions(plan: Plan) -> list[tuple[str, str]]:
-    """What, and its value."""
+    """Return names and values of the assumptions."""
     problem = plan.problem
     vehicles = problem.vehicles
     rows = [
@@ -159,12 +159,12 @@ def _value(value: Any) -> str:
 
 
 def origin_of(scenario: Scenario) -> Origin | None:
-    """Where the world lies on Earth, if the scenario says so."""
+    """Return where the world lies on Earth, if the scenario says so."""
     return Origin(*scenario.world.origin) if "origin" in scenario.world.model_fields_set else None
 
 
 def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
-    """What, and its value."""
+    """Return names and values of the settings."""
     rows: list[tuple[str, str]] = []
     mission = scenario.mission
     if mission is not None:
@@ -185,12 +185,12 @@ LEG_NUMBERS = (0, 2, 3, 4, 5, 6, 7, 8, 9, 10)
 
 
 def leg_heads(origin: Origin | None) -> tuple[str, ...]:
-    """The heads of the columns; latitude and longitude where the world lies somewhere."""
+    """Return the heads of the columns; latitude and longitude where the world lies somewhere."""
     return LEG_HEADS if origin is None else (*LEG_HEADS, "latitude", "longitude")
 
 
 def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[str, ...]]:
-    """A row for each leg; places are where it ends."""
+    """Return a row for each leg; places are where it ends."""
     kinds = {task.name: task.shape.kind for task in plan.problem.tasks}
     legs = shown_legs(route)
     places = [] if origin is None else to_places([leg.end[:2] for leg in legs], origin).tolist()
@@ -198,14 +198,14 @@ def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[str,
 
 
 def leg_classes(route: Route, plan: Plan) -> list[str]:
-    """What is done stands out."""
+    """Return the CSS classes of rows: tasks stand out."""
     points = {task.name for task in plan.problem.tasks if task.shape.kind == "point"}
     done = (leg.kind == "coverage" or (leg.kind == "transit" and leg.task in points) for leg in shown_legs(route))
     return ["do" if does else "" for does in done]
 
 
 def shown_legs(route: Route) -> list[Leg]:
-    """All but points, which take no time: the way there tells of them."""
+    """Return all legs but points, which take no time: the way to them is listed."""
     return [leg for leg in route.legs if leg.kind != "coverage" or leg.ends > leg.begins or leg.flown > 0.0]
 
 
@@ -238,7 +238,7 @@ HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "
 
 
 def vehicle_table(metrics: MissionMetrics) -> Table:
-    """A line for each vehicle, and one for all; times in minutes and seconds."""
+    """Return a line for each vehicle, and one for all; times in minutes and seconds."""
     parts = metrics.vehicles
     table = plain_table(["vehicle"], HEADS)
     for part in parts[:SHOWN]:
@@ -265,20 +265,20 @@ def plain_table(left: Sequence[str], right: Sequence[str]) -> Table:
 
 
 def cells(part: VehicleMetrics) -> tuple[str, ...]:
-    """What stands under the heads, for a vehicle."""
+    """Return the cells of a vehicle, under HEADS."""
     share = "-" if part.range_used is None else percent(part.range_used)
     back = "-" if part.rested is None else clock(part.rested)
     return f"{part.tasks}", distance(part.distance), share, *map(clock, spent(part)), back
 
 
 def sums(metrics: MissionMetrics) -> tuple[str, ...]:
-    """The same for all vehicles together."""
+    """Return the same for all vehicles together."""
     times = [clock(sum(column)) for column in zip(*map(spent, metrics.vehicles), strict=True)] or ["0:00"] * 5
     return f"{metrics.done}", distance(metrics.total), "", *times, clock(metrics.makespan)
 
 
 def spent(part: VehicleMetrics) -> tuple[float, ...]:
-    """Seconds in transit, busy, waiting, returning, and at rest while others are out."""
+    """Return seconds in transit, busy, waiting, returning, and at rest while others are out."""
     waited, times = part.waited or 0.0, part.seconds
     return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]
 

@@ -13,7 +13,7 @@ from paddock.world.pose import Environment, Pose
 
 
 class Reading(NamedTuple):
-    """The air around the vehicle."""
+    """State of the air around the vehicle."""
 
     pressure: Annotated[float, Column("Pa", "static pressure")]
     temperature: Annotated[float, Column("K", "air temperature")]
@@ -48,7 +48,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """The standard atmosphere at the vehicle's height above sea level, with noise and drift on the pressure."""
+    """Measure the standard atmosphere at the vehicle's height, with noise and drift on the pressure."""
     noise, step = normals(seed, stream, purpose, tick)
     after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
     true_altitude = geopotential(site.height + pose.z)

@@ -13,7 +13,7 @@ from paddock.world.pose import Environment, Pose
 
 
 class Reading(NamedTuple):
-    """The field in body axes, and the heading it shows once levelled and corrected for the declination."""
+    """The field in body axes, and the heading, levelled and corrected for declination."""
 
     heading: Annotated[float, Column("rad", "direction of the forward axis, counter-clockwise from true east")]
     field_x: Annotated[float, Column("T", "magnetic field forward")]
@@ -31,7 +31,7 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """The wandering magnetism of the vehicle itself, as a share of the horizontal field."""
+    """The drifting magnetic bias of the vehicle, as a share of the horizontal field."""
 
     primed: Annotated[float, Column("0/1", "has sampled before")]
     bias_x: Annotated[float, Column("rad", "bias forward")]
@@ -51,7 +51,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """The site's field in body axes with errors on each; the heading is off by what these errors turn the field."""
+    """Measure the site's field in body axes with errors on each axis; the heading follows from it."""
     nx, ny, nz, wx, wy, wz = six(seed, stream, purpose, tick)
     after = Memory(
         primed=1.0,
@@ -68,7 +68,7 @@ def measure(
 
 
 def seen_heading(pose: Pose, site: Site, bx: float, by: float, bz: float) -> float:
-    """The heading (rad) that a field measured in body axes shows, the tilt and the site's declination being known."""
+    """Return the heading (rad) of a field measured in body axes, for known tilt and declination."""
     east, north, _ = rotate(pose.qx, pose.qy, pose.qz, pose.qw, bx, by, bz)
     turned = atan2(north, east) - atan2(site.field_y, site.field_x)
     return wrap_angle(heading(pose.qx, pose.qy, pose.qz, pose.qw) - turned)

@@ -15,7 +15,7 @@ from paddock.world.pose import Environment, Pose
 
 
 class Reading(NamedTuple):
-    """Position and velocity in the world's own axes; `geodetic` turns the position into latitude and longitude."""
+    """Position and velocity in world axes; `geodetic` turns the position into latitude and longitude."""
 
     x: Annotated[float, Column("m", "position east")]
     y: Annotated[float, Column("m", "position north")]
@@ -57,7 +57,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """The true position and velocity, each with its own noise, and a wandering position bias."""
+    """Measure position and velocity with independent noise, and a drifting position bias."""
     nx, ny, nz, nvx, nvy, nvz = six(seed, stream, purpose, tick)
     wx, wy, wz = three(seed, stream, purpose + 3, tick)
     after = Memory(
@@ -78,7 +78,7 @@ def measure(
 
 
 def geodetic(readings: Mapping[str, Floats], origin: Origin) -> tuple[Floats, Floats, Floats]:
-    """Latitude and longitude (deg) and height (m), each (n,), of a fleet's readings; NaN where there is none yet."""
+    """Return latitude and longitude (deg) and height (m), each (n,), of a fleet's readings; NaN without a reading."""
     enu = np.stack([readings["x"], readings["y"], readings["z"]], axis=-1)
     known = np.isfinite(enu).all(axis=-1)
     result = np.full((3, *known.shape), np.nan)

@@ -15,7 +15,7 @@ from paddock.world.pose import Environment, Pose
 class Reading(NamedTuple):
     """Specific force (an accelerometer at rest reads gravity upwards) and angular rate, both in body axes."""
 
-    ax: Annotated[float, Column("m/s2", "specific force forward, mean since the sample before")]
+    ax: Annotated[float, Column("m/s2", "specific force forward, mean since the last sample")]
     ay: Annotated[float, Column("m/s2", "specific force left")]
     az: Annotated[float, Column("m/s2", "specific force up")]
     wx: Annotated[float, Column("rad/s", "angular rate about the forward axis")]
@@ -37,7 +37,7 @@ class Options(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Velocity and attitude at the sample before, and the biases."""
+    """Velocity and attitude at the last sample, and the biases."""
 
     primed: Annotated[float, Column("0/1", "has sampled before")]
     vx: Annotated[float, Column("m/s", "velocity east")]
@@ -67,7 +67,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """The change of velocity since the sample before, less gravity, seen from the attitude half way between."""
+    """Measure the change of velocity since the last sample, less gravity, in the mid attitude."""
     fx, fy, fz = specific_force(pose, m, w.gravity, interval)
     nax, nay, naz, nwx, nwy, nwz = six(seed, stream, purpose, tick)
     after = drifted(pose, m, o, seed, stream, purpose + 3, tick, interval)
@@ -84,7 +84,7 @@ def measure(
 
 
 def specific_force(pose: Pose, m: Memory, gravity: float, interval: float) -> tuple[float, float, float]:
-    """Mean specific force in body axes, m/s2; the first sample takes the vehicle to be unaccelerated."""
+    """Return the mean specific force in body axes, m/s2; zero acceleration in the first sample."""
     share = m.primed / interval
     fx, fy, fz = (pose.vx - m.vx) * share, (pose.vy - m.vy) * share, (pose.vz - m.vz) * share + gravity
     qx, qy, qz, qw = midway(pose, m)
@@ -92,7 +92,7 @@ def specific_force(pose: Pose, m: Memory, gravity: float, interval: float) -> tu
 
 
 def midway(pose: Pose, m: Memory) -> tuple[float, float, float, float]:
-    """The attitude between the sample before and now (of a quaternion and its negative, the nearer one)."""
+    """Return the attitude half way from the last sample (of a quaternion and its negative, the nearer one)."""
     near = pose.qx * m.qx + pose.qy * m.qy + pose.qz * m.qz + pose.qw * m.qw
     share = select(near < 0.0, -m.primed, m.primed)
     x, y = pose.qx + share * m.qx, pose.qy + share * m.qy
@@ -104,7 +104,7 @@ def midway(pose: Pose, m: Memory) -> tuple[float, float, float, float]:
 def drifted(
     pose: Pose, m: Memory, o: Options, seed: int, stream: int, purpose: int, tick: int, interval: float
 ) -> Memory:
-    """What to remember: this sample's velocity and attitude, and the biases one step further on their walks."""
+    """Return the memory: this sample's velocity and attitude, and the biases after a step of their walks."""
     nax, nay, naz, nwx, nwy, nwz = six(seed, stream, purpose, tick)
     return Memory(
         primed=1.0,

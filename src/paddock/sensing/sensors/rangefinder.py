@@ -54,7 +54,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """Height over the flat ground by the cosine of the tilt; too far (or pointing at the sky): the maximum, invalid."""
+    """Measure the height over flat ground divided by the cosine of the tilt; beyond the range the maximum, invalid."""
     noise, step = normals(seed, stream, purpose, tick)
     after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
     cosine = 1.0 - 2.0 * (pose.qx * pose.qx + pose.qy * pose.qy)

@@ -56,7 +56,7 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """Forward speed less (left) or plus (right) half the track times the yaw rate, with proportional errors."""
+    """Measure the forward speed minus (left) or plus (right) half the track times the yaw rate, with scale errors."""
     noise_left, noise_right = normals(seed, stream, purpose, tick)
     step_left, step_right = normals(seed, stream, purpose + 1, tick)
     after = Memory(
@@ -72,7 +72,7 @@ def measure(
 
 
 def quantised(value: float, step: float) -> float:
-    """The nearest multiple of a step; the value itself without one."""
+    """Return the nearest multiple of a step; the value without one."""
     stepped = step >= FINEST
     size = select(stepped, step, 1.0)
     return select(stepped, nearest(value / size) * size, value)

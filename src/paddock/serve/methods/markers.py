@@ -61,7 +61,7 @@ async def clear_debug(client: Client) -> Moment:
 
 
 async def _draw(client: Client, markers: list[dict[str, Any]], color: list[float], ttl: float | None) -> list[int]:
-    ids = [client.next_debug_id() for _ in markers]
+    ids = [client.endpoint.next_debug_id() for _ in markers]
     look = {"namespace": DEBUG, "color": [part / 255.0 for part in color], "ttl": ttl}
     named = [{**look, "id": id, **marker} for id, marker in zip(ids, markers, strict=True)]
     await client.request("mark", markers=named)

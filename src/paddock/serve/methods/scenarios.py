@@ -16,7 +16,7 @@ from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
 from paddock.wire.operations.results import (
-    Nothing,
+    Empty,
     ProblemsTree,
     ProblemTree,
     ScenarioCardTree,
@@ -51,7 +51,7 @@ async def check_scenario(client: Client, text: str) -> ProblemsTree:
     return {"problems": await _problems(client, text)}
 
 
-async def load_scenario(client: Client, text: str | None, name: str | None) -> Nothing:
+async def load_scenario(client: Client, text: str | None, name: str | None) -> Empty:
     """Checked first, then the operation `switch_scenario`."""
     if (text is None) == (name is None):
         raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo")

@@ -16,7 +16,7 @@ from paddock.serve.subscribers.subscription import (
     roster_tree,
 )
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
-from paddock.wire.operations.results import GrantedRate, Nothing, Pong, Subscribed, WantedNumber
+from paddock.wire.operations.results import Empty, GrantedRate, Pong, Subscribed, WantedNumber
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
@@ -27,7 +27,7 @@ async def ping(client: Client) -> Pong:
     return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
-async def authenticate(client: Client, token: str) -> Nothing:
+async def authenticate(client: Client, token: str) -> Empty:
     """Three wrong tokens end the connection."""
     client.show(token)
     return {}
@@ -52,7 +52,7 @@ async def subscribe(
     except PaddockError as error:
         raise ArgumentError("value", f"subscribe: 'vehicles': {error}") from None
     refuse_too_many(layout, view.columns)
-    granted = client.most_groups if rate is None else min(rate, client.most_groups)
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.subscribe(Subscription(view, granted), layout)
     return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **roster_tree(layout)}
 
@@ -73,12 +73,12 @@ async def set_columns(client: Client, columns: list[ColumnList]) -> WantedNumber
 
 async def set_rate(client: Client, rate: float | None) -> GrantedRate:
     """The server's limit applies."""
-    granted = client.most_groups if rate is None else min(rate, client.most_groups)
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.change(rate=granted)
     return {"rate": granted}
 
 
-async def unsubscribe(client: Client) -> Nothing:
+async def unsubscribe(client: Client) -> Empty:
     """Refused without a subscription."""
     if client.subscription is None:
         raise PaddockError("unsubscribe: no subscription")

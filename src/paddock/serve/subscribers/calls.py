@@ -81,7 +81,7 @@ class CallHandler:
             return self._room(id)
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
-            self.client.cut_off("requests", text)
+            self.client.connection.cut_off("requests", text)
         else:
             allowance.warned = True
             self._put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Outcome
+from paddock.serve.hub import OperationOutcome
 from paddock.serve.subscribers.calls import TOKEN_NEEDED, CallHandler
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
@@ -46,12 +46,7 @@ class Client:
         self.calls = CallHandler(self)
         self.connection = connect(self.calls.hear, self._lost)
 
-    @property
-    def most_groups(self) -> float:
-        """The highest rate, in groups per s."""
-        return self.endpoint.rate
-
-    async def request(self, operation: str, **arguments: Any) -> Outcome:
+    async def request(self, operation: str, **arguments: Any) -> OperationOutcome:
         """Carry out an operation for this client; OperationError if it is refused."""
         return await self.hub.request(operation, self.name, **arguments)
 
@@ -82,10 +77,6 @@ class Client:
         await self.endpoint.refresh(changed=True)
         return self.endpoint.layout()
 
-    def next_debug_id(self) -> int:
-        """The id of the next marker of the namespace `debug`."""
-        return self.endpoint.next_debug_id()
-
     def show(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
         expected = self.hub.options.token
@@ -95,7 +86,7 @@ class Client:
         self._wrong_tokens += 1
         self.endpoint.count("wrong_tokens")
         if self._wrong_tokens >= WRONG_TOKENS:
-            self.cut_off("token", f"{self._wrong_tokens} wrong tokens")
+            self.connection.cut_off("token", f"{self._wrong_tokens} wrong tokens")
         raise RpcError("token", "the token is wrong", TOKEN_NEEDED)
 
     @property
@@ -110,12 +101,11 @@ class Client:
         self._lists += 1
         return self._lists
 
-    def change(self, view: View | None = None, rate: float | None = None) -> Subscription:
+    def change(self, view: View | None = None, rate: float | None = None) -> None:
         """Change the view or the rate of the subscription; PaddockError if there is none."""
         now = self.subscribed
         now.change(view or now.view, now.rate if rate is None else rate)
         self.hub.loop.call_soon(self._show, now)
-        return now
 
     def subscribe(self, subscription: Subscription, layout: Layout) -> None:
         """Start to send frames, after the answer to this call."""
@@ -138,11 +128,7 @@ class Client:
     def look_after(self, now: float) -> None:
         """End the connection of a client that sends no token in time."""
         if not self.admitted and now - self._since > PATIENCE:
-            self.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
-
-    def cut_off(self, reason: str, message: str) -> None:
-        """End the connection with a reason."""
-        self.connection.cut_off(reason, message)
+            self.connection.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
     def _begin(self, subscription: Subscription) -> None:
         """Send the first frames of a subscription: all markers, and the present tick."""

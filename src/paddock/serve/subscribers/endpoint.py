@@ -94,7 +94,7 @@ class SubscriberEndpoint:
         if self._sweeper is not None:
             self._sweeper.cancel()
         for client in list(self.clients):
-            client.cut_off("closing", "the simulation has ended")
+            client.connection.cut_off("closing", "the simulation has ended")
         deadline = monotonic() + 0.5 * GRACE
         while self.clients and monotonic() < deadline:
             await asyncio.sleep(0.01)
@@ -129,7 +129,7 @@ class SubscriberEndpoint:
         client = Client(self, connect, address)
         self.clients.add(client)
         if len(self.clients) > self.connections:
-            client.cut_off("connections", f"the limit of {self.connections} connections is reached")
+            client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
         elif self.hub.mirror.preparing:
             self.news.send_preparing(client)
         return client

@@ -217,7 +217,8 @@ class Drawing:
         known = self._shapes
         fresh = [tree for tree in trees if id(tree) not in known]
         made = {id(tree): (tree, _shape(tree)) for tree in fresh[:NEW_AT_ONCE]}
-        self._shapes = {id(tree): known.get(id(tree)) or made[id(tree)] for tree in trees if _has(tree, known, made)}
+        shapes = {**known, **made}
+        self._shapes = {id(tree): shapes[id(tree)] for tree in trees if id(tree) in shapes}
         self._version = self._mirror.version if len(fresh) <= NEW_AT_ONCE else -1
         self._until = min((tree["expires"] for tree in trees if tree["expires"] is not None), default=inf)
         by_frame: dict[str, list[MarkerShape]] = {}
@@ -225,10 +226,6 @@ class Drawing:
             by_frame.setdefault(tree["frame"], []).append(shape)
         self._by_frame = {name: _joined(shapes) for name, shapes in by_frame.items()}
         self._still.clear()
-
-
-def _has(tree: dict[str, Any], *stores: dict[int, tuple[dict[str, Any], MarkerShape]]) -> bool:
-    return any(id(tree) in store for store in stores)
 
 
 def _shape(tree: dict[str, Any]) -> MarkerShape:

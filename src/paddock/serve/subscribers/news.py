@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from paddock.serve.hub import OperationError, Outcome
+from paddock.serve.hub import OperationError, OperationOutcome
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.wire.operations.results import FiguresTree, SubscriberTree
 from paddock.wire.rpc import notification
@@ -79,8 +79,8 @@ class Notifier:
         self._mission, self._travel = stands, now
         self._hub.ask("mission", self._audience.name, {}, self._send_mission)
 
-    def _send_mission(self, outcome: Outcome | OperationError) -> None:
-        if isinstance(outcome, Outcome) and outcome.result is not None:
+    def _send_mission(self, outcome: OperationOutcome | OperationError) -> None:
+        if isinstance(outcome, OperationOutcome) and outcome.result is not None:
             self._send("mission", notification("mission", outcome.result))
 
     def _listeners(self, kind: str) -> Iterator[Client]:

@@ -234,8 +234,8 @@ class ArduPilotGazeboAdapter(RowAdapter):
         super().__init__(name, seed, origin, rate, noise, truth)
         if not RATE_LIMITS[0] <= self.rate <= RATE_LIMITS[1]:
             raise self.options.refused("rate", "1 to 65535 Hz", rate)
-        self.host = self.options.text("host", host)
-        self.port = self.options.whole("port", port)
+        self.host = self.options.typed("host", host, str, "a text")
+        self.port = self.options.typed("port", port, int, "a whole number")
         self._plugins: list[PluginVehicle] = []
 
     def _enter(self, row: int, vehicle: Placed) -> None:

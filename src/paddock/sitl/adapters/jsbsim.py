@@ -224,7 +224,7 @@ class JsbsimAdapter(RowAdapter):
         walk; `sensors` overrides options, e.g. `{"gnss": {"rate": 10}}`; `wind`: m/s towards north, east, down.
         """
         super().__init__(name, seed, origin, rate, noise, truth, sensors)
-        self.aircraft = self.options.text("aircraft", aircraft)
+        self.aircraft = self.options.typed("aircraft", aircraft, str, "a text")
         self.speed = self.options.positive("speed", speed)
         self.wind = self.options.triple("wind", wind, "m/s towards north, east, down")
         self.physics_us = max(1, round(1e6 / self.options.positive("physics_rate", physics_rate)))

@@ -98,9 +98,9 @@ def x_to_plus(front_right: float, rear_left: float, front_left: float, rear_righ
 
 
 class Channel(NamedTuple):
-    """An output channel: its index, the column of ActuatorCommands that it drives, and the conversion both ways."""
+    """An output channel: its number, the column of ActuatorCommands that it drives, and the conversion both ways."""
 
-    index: int
+    number: int  # from 0
     column: int
     units: tuple[Callable[[int], float], Callable[[float], int]]
 
@@ -125,8 +125,8 @@ class ArduPilotFrame:
 
     def apply(self, pwm: Sequence[int], row: Floats) -> None:
         """Write the PWM of the channels into a row of ActuatorCommands."""
-        values = [units[0](pwm[index]) for index, _, units in self.channels]
-        row[0] = any(pwm[index] > self.idle_pwm for index, column, _ in self.channels if column <= MOTORS)
+        values = [units[0](pwm[number]) for number, _, units in self.channels]
+        row[0] = any(pwm[number] > self.idle_pwm for number, column, _ in self.channels if column <= MOTORS)
         for channel, value in zip(self.channels, plus_to_x(*values) if self.plus else values, strict=True):
             row[channel.column] = value
 
@@ -134,9 +134,9 @@ class ArduPilotFrame:
         """Return the PWM of the channels for a row, as ArduPilot would send it; disarmed motors rest."""
         armed = row[0] > 0.5
         values = [float(row[c.column]) if armed or c.column > MOTORS else 0.0 for c in self.channels]
-        pwm = [0] * (1 + max(channel.index for channel in self.channels))
+        pwm = [0] * (1 + max(channel.number for channel in self.channels))
         for channel, value in zip(self.channels, x_to_plus(*values) if self.plus else values, strict=True):
-            pwm[channel.index] = channel.units[1](value)
+            pwm[channel.number] = channel.units[1](value)
         return tuple(pwm)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import health
@@ -72,7 +71,8 @@ class Arming:
         failures = [] if force else self._refusals()
         if failures:
             return self._refuse(failures)
-        autopilot.home_position.on_arm()
+        if not autopilot.home_position.locked:
+            autopilot.home_position.set_here()
         autopilot.vehicle.reset_control()
         autopilot.armed = True
         self._attempt_us = -REPORTED_FOR_US
@@ -112,18 +112,19 @@ class Arming:
         enabled = self.autopilot.parameters.whole("ARMING_CHECK")
         if enabled == 0:
             return []
-        checks: tuple[tuple[int, Callable[[], str]], ...] = (
-            (INS, self._inertial),
-            (INS, self._attitude),
-            (BARO, self._barometer),
-            (COMPASS, self._compass),
-            (GPS, self._gnss),
-            (GPS, self._position),
-            (BATTERY, self._battery),
-            (SYSTEM, self._fence),
+        fence = self.autopilot.fence
+        located = self.autopilot.mode.needs_position or fence.needs_position
+        checks = (
+            (INS, self._inertial()),
+            (INS, "" if self.autopilot.estimate.attitude_ok else "AHRS: not healthy"),
+            (BARO, "Baro: not healthy" if self._broken(health.BARO) else ""),
+            (COMPASS, "Compass: not healthy" if self._broken(health.MAG) else ""),
+            (GPS, self._gnss() if located else ""),
+            (GPS, self._position() if located else ""),
+            (BATTERY, self._battery()),
+            (SYSTEM, "Vehicle breaching fence" if fence.enabled and fence.breached else ""),
         )
-        found = (check() for bit, check in checks if enabled & ALL or enabled & bit)
-        return [failure for failure in found if failure]
+        return [failure for bit, failure in checks if failure and (enabled & ALL or enabled & bit)]
 
     @property
     def _flying(self) -> bool:
@@ -144,22 +145,8 @@ class Arming:
         force = self.autopilot.health.specific_force
         return "" if low <= force <= high or self._flying else f"Accels inconsistent ({force:.1f} m/s2 at rest)"
 
-    def _attitude(self) -> str:
-        return "" if self.autopilot.estimate.attitude_ok else "AHRS: not healthy"
-
-    def _barometer(self) -> str:
-        return "Baro: not healthy" if self._broken(health.BARO) else ""
-
-    def _compass(self) -> str:
-        return "Compass: not healthy" if self._broken(health.MAG) else ""
-
-    def _needs_position(self) -> bool:
-        return self.autopilot.mode.needs_position or self.autopilot.fence.needs_position
-
     def _gnss(self) -> str:
         sensors = self.autopilot.sensors
-        if not self._needs_position():
-            return ""
         if not self.autopilot.health.healthy & health.GPS:
             return "GPS: waiting for fix"
         if sensors.gnss_satellites < MIN_SATELLITES:
@@ -168,8 +155,6 @@ class Arming:
 
     def _position(self) -> str:
         estimate = self.autopilot.estimate
-        if not self._needs_position():
-            return ""
         if not estimate.position_ok:
             return NO_POSITION
         if estimate.horizontal_error > MAX_POSITION_ERROR:
@@ -198,9 +183,6 @@ class Arming:
             return "" if abs(autopilot.sticks.throttle) < 0.05 else "Throttle not neutral"
         limit = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
         return "" if autopilot.sticks.throttle <= limit else "Throttle too high"
-
-    def _fence(self) -> str:
-        return "Vehicle breaching fence" if self.autopilot.fence.enabled and self.autopilot.fence.breached else ""
 
     def _refusals(self) -> list[str]:
         """Return the failed checks, including those that ARMING_CHECK cannot disable."""

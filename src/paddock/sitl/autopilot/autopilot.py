@@ -25,7 +25,7 @@ from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import Fence, check_fence_item, check_polygons
 from paddock.sitl.autopilot.guided import GuidedTarget, take_target
-from paddock.sitl.autopilot.health import Battery, Health, SimulatedFaults
+from paddock.sitl.autopilot.health import Battery, Health, inject_faults
 from paddock.sitl.autopilot.home import HomePosition, check_rally_item
 from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import (
@@ -75,7 +75,7 @@ class BuiltInAutopilot(Autopilot):
         self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self._faults = SimulatedFaults(self.parameters)
+        self._faulty: Floats = empty_block(1)[0]
         self.estimator = Estimator(use_truth=use_truth)
         self._vehicle_type = kind
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
@@ -137,7 +137,7 @@ class BuiltInAutopilot(Autopilot):
 
     def offer(self, sensors: SensorData) -> None:
         """Run the estimator and the control, and every 20 ms the slow loop."""
-        row = self._faults.apply(sensors.row)
+        row = inject_faults(sensors.row, self.parameters, self._faulty)
         now = int(row[0])
         if now < self.now_us or self.reboot_wanted:
             self.reset()
@@ -174,15 +174,12 @@ class BuiltInAutopilot(Autopilot):
         self.fence.update()
         self.mode.update(dt)
         self.vehicle.update_landed(dt)
-        self._update_standing()
-        self.telemetry.update(self)
-        self.status.mode, self.status.armed = self.mode.name, self.armed
-
-    def _update_standing(self) -> None:
-        """Tell the estimator whether the vehicle is stationary; a plane may start in the air."""
+        # the estimator may rely on a stationary vehicle; a plane may start in the air
         standing = not self.armed and self.telemetry.landed == Landed.ON_GROUND and self.vehicle.kind != "plane"
         if standing is not self._standing:
             self._standing = self.estimator.standing = standing
+        self.telemetry.update(self)
+        self.status.mode, self.status.armed = self.mode.name, self.armed
 
     # state -----------------------------------------------------------------------------------------------------------
 
@@ -290,10 +287,6 @@ class BuiltInAutopilot(Autopilot):
                 return result, index
         return check_polygons(items) if kind == PlanKind.FENCE else (MissionResult.ACCEPTED, 0)
 
-    def set_current(self, seq: int) -> Ack:
-        """Continue the mission with an item."""
-        return self.executor.set_current(seq)
-
     def command(self, command: int, p: Sequence[float], frame: int = AltitudeFrame.RELATIVE) -> Ack:
         """Carry out a MAV_CMD with 7 parameters; p[4], p[5] are latitude and longitude in deg where it has them."""
         return run_command(self, command, p, frame)
@@ -301,19 +294,3 @@ class BuiltInAutopilot(Autopilot):
     def set_guided_target(self, target: GuidedTarget) -> Ack:
         """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
         return take_target(self, target)
-
-    def manual(self, sticks: Sticks) -> None:
-        """Set the pilot's inputs."""
-        self.rc.manual(sticks)
-
-    def manual_control(self, x: int, y: int, z: int, r: int) -> None:
-        """Set the pilot's inputs as in MANUAL_CONTROL, each -1000 to 1000 (32767: not given)."""
-        self.rc.manual_control(x, y, z, r)
-
-    def rc_override(self, pwm: Sequence[int]) -> None:
-        """Set RC channels in us: 0 released, 65535 unchanged."""
-        self.rc.override(pwm)
-
-    def note_gcs_heartbeat(self, now_us: int) -> None:
-        """Record a heartbeat of the ground station."""
-        self.failsafes.note_gcs_heartbeat(now_us)

@@ -212,8 +212,8 @@ def set_current(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> 
     if number is None:
         return denied(f"Mission: no item {p[0]:g}")
     if number == -1:
-        return autopilot.set_current(0 if p[1] == 1.0 else autopilot.executor.current)
-    return autopilot.set_current(number)
+        return autopilot.executor.set_current(0 if p[1] == 1.0 else autopilot.executor.current)
+    return autopilot.executor.set_current(number)
 
 
 def start_mission(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
@@ -228,7 +228,7 @@ def start_mission(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
     if first is None or first < 0:
         return denied(f"Mission start: no item {p[0]:g}")
     if first > 0:
-        ack = autopilot.set_current(first)
+        ack = autopilot.executor.set_current(first)
         if not ack.accepted:
             return ack
     return autopilot.set_mode(number)

@@ -105,7 +105,8 @@ class Copter(VehicleControl):
             *(track.an, track.ae, track.ad),
         )
         self.setpoint[at.ROLL], self.setpoint[at.PITCH] = 0.0, 0.0
-        self._turn()
+        self.setpoint[at.SPOOL] = at.FLY
+        self.setpoint[at.YAW], self.setpoint[at.YAW_RATE] = self.heading.yaw, self.heading.rate
 
     def lean(self, roll: float, pitch: float) -> None:
         """Lean (rad) at the track's altitude."""
@@ -125,61 +126,43 @@ class Copter(VehicleControl):
         if isinstance(self.autopilot.mode, CopterMode):
             self.autopilot.mode.shift(north, east, down)
 
-    def _turn(self) -> None:
-        self.setpoint[at.SPOOL] = at.FLY
-        self.setpoint[at.YAW], self.setpoint[at.YAW_RATE] = self.heading.yaw, self.heading.rate
-
     # ground ----------------------------------------------------------------------------------------------------------
 
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
-        if autopilot.armed:
-            self._detect_ground(dt)
-        else:
+        mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint[at.SPOOL] == at.FLY
+        if not autopilot.armed:
             self.landed, self._still, self._grounded = True, 0.0, 0.0
-        telemetry = autopilot.telemetry
-        telemetry.landed = self._state()
+        else:
+            self._still = self._still + dt if self._looks_landed() else 0.0
+            if not flies or self._still >= GROUND_TIME:
+                self.landed = True
+            elif self.airborne and self._still == 0.0:
+                self.landed, self._flown = False, True
+        if self.landed:
+            telemetry.landed = Landed.TAKEOFF if self.memory[at.PHASE] == at.RISING else Landed.ON_GROUND
+        else:
+            telemetry.landed = mode.stage if isinstance(mode, CopterMode) else Landed.IN_AIR
         telemetry.throttle = float(self.memory[at.COLLECTIVE])
         telemetry.nav_roll, telemetry.nav_pitch = self.memory[[at.WANTED_ROLL, at.WANTED_PITCH]].tolist()
         if autopilot.armed and self.landed:
-            self._disarm_landed(dt)
-
-    def _detect_ground(self, dt: float) -> None:
-        self._still = self._still + dt if self._looks_landed() else 0.0
-        if self.setpoint[at.SPOOL] != at.FLY or self._still >= GROUND_TIME:
-            self.landed = True
-        elif self.airborne and self._still == 0.0:
-            self.landed, self._flown = False, True
+            self._grounded = 0.0 if flies else self._grounded + dt
+            ends = isinstance(mode, CopterMode) and mode.lands and self._grounded >= STOP_TIME
+            if ends or 0.0 < autopilot.parameters.value("DISARM_DELAY") <= self._grounded:
+                autopilot.send_text(Severity.INFO, "Landed: Disarming")
+                autopilot.disarm(force=True)
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
-        if abs(estimate.vd) > STILL_CLIMB or (estimate.position_ok and self._speed() > STILL_SPEED):
+        if abs(estimate.vd) > STILL_CLIMB or (
+            estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
+        ):
             return False
         share, sink = self.memory[[at.COLLECTIVE, at.SINK]].tolist()
         if self.setpoint[at.VERTICAL] == at.THRUST:
             return bool(share < MIN_PILOT_THRUST * self.hover)
         return bool(sink > STILL_CLIMB and share < CARRIED * self.hover)
-
-    def _speed(self) -> float:
-        return float(np.hypot(self.autopilot.estimate.vn, self.autopilot.estimate.ve))
-
-    def _state(self) -> Landed:
-        mode = self.autopilot.mode
-        if self.landed:
-            return Landed.TAKEOFF if self.memory[at.PHASE] == at.RISING else Landed.ON_GROUND
-        if isinstance(mode, CopterMode) and mode.stage is not Landed.IN_AIR:
-            return mode.stage
-        return Landed.IN_AIR
-
-    def _disarm_landed(self, dt: float) -> None:
-        mode = self.autopilot.mode
-        self._grounded = self._grounded + dt if self.setpoint[at.SPOOL] != at.FLY else 0.0
-        delay = self.autopilot.parameters.value("DISARM_DELAY")
-        ends = isinstance(mode, CopterMode) and mode.lands and self._grounded >= STOP_TIME
-        if ends or 0.0 < delay <= self._grounded:
-            self.autopilot.send_text(Severity.INFO, "Landed: Disarming")
-            self.autopilot.disarm(force=True)
 
     def outputs(self, commands: Floats) -> list[int]:
         """Return motors 1 to 4 from 1000 to 2000 us."""

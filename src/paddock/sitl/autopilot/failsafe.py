@@ -57,23 +57,20 @@ def respond(autopilot: BuiltInAutopilot, actions: Steps, reason: str) -> bool:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
             return autopilot.disarm(force=True).accepted
-        number = mode_of(autopilot, action)
+        vehicle = autopilot.vehicle
+        number = {
+            RETURN: vehicle.return_mode,
+            STOP: vehicle.stop_mode,
+            HOLD: vehicle.hold_mode,
+            SMART: autopilot.mode_number("SMARTRTL"),
+            ALT_HOLD: autopilot.mode_number("ALT_HOLD"),
+        }[action]
         if number is not None and autopilot.set_mode(number).accepted:
             autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
             return True
     if actions:
         autopilot.send_text(Severity.CRITICAL, f"{reason}: no mode available")
     return False
-
-
-def mode_of(autopilot: BuiltInAutopilot, action: str) -> int | None:
-    """Return the mode number of an action for this vehicle type."""
-    if action == SMART:
-        return autopilot.mode_number("SMARTRTL")
-    if action == ALT_HOLD:
-        return autopilot.mode_number("ALT_HOLD")
-    vehicle = autopilot.vehicle
-    return {RETURN: vehicle.return_mode, STOP: vehicle.stop_mode, HOLD: vehicle.hold_mode}[action]
 
 
 PERIOD = 0.1  # s between two checks
@@ -153,47 +150,36 @@ class Failsafes:
         if self._since < PERIOD - 1e-9:
             return
         dt, self._since = self._since, 0.0
-        level = self.autopilot.battery.level
+        autopilot, level = self.autopilot, self.autopilot.battery.level
+        gcs_timeout = autopilot.parameters.value("FS_GCS_TIMEOUT") * 1e6
+        position_lost = autopilot.home is not None and not autopilot.estimate.position_ok  # once it was known
         self._check(self.critical, level >= CRITICAL, dt)
-        self._check(self.position, self._position_lost(), dt)
+        self._check(self.position, position_lost, dt)
         self._check(self.low, level >= LOW, dt)
-        self._check(self.rc, self.autopilot.rc.lost, dt)
-        self._check(self.gcs, self._gcs_lost(), dt)
+        self._check(self.rc, autopilot.rc.lost, dt)
+        self._check(self.gcs, self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout, dt)
         self._check_crash(dt)
 
     def _check(self, failsafe: Failsafe, condition: bool, dt: float) -> None:
         if failsafe.changes(condition, dt):
-            if failsafe.active:
-                self._trigger(failsafe)
-            else:
-                self._clear(failsafe)
+            self._report(failsafe)
+            failsafe.acted = failsafe.acted and failsafe.active
         if failsafe.active and not failsafe.acted and self.autopilot.armed:
             self._act(failsafe)
 
-    def _position_lost(self) -> bool:
-        """Only a vehicle that has had a position can lose it."""
-        return self.autopilot.home is not None and not self.autopilot.estimate.position_ok
-
-    def _gcs_lost(self) -> bool:
-        limit = self.autopilot.parameters.value("FS_GCS_TIMEOUT")
-        return self.gcs_us >= 0 and self.autopilot.now_us - self.gcs_us > limit * 1e6
-
-    def _trigger(self, failsafe: Failsafe) -> None:
-        """Report battery and position immediately; a lost link only when the failsafe acts."""
-        send = self.autopilot.send_text
-        if failsafe is self.critical:
-            send(Severity.CRITICAL, f"Battery 1 is critical {self.autopilot.battery.reason}")
-        elif failsafe is self.low:
-            send(Severity.WARNING, f"Battery 1 is low {self.autopilot.battery.reason}")
-        elif failsafe is self.position:
+    def _report(self, failsafe: Failsafe) -> None:
+        """Report battery and position when they change; a lost link only when the failsafe acts or clears."""
+        send, reason = self.autopilot.send_text, self.autopilot.battery.reason
+        if failsafe is self.position and failsafe.active:
             send(Severity.CRITICAL, "EKF: position lost")
-
-    def _clear(self, failsafe: Failsafe) -> None:
-        if failsafe is self.position:
-            self.autopilot.send_text(Severity.NOTICE, "EKF: position recovered")
-        elif failsafe.acted:
-            self.autopilot.send_text(Severity.NOTICE, f"{failsafe.name} cleared")
-        failsafe.acted = False
+        elif failsafe is self.position:
+            send(Severity.NOTICE, "EKF: position recovered")
+        elif failsafe is self.critical and failsafe.active:
+            send(Severity.CRITICAL, f"Battery 1 is critical {reason}")
+        elif failsafe is self.low and failsafe.active:
+            send(Severity.WARNING, f"Battery 1 is low {reason}")
+        elif not failsafe.active and failsafe.acted:
+            send(Severity.NOTICE, f"{failsafe.name} cleared")
 
     def _act(self, failsafe: Failsafe) -> None:
         """Act once per trigger, unless a failsafe of a higher rank is in control."""

@@ -60,11 +60,11 @@ class FenceZone:
 
     def outside(self, north: float, east: float) -> float:
         """Return how far a point is on the wrong side, m; negative on the right side."""
-        distance = self._circle(north, east) if self.radius > 0.0 else self._polygon(north, east)
+        if self.radius > 0.0:
+            distance = hypot(north - self.points[0][0], east - self.points[0][1]) - self.radius
+        else:
+            distance = self._polygon(north, east)
         return distance if self.inclusion else -distance
-
-    def _circle(self, north: float, east: float) -> float:
-        return hypot(north - self.points[0][0], east - self.points[0][1]) - self.radius
 
     def _polygon(self, north: float, east: float) -> float:
         """Distance to the border, negative inside (a ray to the north crosses the border an odd number of times)."""
@@ -215,17 +215,12 @@ class Fence:
             return hypot(north - home[0], east - home[1]) - parameters.value("FENCE_RADIUS")
         if bit == POLYGON:
             return max((zone.outside(north, east) for zone in self.zones()), default=-inf)
-        return self._altitude(bit, home[2] - down)
-
-    def _altitude(self, bit: int, altitude: float) -> float:
-        """Rovers have no altitude limits, and the minimum applies only in the air."""
-        parameters = self.autopilot.parameters
         if drives(self.autopilot.vehicle.kind):
             return -inf
         if bit == ALT_MAX:
-            return altitude - parameters.value("FENCE_ALT_MAX")
-        flying = self.autopilot.telemetry.landed == Landed.IN_AIR
-        return parameters.value("FENCE_ALT_MIN") - altitude if flying else -inf
+            return home[2] - down - parameters.value("FENCE_ALT_MAX")
+        flying = self.autopilot.telemetry.landed == Landed.IN_AIR  # the minimum applies in the air only
+        return parameters.value("FENCE_ALT_MIN") - (home[2] - down) if flying else -inf
 
     def _check(self, bit: int) -> None:
         here = self.autopilot.estimate
@@ -233,23 +228,17 @@ class Fence:
         if self.breaches & bit:
             margin = self.autopilot.parameters.value("FENCE_MARGIN") if outside > -inf else 0.0
             if outside < -margin:
-                self._clear(bit)
+                self.breaches &= ~bit
+                self._acted_at.pop(bit, None)
+                self.autopilot.send_text(Severity.NOTICE, f"{NAMES[bit]} fence breach cleared")
                 return
         elif outside > 0.0:
-            self._breach(bit, outside)
+            self.breaches |= bit
+            self.count += 1
+            self.last, self.last_us = BREACH[bit], self.autopilot.now_us
+            self.autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence breached by {outside:.1f}m")
         if self.breaches & bit and self.autopilot.armed and outside > self._acted_at.get(bit, -inf) + REPEAT_DISTANCE:
             self._act(bit, outside)
-
-    def _breach(self, bit: int, outside: float) -> None:
-        self.breaches |= bit
-        self.count += 1
-        self.last, self.last_us = BREACH[bit], self.autopilot.now_us
-        self.autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence breached by {outside:.1f}m")
-
-    def _clear(self, bit: int) -> None:
-        self.breaches &= ~bit
-        self._acted_at.pop(bit, None)
-        self.autopilot.send_text(Severity.NOTICE, f"{NAMES[bit]} fence breach cleared")
 
     def _act(self, bit: int, outside: float) -> None:
         actions = steps(self.autopilot, "FENCE_ACTION")

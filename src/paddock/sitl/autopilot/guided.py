@@ -72,11 +72,11 @@ def _set_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
 
 def check_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> Ack:
     """Check a target, whatever the mode."""
-    error = _value_error(target) or _distance_error(autopilot, target)
+    error = _target_error(autopilot, target)
     return denied(f"Target rejected: {error}") if error else ACCEPTED
 
 
-def _value_error(target: GuidedTarget) -> str:
+def _target_error(autopilot: BuiltInAutopilot, target: GuidedTarget) -> str:
     for name in ("position", "velocity", "attitude"):
         values: Iterable[float] = getattr(target, name) or ()
         if not all(isfinite(value) for value in values):
@@ -85,14 +85,9 @@ def _value_error(target: GuidedTarget) -> str:
         return f"velocity above {MAX_SPEED:.0f} m/s"
     if not isnan(target.speed) and not 0.0 < target.speed <= MAX_SPEED:
         return f"invalid speed {target.speed:g} m/s"
-    given = target.position or target.velocity or target.attitude
-    empty = not given and isnan(target.yaw) and isnan(target.yaw_rate) and isnan(target.takeoff)
-    return "target is empty" if empty else ""
-
-
-def _distance_error(autopilot: BuiltInAutopilot, target: GuidedTarget) -> str:
     if target.position is None:
-        return ""
+        turns = not (isnan(target.yaw) and isnan(target.yaw_rate) and isnan(target.takeoff))
+        return "" if target.velocity or target.attitude or turns else "target is empty"
     north, east, down = target.position
     distance = hypot(north - autopilot.estimate.north, east - autopilot.estimate.east)
     if distance > MAX_DISTANCE:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import isfinite, isnan, nan, sqrt
 from typing import TYPE_CHECKING
 
-from paddock.sitl.sensor_data import COLUMN, Floats, empty_block
+from paddock.sitl.sensor_data import COLUMN, Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -84,12 +84,18 @@ class Health:
     def update(self) -> None:
         """Evaluate the newest sensor data."""
         autopilot = self.autopilot
+        s = autopilot.sensors
         self._update_present()
-        self._update_specific_force()
+        square = s.accel_x * s.accel_x + s.accel_y * s.accel_y + s.accel_z * s.accel_z
+        if isfinite(square):
+            self.specific_force += (sqrt(square) - self.specific_force) * SMOOTHING
         self.enabled = self.present if autopilot.armed else self.present & ~MOTORS
         if not autopilot.fence.enabled:
             self.enabled &= ~FENCE
-        self.healthy = self._working() | CONTROLS | MOTORS
+        gyro, accel, mag, gps, baro = autopilot.estimator.health
+        self.healthy = GYRO * gyro | ACCEL * accel | MAG * mag | GPS * gps | BARO * baro | CONTROLS | MOTORS
+        ranging = isfinite(s.range_1) and autopilot.now_us - s.range_time_us < RANGE_STALE_US
+        self.healthy |= (RANGE if ranging else 0) | (AIRSPEED if isfinite(s.airspeed) else 0)
         self.healthy |= AHRS if autopilot.estimate.attitude_ok else 0
         self.healthy |= BATTERY if autopilot.battery.present and not autopilot.battery.level else 0
         self.healthy |= RC if autopilot.rc.fresh else 0
@@ -110,41 +116,20 @@ class Health:
         self.present |= RC if autopilot.rc.seen else 0
         self.present |= FENCE if autopilot.fence.enabled else 0
 
-    def _working(self) -> int:
-        s = self.autopilot.sensors
-        gyro, accel, mag, gps, baro = self.autopilot.estimator.health
-        bits = GYRO * gyro | ACCEL * accel | MAG * mag | GPS * gps | BARO * baro
-        if isfinite(s.range_1) and self.autopilot.now_us - s.range_time_us < RANGE_STALE_US:
-            bits |= RANGE
-        return bits | (AIRSPEED if isfinite(s.airspeed) else 0)
 
-    def _update_specific_force(self) -> None:
-        s = self.autopilot.sensors
-        square = s.accel_x * s.accel_x + s.accel_y * s.accel_y + s.accel_z * s.accel_z
-        if isfinite(square):
-            self.specific_force += (sqrt(square) - self.specific_force) * SMOOTHING
+FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]
+MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
 
 
-class SimulatedFaults:
-    """SIM_GPS_DISABLE and SIM_BATT_VOLTAGE, applied to the autopilot's input and so in every simulator."""
-
-    FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]
-    MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
-
-    def __init__(self, parameters: Parameters) -> None:
-        self._parameters = parameters
-        self._changed: Floats = empty_block(1)[0]
-
-    def apply(self, row: Floats) -> Floats:
-        """Return the row of sensor data as the autopilot sees it; valid until the next call."""
-        no_gnss, voltage = self._parameters.value("SIM_GPS_DISABLE"), self._parameters.value("SIM_BATT_VOLTAGE")
-        if not no_gnss and not voltage:
-            return row
-        changed = self._changed
-        changed[:] = row
-        if no_gnss:  # the receiver keeps reporting, without a fix
-            changed[self.FIX] = changed[self.SATELLITES] = 0.0
-            changed[self.MEASURED] = nan
-        if voltage:
-            changed[self.VOLTAGE] = voltage
-        return changed
+def inject_faults(row: Floats, parameters: Parameters, changed: Floats) -> Floats:
+    """Return the row as SIM_GPS_DISABLE and SIM_BATT_VOLTAGE change it, in the buffer `changed`."""
+    no_gnss, voltage = parameters.value("SIM_GPS_DISABLE"), parameters.value("SIM_BATT_VOLTAGE")
+    if not no_gnss and not voltage:
+        return row
+    changed[:] = row
+    if no_gnss:  # the receiver keeps reporting, without a fix
+        changed[FIX] = changed[SATELLITES] = 0.0
+        changed[MEASURED] = nan
+    if voltage:
+        changed[VOLTAGE] = voltage
+    return changed

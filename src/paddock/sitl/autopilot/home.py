@@ -44,11 +44,6 @@ class HomePosition:
         self.place, self._frame = place, None
         self.autopilot.outbox.append(HomeChanged())
 
-    def on_arm(self) -> None:
-        """Set home to the starting position, unless locked."""
-        if not self.locked:
-            self.set_here()
-
     def ned(self) -> Ned:
         """Return home in the local frame; the origin while home is unknown."""
         frame = self.autopilot.frame

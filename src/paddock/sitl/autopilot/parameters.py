@@ -77,9 +77,6 @@ class Parameters:
         self._report = report
         self.changes = 0  # incremented by every change: derived values compare it
 
-    def __len__(self) -> int:
-        return len(self._known)
-
     def __contains__(self, name: object) -> bool:
         return name in self._known
 
@@ -103,14 +100,6 @@ class Parameters:
         if name not in self._known:
             raise unknown_name("parameter", name, self._known)
         return self._known[name]
-
-    def kind(self, name: str) -> ParamKind:
-        """Return the type on the wire."""
-        return self.known(name).kind
-
-    def all(self) -> list[tuple[str, float, ParamKind]]:
-        """Return name, value and type of each, in order."""
-        return [(name, self._values[name], parameter.kind) for name, parameter in self._known.items()]
 
     def set(self, name: str, value: float) -> bool:
         """Set and save a value; return False if the parameter is unknown or read-only, or the value out of range."""

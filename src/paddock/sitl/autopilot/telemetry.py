@@ -110,7 +110,12 @@ class Telemetry:
         health, executor = autopilot.health, autopilot.executor
         self.time_us, self.estimate, self.sensors = autopilot.now_us, autopilot.estimate, autopilot.sensors
         self.mode, self.armed = autopilot.mode.number, autopilot.armed
-        self.system_status = self._system_status(autopilot)
+        flying = self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
+        self.system_status = ACTIVE if autopilot.armed or flying else STANDBY
+        if not autopilot.estimate.attitude_ok:
+            self.system_status = BOOT
+        elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
+            self.system_status = CRITICAL
         self.sensors_present, self.sensors_enabled = health.present, health.enabled
         self.sensors_healthy = health.healthy
         self.battery_consumed = autopilot.battery.consumed
@@ -123,11 +128,3 @@ class Telemetry:
                 estimate.north, estimate.east, estimate.down
             )
             self.relative_altitude = autopilot.home_ned()[2] - estimate.down
-
-    def _system_status(self, autopilot: BuiltInAutopilot) -> int:
-        if not autopilot.estimate.attitude_ok:
-            return BOOT
-        if autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
-            return CRITICAL
-        flying = self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
-        return ACTIVE if autopilot.armed or flying else STANDBY

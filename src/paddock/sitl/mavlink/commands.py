@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import isfinite, isinf
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,62 +21,7 @@ if TYPE_CHECKING:
 SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
 
 
-class MessageRequests:
-    """Commands about the link itself: request messages once or at a rate."""
-
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
-        self.vehicle = vehicle
-        self.commands = {
-            mav.MAV_CMD_SET_MESSAGE_INTERVAL: self._set_interval,
-            mav.MAV_CMD_GET_MESSAGE_INTERVAL: self._get_interval,
-            mav.MAV_CMD_REQUEST_MESSAGE: self._request,
-            mav.MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES: self._request_version,
-            mav.MAV_CMD_GET_HOME_POSITION: self._request_home,
-            SEND_BANNER: self._banner,
-        }
-
-    def _set_interval(self, p: Sequence[float], sender: Sender) -> Ack:
-        id = _whole(p[0])
-        if not isfinite(p[1]):
-            return Ack(CommandResult.DENIED, "Message interval is not finite")
-        if not self.vehicle.streaming.own(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
-            return Ack(CommandResult.DENIED, f"Message {id}: invalid interval")
-        return ACCEPTED
-
-    def _get_interval(self, p: Sequence[float], sender: Sender) -> Ack:
-        id = _whole(p[0])
-        interval = self.vehicle.streaming.of(sender.peer).interval(id)
-        self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), sender)
-        return ACCEPTED
-
-    def _request(self, p: Sequence[float], sender: Sender) -> Ack:
-        return self.send_once(_whole(p[0]), sender)
-
-    def _request_version(self, p: Sequence[float], sender: Sender) -> Ack:
-        return self.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
-
-    def _request_home(self, p: Sequence[float], sender: Sender) -> Ack:
-        return self.send_once(mav.MAVLINK_MSG_ID_HOME_POSITION, sender)
-
-    def _banner(self, p: Sequence[float], sender: Sender) -> Ack:
-        self.vehicle.autopilot.send_text(Severity.INFO, f"Paddock {self.vehicle.autopilot.vehicle.kind}")
-        return ACCEPTED
-
-    def send_once(self, id: int, sender: Sender) -> Ack:
-        """Send a message once, to the requester."""
-        if id not in KNOWN:
-            return Ack(CommandResult.UNSUPPORTED)
-        message = self.vehicle.encode(id)
-        if message is None:
-            return Ack(CommandResult.TEMPORARILY_REJECTED)
-        self.vehicle.reply(message, sender)
-        return ACCEPTED
-
-
-def _whole(value: float) -> int:
-    """Return a message id; -1 if invalid."""
-    return int(value) if 0 <= value < 2**24 else -1
-
+VERSION, HOME = mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, mav.MAVLINK_MSG_ID_HOME_POSITION
 
 LOCATED = frozenset(
     {
@@ -116,7 +61,14 @@ class CommandProtocol:
 
     def __init__(self, vehicle: MavlinkVehicle) -> None:
         self.vehicle = vehicle
-        self.requests = MessageRequests(vehicle)
+        self._own: dict[int, Callable[[Sequence[float], Sender], Ack]] = {
+            mav.MAV_CMD_SET_MESSAGE_INTERVAL: self._set_interval,
+            mav.MAV_CMD_GET_MESSAGE_INTERVAL: self._get_interval,
+            mav.MAV_CMD_REQUEST_MESSAGE: lambda p, sender: self.send_once(_whole(p[0]), sender),
+            mav.MAV_CMD_REQUEST_AUTOPILOT_CAPABILITIES: lambda _, sender: self.send_once(VERSION, sender),
+            mav.MAV_CMD_GET_HOME_POSITION: lambda _, sender: self.send_once(HOME, sender),
+            SEND_BANNER: self._banner,
+        }
         self._acks: dict[tuple[tuple[Address, int, int], int], tuple[MavlinkCommand, Ack]] = {}
         self.handlers = {"COMMAND_LONG": self._long, "COMMAND_INT": self._int, "SET_MODE": self._set_mode}
 
@@ -153,7 +105,7 @@ class CommandProtocol:
             ack = Ack(CommandResult.DENIED, f"Command {request.command}: infinite parameter")
             self._report(ack)
             return ack
-        own = self.requests.commands.get(request.command)
+        own = self._own.get(request.command)
         if own is not None:
             return own(request.p, sender)
         ack = self.vehicle.autopilot.command(request.command, request.p, request.frame)
@@ -191,3 +143,38 @@ class CommandProtocol:
             ),
             sender,
         )
+
+    # requests of messages, once or at a rate --------------------------------------------------------------------------
+
+    def _set_interval(self, p: Sequence[float], sender: Sender) -> Ack:
+        id = _whole(p[0])
+        if not isfinite(p[1]):
+            return Ack(CommandResult.DENIED, "Message interval is not finite")
+        if not self.vehicle.streaming.own(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
+            return Ack(CommandResult.DENIED, f"Message {id}: invalid interval")
+        return ACCEPTED
+
+    def _get_interval(self, p: Sequence[float], sender: Sender) -> Ack:
+        id = _whole(p[0])
+        interval = self.vehicle.streaming.of(sender.peer).interval(id)
+        self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), sender)
+        return ACCEPTED
+
+    def _banner(self, p: Sequence[float], sender: Sender) -> Ack:
+        self.vehicle.autopilot.send_text(Severity.INFO, f"Paddock {self.vehicle.autopilot.vehicle.kind}")
+        return ACCEPTED
+
+    def send_once(self, id: int, sender: Sender) -> Ack:
+        """Send a message once, to the requester."""
+        if id not in KNOWN:
+            return Ack(CommandResult.UNSUPPORTED)
+        message = self.vehicle.encode(id)
+        if message is None:
+            return Ack(CommandResult.TEMPORARILY_REJECTED)
+        self.vehicle.reply(message, sender)
+        return ACCEPTED
+
+
+def _whole(value: float) -> int:
+    """Return a message id; -1 if invalid."""
+    return int(value) if 0 <= value < 2**24 else -1

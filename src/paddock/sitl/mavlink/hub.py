@@ -60,10 +60,16 @@ class MavlinkHub:
             raise InvalidValueError(f"system id {sysid} is not in 1 to {MAX_SYSID}")
         if sysid in self.vehicles:
             raise PaddockError(f"system id {sysid} is in use: every vehicle needs its own, 1 to {MAX_SYSID}")
-        port, target = self._ports_of(sysid)
+        port = self.ports.own(sysid)
+        target: Address | None = self.ports.station(sysid)
+        if port == self.ports.shared_port:
+            raise PortError(f"vehicle {sysid}: port {port} is also the shared port; choose another --shared-port")
+        if self.ports.shared_port is not None and target == self.ports.shared_station():
+            target = None  # the shared link already sends to it
         link = self._open(sysid, port, f"vehicle {sysid}", "--base-port", target)
         try:
-            vehicle = MavlinkVehicle(autopilot, self._open_log(sysid))
+            folder = self._log_folder
+            vehicle = MavlinkVehicle(autopilot, TelemetryLog(folder / f"vehicle_{sysid}.tlog") if folder else None)
         except PaddockError:
             self._close_link(sysid)
             raise
@@ -75,23 +81,12 @@ class MavlinkHub:
         self.vehicles[sysid] = vehicle
         return vehicle
 
-    def _ports_of(self, sysid: int) -> tuple[int, Address | None]:
-        """Return the vehicle's port and permanent peer; None if the shared link already sends to it."""
-        port, target = self.ports.own(sysid), self.ports.station(sysid)
-        if port == self.ports.shared_port:
-            raise PortError(f"vehicle {sysid}: port {port} is also the shared port; choose another --shared-port")
-        shared = self.ports.shared_port is not None and target == self.ports.shared_station()
-        return port, None if shared else target
-
     def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
         opened = bind(self.ports.host, port, owner, option)
         link = MavlinkLink(opened, MavlinkPeers(_resolved(target) if target else None, self._silence))
         self._links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
-
-    def _open_log(self, sysid: int) -> TelemetryLog | None:
-        return TelemetryLog(self._log_folder / f"vehicle_{sysid}.tlog") if self._log_folder is not None else None
 
     def remove(self, sysid: int) -> None:
         """Remove a vehicle and free its ports; ignored if unknown."""

@@ -60,11 +60,11 @@ class Inputs:
         first = [getattr(message, f"chan{k}_raw") for k in range(1, 9)]
         rest = [getattr(message, f"chan{k}_raw") for k in range(9, 19)]
         extended = {0: LEAVE, EXTENDED_RELEASE: RELEASE}
-        self.autopilot.rc_override([*first, *(extended.get(width, width) for width in rest)])
+        self.autopilot.rc.override([*first, *(extended.get(width, width) for width in rest)])
 
     def _manual_control(self, message: Any, sender: Sender) -> None:
         if self._may_send_rc(sender):
-            self.autopilot.manual_control(message.x, message.y, message.z, message.r)
+            self.autopilot.rc.manual_control(message.x, message.y, message.z, message.r)
 
     # targets ---------------------------------------------------------------------------------------------------------
 

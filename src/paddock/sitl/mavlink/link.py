@@ -69,7 +69,7 @@ class Ports:
 
     def refuse_overlap(self, sysids: Collection[int]) -> None:
         """Raise PortError if, on one machine, a vehicle's port is also a ground station's."""
-        if not self._same_machine():
+        if not (self.station_host in ("localhost", self.host) or self.station_host.startswith("127.")):
             return
         own = {self.own(sysid): sysid for sysid in sysids}
         stations = {self.station(sysid)[1]: sysid for sysid in sysids}
@@ -83,10 +83,6 @@ class Ports:
                 f"UDP port {both[0]} is both the port of vehicle {own[both[0]]} and the ground station port of vehicle "
                 f"{stations[both[0]]}; keep --base-port and --station-port at least {max(sysids)} apart"
             )
-
-    def _same_machine(self) -> bool:
-        here = self.station_host == "localhost" or self.station_host.startswith("127.")
-        return here or self.station_host == self.host
 
     def _checked(self, base: int, sysid: int, option: str) -> int:
         port = base + sysid - 1

@@ -95,7 +95,7 @@ class ParameterProtocol:
         self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
 
     def _value(self, name: str, index: int, count: int) -> Any:
-        value, kind = self.parameters.value(name), int(self.parameters.kind(name))
+        value, kind = self.parameters.value(name), int(self.parameters.known(name).kind)
         return mav.MAVLink_param_value_message(name.encode("ascii"), value, kind, count, index)
 
     def _error(self, message: Any, sender: Sender, error: int) -> None:

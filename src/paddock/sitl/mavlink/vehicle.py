@@ -25,61 +25,6 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Sender
 
 
-class Housekeeping:
-    """Handlers of small messages: heartbeats, clocks, pings, data streams, home, origin, log list."""
-
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
-        self.vehicle = vehicle
-        self.autopilot = vehicle.autopilot
-        self.handlers = {
-            "HEARTBEAT": self._heartbeat,
-            "TIMESYNC": self._timesync,
-            "PING": self._ping,
-            "REQUEST_DATA_STREAM": self._data_stream,
-            "AUTOPILOT_VERSION_REQUEST": self._version,
-            "SET_HOME_POSITION": self._set_home,
-            "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
-            "LOG_REQUEST_LIST": self._no_logs,
-        }
-
-    def _heartbeat(self, message: Any, sender: Sender) -> None:
-        """Only SYSID_MYGCS counts for the GCS failsafe."""
-        if message.type == mav.MAV_TYPE_GCS and sender.system == self.vehicle.my_gcs:
-            self.autopilot.note_gcs_heartbeat(self.vehicle.now_us)
-
-    def _timesync(self, message: Any, sender: Sender) -> None:
-        """Reply with simulated time, ns."""
-        if message.tc1 == 0:
-            self.vehicle.reply(mav.MAVLink_timesync_message(self.vehicle.now_us * 1000, message.ts1), sender)
-
-    def _ping(self, message: Any, sender: Sender) -> None:
-        if message.target_system == 0:
-            ack = mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component)
-            self.vehicle.reply(ack, sender)
-
-    def _data_stream(self, message: Any, sender: Sender) -> None:
-        rate = message.req_message_rate if message.start_stop else 0
-        self.vehicle.streaming.own(sender.peer).set_group(message.req_stream_id, rate, self.vehicle.now_us)
-
-    def _version(self, message: Any, sender: Sender) -> None:
-        self.vehicle.commands.requests.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
-
-    def _set_home(self, message: Any, sender: Sender) -> None:
-        place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
-        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *place), AltitudeFrame.GLOBAL)
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, ack.text or "Home rejected")
-
-    def _set_origin(self, message: Any, sender: Sender) -> None:
-        """The origin is the first GNSS fix: reply with it instead of setting it."""
-        ack = self.vehicle.commands.requests.send_once(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN, sender)
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, "Origin rejected: it is set by GNSS")
-
-    def _no_logs(self, message: Any, sender: Sender) -> None:
-        self.vehicle.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
-
-
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
 Handler = Callable[[Any, Sender], None]
 
@@ -102,9 +47,19 @@ class MavlinkVehicle:
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
-        parts = (self.parameters, self.missions, self.commands, Inputs(self), Housekeeping(self))
         self._handlers: dict[str, Handler] = {
-            name: handler for part in parts for name, handler in part.handlers.items()
+            **self.parameters.handlers,
+            **self.missions.handlers,
+            **self.commands.handlers,
+            **Inputs(self).handlers,
+            "HEARTBEAT": self._heartbeat,
+            "TIMESYNC": self._timesync,
+            "PING": self._ping,
+            "REQUEST_DATA_STREAM": self._data_stream,
+            "AUTOPILOT_VERSION_REQUEST": self._version,
+            "SET_HOME_POSITION": self._set_home,
+            "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
+            "LOG_REQUEST_LIST": self._no_logs,
         }
 
     def rate(self, name: str, default: float) -> float:
@@ -135,6 +90,44 @@ class MavlinkVehicle:
         except Exception as error:  # a received message must never stop the simulation
             self.failures += 1
             self.autopilot.send_text(Severity.ERROR, f"{message.get_type()}: {type(error).__name__}: {error}")
+
+    def _heartbeat(self, message: Any, sender: Sender) -> None:
+        """Only SYSID_MYGCS counts for the GCS failsafe."""
+        if message.type == mav.MAV_TYPE_GCS and sender.system == self.my_gcs:
+            self.autopilot.failsafes.note_gcs_heartbeat(self.now_us)
+
+    def _timesync(self, message: Any, sender: Sender) -> None:
+        """Reply with simulated time, ns."""
+        if message.tc1 == 0:
+            self.reply(mav.MAVLink_timesync_message(self.now_us * 1000, message.ts1), sender)
+
+    def _ping(self, message: Any, sender: Sender) -> None:
+        if message.target_system == 0:
+            self.reply(
+                mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component), sender
+            )
+
+    def _data_stream(self, message: Any, sender: Sender) -> None:
+        rate = message.req_message_rate if message.start_stop else 0
+        self.streaming.own(sender.peer).set_group(message.req_stream_id, rate, self.now_us)
+
+    def _version(self, message: Any, sender: Sender) -> None:
+        self.commands.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
+
+    def _set_home(self, message: Any, sender: Sender) -> None:
+        place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
+        ack = self.autopilot.command(mav.MAV_CMD_DO_SET_HOME, (0.0, 0.0, 0.0, 0.0, *place), AltitudeFrame.GLOBAL)
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, ack.text or "Home rejected")
+
+    def _set_origin(self, message: Any, sender: Sender) -> None:
+        """The origin is the first GNSS fix: reply with it instead of setting it."""
+        ack = self.commands.send_once(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN, sender)
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, "Origin rejected: it is set by GNSS")
+
+    def _no_logs(self, message: Any, sender: Sender) -> None:
+        self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
 
     # out -------------------------------------------------------------------------------------------------------------
 
@@ -198,7 +191,7 @@ class MavlinkVehicle:
         self.vibration.restart()
         self.streaming.restart(now_us)
         self.parameters.restart()
-        self.missions.upload.restart()
+        self.missions.restart()
 
     def _notify(self, notice: Notice) -> None:
         if isinstance(notice, StatusText):

@@ -20,10 +20,10 @@ BANK_GAIN = 1.2
 """rad of bank for each rad of heading error, when guided: well damped with the default roll lag."""
 
 GRAVITY = 9.80665
-"""m/s2: what a pilot counts on when banking for a turn that the path asks for."""
+"""m/s2: assumed when banking for a bend of the path."""
 
 SLOPE_MAX = 0.7
-"""The steepest climb, as a share of the airspeed, whatever `climb_max` says."""
+"""The steepest climb as a share of the airspeed, beside `climb_max`."""
 
 
 class State(NamedTuple):
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Speed, bank and climb wanted. It cannot stop: failsafe and brake fly a level circle at the last speed."""
+    """Wanted speed, bank and climb. It cannot stop: failsafe and brake fly a level circle at the last speed."""
 
     speed: Annotated[float, Column("m/s", "wanted airspeed", low=0.0, high=300.0)] = 17.5
     bank: Annotated[
@@ -69,7 +69,7 @@ class Parameters(NamedTuple):
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """First-order lags, integrated exactly; the air path is an arc with the tick's mean speed and mean turn rate."""
+    """Integrate first-order lags exactly; the air path is an arc with the tick's mean speed and turn rate."""
     airspeed_wanted = limited_speed(u.speed, p)
     airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
     climb, climb_mean = lag(s.climb, limited_climb(u.climb, airspeed_mean, p), p.speed_time, dt)
@@ -105,42 +105,42 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def lag(value: float, target: float, time: float, dt: float) -> tuple[float, float]:
-    """The value after `dt` of approaching the target with a time constant, and its mean on the way; both exact."""
+    """Return the value after a first-order lag for `dt`, and its mean over `dt`; both exact."""
     left = exp(-dt / time)
     missing = value - target
     return target + missing * left, target + missing * (1.0 - left) * (time / dt)
 
 
 def limited_speed(speed: float, p: Parameters) -> float:
-    """An airspeed inside the envelope, m/s."""
+    """Return an airspeed inside the envelope, m/s."""
     return maximum(minimum(speed, p.speed_max), p.speed_min)
 
 
 def limited_climb(climb: float, airspeed: float, p: Parameters) -> float:
-    """A rate of climb inside the envelope, m/s."""
+    """Return a rate of climb inside the envelope, m/s."""
     most = minimum(p.climb_max, SLOPE_MAX * airspeed)
     return clamp(climb, -most, most)
 
 
 def level_speed(airspeed: float, climb: float) -> float:
-    """The horizontal part of the airspeed, m/s."""
+    """Return the horizontal part of the airspeed, m/s."""
     return sqrt(maximum(airspeed * airspeed - climb * climb, 0.0))
 
 
 def path_rate(airspeed: float, climb: float, airspeed_change: float, climb_change: float) -> float:
-    """The change of the path's angle of climb, asin(climb / airspeed), with small changes of both; rad, upwards."""
+    """Return the change of the climb angle asin(climb / airspeed) for small changes of both; rad, upwards."""
     slope = climb / maximum(airspeed, 0.1)
     return (climb_change - slope * airspeed_change) / maximum(level_speed(airspeed, climb), 0.1)
 
 
 def coordinated_turn(level: float, bank: float, p: Parameters, w: Environment) -> float:
-    """The turn rate of a coordinated turn (rad/s, left positive), never tighter than `turn_radius`."""
+    """Return the turn rate of a coordinated turn (rad/s, left positive), never tighter than `turn_radius`."""
     most = level / p.turn_radius
     return clamp(-w.gravity * tan(bank) / maximum(level, 0.1), -most, most)
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Banked, the nose along the path through the air; the angular rates are those of this attitude."""
+    """Return the pose: banked, the nose along the path through the air."""
     pitch = -asin(s.climb / maximum(s.airspeed, 0.1))  # in FLU a raised nose is a negative pitch
     qx, qy, qz, qw = euler_quaternion(s.bank, pitch, s.yaw)
     sine_bank, cosine_bank = sincos(s.bank)
@@ -153,7 +153,7 @@ def pose(s: State, p: Parameters) -> Pose:
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Starts wings level at the airspeed given; speed 0 means cruise, for it cannot stand in the air."""
+    """Start with level wings at the given airspeed; speed 0 means cruise."""
     sine, cosine = sincos(at.yaw)
     airspeed = limited_speed(select(at.speed > 0.0, at.speed, p.speed), p)
     none = 0.0 * at.x
@@ -199,7 +199,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy through the air and height above the ground for a unit mass, J/kg."""
+    """Return the kinetic energy through the air and the potential energy above the ground for a unit mass, J/kg."""
     return 0.5 * s.airspeed * s.airspeed + w.gravity * (s.z - w.ground_z)
 
 

@@ -1,4 +1,4 @@
-"""Point agent: a mass with limited acceleration and speed, for the largest swarms."""
+"""Point vehicle: a mass with limited acceleration and speed, for the largest swarms."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """The velocity wanted."""
+    """The wanted velocity."""
 
     vx: Annotated[float, Column("m/s", "wanted velocity east", failsafe=0.0, brake=0.0)] = 0.0
     vy: Annotated[float, Column("m/s", "wanted velocity north", failsafe=0.0, brake=0.0)] = 0.0
@@ -57,24 +57,24 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Level, pointing where it moves."""
+    """Return the pose, level, pointing along the motion."""
     qx, qy, qz, qw = yaw_quaternion(s.yaw)
     return Pose(s.x, s.y, s.z, qx, qy, qz, qw, s.vx, s.vy, s.vz, 0.0 * s.x, 0.0 * s.x, 0.0 * s.x)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Starts at the placement, moving along its heading."""
+    """Start at the placement, moving along its heading."""
     sine, cosine = sincos(at.yaw)
     return State(at.x, at.y, at.z, at.speed * cosine, at.speed * sine, 0.0 * at.x, at.yaw)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """The wanted velocity is the command."""
+    """Command the wanted velocity."""
     return Command(d.vx, d.vy, d.vz)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy of a unit mass, J/kg."""
+    """Return the kinetic energy of a unit mass, J/kg."""
     return 0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz)
 
 

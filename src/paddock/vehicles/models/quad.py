@@ -1,7 +1,7 @@
-"""Quadrotor: rigid body, four motors with lag, battery, drag, ground, and a full flight controller.
+"""Quadrotor: rigid body, four motors with lag, battery, drag, ground contact, and a full flight controller.
 
-Level top speed follows from drag and the largest tilt; hover and manoeuvres from thrust, inertia and the controller.
-The parts: `quad_columns` (state, commands, parameters), `quad_control` (the flight controller), `quad_body` (physics).
+The level top speed follows from drag and the largest tilt, manoeuvres from thrust, inertia and the controller. Parts:
+`parts/quad.py` (state, commands, parameters, physics) and `parts/quad_control.py` (flight controller).
 """
 
 from __future__ import annotations
@@ -15,55 +15,25 @@ from paddock.world.pose import Environment, Pose
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """One tick: flight controller, motors and battery, rigid body and ground."""
-    c, g, trim = control(s, u, p, w, dt)
+    """Advance flight controller, motors and battery, rigid body and ground contact by one tick."""
+    c, g, (trim_x, trim_y, trim_z) = control(s, u, p, w, dt)
     n = motors(s, u, p, c.mix, dt)
     b = body(s, p, w, n, dt)
     return State(
-        x=b.x,
-        y=b.y,
-        z=b.z,
-        vx=b.vx,
-        vy=b.vy,
-        vz=b.vz,
-        qx=b.qx,
-        qy=b.qy,
-        qz=b.qz,
-        qw=b.qw,
-        wx=b.wx,
-        wy=b.wy,
-        wz=b.wz,
-        motor_1=n.motor_1,
-        motor_2=n.motor_2,
-        motor_3=n.motor_3,
-        motor_4=n.motor_4,
-        integral_x=c.integral_x,
-        integral_y=c.integral_y,
-        integral_z=c.integral_z,
-        gyro_x=c.gyro_x,
-        gyro_y=c.gyro_y,
-        gyro_z=c.gyro_z,
-        rate_x=c.rate_x,
-        rate_y=c.rate_y,
-        rate_z=c.rate_z,
-        trim_x=trim.x,
-        trim_y=trim.y,
-        trim_z=trim.z,
-        hold_x=g.hold_x,
-        hold_y=g.hold_y,
-        hold_z=g.hold_z,
-        charge=n.charge,
-        voltage=n.voltage,
+        *(b.x, b.y, b.z, b.vx, b.vy, b.vz, b.qx, b.qy, b.qz, b.qw, b.wx, b.wy, b.wz),
+        *(n.motor_1, n.motor_2, n.motor_3, n.motor_4),
+        *(c.integral_x, c.integral_y, c.integral_z, c.gyro_x, c.gyro_y, c.gyro_z, c.rate_x, c.rate_y, c.rate_z),
+        *(trim_x, trim_y, trim_z, g.hold_x, g.hold_y, g.hold_z, n.charge, n.voltage),
     )
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """The rigid body as it is."""
+    """Return the pose of the rigid body."""
     return Pose(s.x, s.y, s.z, s.qx, s.qy, s.qz, s.qw, s.vx, s.vy, s.vz, s.wx, s.wy, s.wz)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """In the air it starts hovering with its motors at speed, on the ground with them stopped."""
+    """Start hovering with the motors at speed, or on the ground with stopped motors."""
     qx, qy, qz, qw = yaw_quaternion(at.yaw)
     zero = 0.0 * at.x
     vx, vy, vz = rotate(qx, qy, qz, qw, at.speed, zero, zero)
@@ -78,9 +48,9 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Armed, in velocity mode, with the wanted velocity; the pilot's inputs stay as they are.
+    """Command the wanted velocity in velocity mode, armed; the sticks stay unchanged.
 
-    The velocity loop turns an error into an acceleration: the one that a bend needs is asked for as such an error.
+    The velocity loop turns an error into an acceleration: the one that a bend needs is added as such an error.
     """
     bends = d.turn != 0.0
     inwards = d.turn / maximum(p.velocity_p, 0.1)
@@ -92,7 +62,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic (linear and rotational) and potential energy, J."""
+    """Return the kinetic (linear and rotational) and potential energy, J."""
     linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + w.gravity * (s.z - w.ground_z))
     spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
     return linear + 0.5 * spin

@@ -1,6 +1,6 @@
 """Differential-drive rover: two driven wheels with limited speed and acceleration, no slip.
 
-The defaults are an indoor robot with a wheel base of 0.15 m.
+The defaults are an indoor rover with a wheel base of 0.15 m.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """The motion wanted."""
+    """The wanted motion."""
 
     speed: Annotated[float, Column("m/s", "wanted speed, negative backwards", failsafe=0.0, brake=0.0)] = 0.0
     turn_rate: Annotated[float, Column("rad/s", "wanted turn rate, left positive", failsafe=0.0, brake=0.0)] = 0.0
@@ -50,8 +50,8 @@ class Parameters(NamedTuple):
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Ramp to the wanted motion and follow an arc with the tick's mean speed and mean turn rate.
 
-    A wheel that would be too fast costs forward speed, never the turn. While a wheel is saturated, turning faster takes
-    speed away; the turn may therefore change no faster than `acceleration_max` lets the speed follow.
+    A saturated wheel reduces the forward speed, never the turn rate. Turning faster then takes speed away, so the turn
+    rate changes no faster than `acceleration_max` allows for the speed.
     """
     half_base = 0.5 * p.wheel_base
     turn_limit = minimum(p.turn_rate_max, p.speed_max / half_base)
@@ -81,7 +81,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def ramp(value: float, target: float, most: float) -> tuple[float, float]:
-    """The value moved towards a target by at most `most`, and its mean over the tick, even if the ramp ends within."""
+    """Return the value moved towards a target by at most `most`, and its exact mean over the tick."""
     missing = target - value
     change = clamp(missing, -most, most)
     share = minimum(absolute(missing) / most, 1.0)
@@ -89,13 +89,13 @@ def ramp(value: float, target: float, most: float) -> tuple[float, float]:
 
 
 def sine_ratio(x: float) -> float:
-    """sin(x) / x, also at 0: the chord of an arc relative to its length."""
+    """Return sin(x) / x, 1 at 0: the chord of an arc relative to its length."""
     small = absolute(x) < 1e-3
     return select(small, 1.0 - x * x / 6.0 * (1.0 - x * x / 20.0), sin(x) / select(small, 1.0, x))
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Level on the ground, moving along its heading."""
+    """Return the pose, level on the ground, moving along its heading."""
     qx, qy, qz, qw = yaw_quaternion(s.yaw)
     sine, cosine = sincos(s.yaw)
     none = 0.0 * s.x
@@ -103,7 +103,7 @@ def pose(s: State, p: Parameters) -> Pose:
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Starts on the ground, driving straight ahead, at most at top speed."""
+    """Start on the ground, driving straight ahead, at most at top speed."""
     speed = clamp(at.speed, -p.speed_max, p.speed_max)
     return State(at.x, at.y, w.ground_z, at.yaw, speed, 0.0 * at.x, speed, speed)
 
@@ -111,7 +111,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     """Turn the nose (backwards: the tail) towards the wanted velocity, and with the bend of the path.
 
-    Go the faster the better the heading fits; stand still if no velocity is wanted.
+    The speed falls with the heading error; without a wanted velocity it stands still.
     """
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     error = wrap_angle(course(d.gear * d.vx, d.gear * d.vy, s.yaw) - s.yaw)
@@ -120,7 +120,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy for a unit mass that sits on the wheels, J/kg."""
+    """Return the kinetic energy for a unit mass on the wheels, J/kg."""
     return 0.25 * (s.wheel_left * s.wheel_left + s.wheel_right * s.wheel_right)
 
 

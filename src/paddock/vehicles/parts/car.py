@@ -1,4 +1,6 @@
-"""The measures of a car, shared by all its fidelity levels so that one preset serves each of them."""
+"""Parts of all car models: parameters, commands, steering, drivetrain, brakes, air, loads, guidance.
+
+One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
 from __future__ import annotations
 
@@ -51,7 +53,7 @@ class Parameters(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What a driver does; a car that hears nothing keeps its steering and brakes gently."""
+    """The driver's inputs; after a timeout a car keeps its steering and brakes gently."""
 
     steer: Annotated[float, Column("rad", "wanted road-wheel angle, positive to the left", low=-1.5, high=1.5)] = 0.0
     throttle: Annotated[float, Column("", "accelerator pedal", low=0.0, high=1.0, failsafe=0.0, brake=0.0)] = 0.0
@@ -61,29 +63,29 @@ class Command(NamedTuple):
 
 
 def steered(angle: float, wanted: float, limit: float, rate_max: float, dt: float) -> float:
-    """The road-wheel angle after dt, rad."""
+    """Return the road-wheel angle after dt, rad."""
     reach = rate_max * dt
     return angle + clamp(clamp(wanted, -limit, limit) - angle, -reach, reach)
 
 
 def drive_force_max(speed: float, p: Parameters) -> float:
-    """The drive force at full throttle, N: constant torque, then constant power."""
+    """Return the drive force at full throttle, N: constant torque, then constant power."""
     return minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / maximum(absolute(speed), 0.1))
 
 
 def drive_force(throttle: float, gear: float, speed: float, p: Parameters) -> float:
-    """The force of the driven wheels along the car, N, before the tyres limit it."""
+    """Return the force of the driven wheels along the car, N, before the tyres limit it."""
     direction = select(gear > 0.5, 1.0, select(gear < -0.5, -1.0, 0.0))
     return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p)
 
 
 def brake_force_max(p: Parameters) -> float:
-    """The force of all four wheels at full pedal, N, before the tyres limit it."""
+    """Return the force of all four wheels at full pedal, N, before the tyres limit it."""
     return 2.0 * p.brake_torque / p.wheel_radius
 
 
 def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
-    """The brake force of the front and the rear axle, N >= 0; the handbrake puts the full torque on the rear axle."""
+    """Return the brake forces of both axles, N >= 0; the handbrake acts on the rear axle with full torque."""
     force = brake_force_max(p)
     pedal = clamp(u.brake, 0.0, 1.0) * force
     handbrake = clamp(u.handbrake, 0.0, 1.0) * force
@@ -91,34 +93,34 @@ def brake_forces(u: Command, p: Parameters) -> tuple[float, float]:
 
 
 def resisting(brake: float, drive: float, direction: float, grip: float) -> float:
-    """What of a brake force the tyre passes on, N >= 0, while it also gives `drive` (|drive| <= grip)."""
+    """Return the part of a brake force that the tyre can transmit, N >= 0, beside `drive` (|drive| <= grip)."""
     return minimum(brake, maximum(0.0, grip + direction * drive))
 
 
 def holding(speed: float, push: float, resistance: float) -> float:
-    """The force (N) of a resistance (>= 0): against the motion, or what holds a standing car against a push."""
+    """Return the force (N) of a resistance (>= 0): against the motion, or holding a standing car against a push."""
     return select(speed == 0.0, -clamp(push, -resistance, resistance), -sign(speed) * resistance)
 
 
 def slowed(speed: float, loss: float) -> tuple[float, float]:
-    """The speed after a resistance that can take `loss` (>= 0) from it, exactly 0 where it suffices, and the change."""
+    """Return the speed after a resistance of at most `loss` (>= 0, m/s), exactly 0 if it stops, and the change."""
     change = -sign(speed) * minimum(absolute(speed), loss)
     return select(absolute(speed) <= loss, 0.0, speed + change), change
 
 
 def air_speed(vx: float, vy: float, sine: float, cosine: float, w: Environment) -> tuple[float, float]:
-    """The speed through the air, m/s, of a car moving at (vx, vy), both in body axes; sine and cosine of its yaw."""
+    """Return the air speed in body axes, m/s, of a car moving at (vx, vy) with that sine and cosine of yaw."""
     return vx - (w.wind_x * cosine + w.wind_y * sine), vy - (w.wind_y * cosine - w.wind_x * sine)
 
 
 def air_drag(ux: float, uy: float, p: Parameters, w: Environment) -> tuple[float, float]:
-    """The drag in body axes, N; the same coefficient and area serve for wind from the side."""
+    """Return the drag in body axes, N; side wind uses the same coefficient and area."""
     factor = 0.5 * w.air_density * p.drag_coefficient * p.frontal_area * sqrt(ux * ux + uy * uy)
     return -factor * ux, -factor * uy
 
 
 def down_forces(ux: float, p: Parameters, w: Environment) -> tuple[float, float]:
-    """The down-force on the front and the rear axle, N."""
+    """Return the down-force on the front and the rear axle, N."""
     pressure = 0.5 * w.air_density * p.frontal_area * ux * ux
     return pressure * p.lift_front, pressure * p.lift_rear
 
@@ -126,10 +128,10 @@ def down_forces(ux: float, p: Parameters, w: Environment) -> tuple[float, float]
 def axle_loads(
     acceleration: float, down_front: float, down_rear: float, p: Parameters, w: Environment
 ) -> tuple[float, float]:
-    """The load on the front and the rear axle, N >= 0.
+    """Return the load on the front and the rear axle, N >= 0.
 
     `acceleration` is force over mass along the car (m/s2), not the rate of its body-frame speed, which also changes
-    when the car merely turns.
+    when the car turns.
     """
     wheelbase = p.cg_to_front + p.cg_to_rear
     share = p.mass / wheelbase
@@ -141,14 +143,14 @@ def axle_loads(
 
 SPEED_GAIN = 1.5  # 1/s: of the wanted acceleration per speed error
 HOLDING_BRAKE = 0.5
-GRAVITY, AIR_DENSITY = 9.80665, 1.225  # a driver knows roughly what resists; the gain corrects the rest
+GRAVITY, AIR_DENSITY = 9.80665, 1.225  # an estimate of the resistance; the gain corrects the rest
 
 
 def pursuit_steer(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float:
-    """The road-wheel angle (rad) of the circle that takes the centre of gravity through the point aimed at.
+    """Return the road-wheel angle (rad) of the circle through the point aimed at.
 
-    Pure pursuit, with the offset of the centre of gravity from the rear axle taken into account. A point behind is
-    turned to on the tightest circle; without a wanted direction the wheels stay as they are.
+    Pure pursuit of the centre of gravity instead of the rear axle. A point behind is approached on the tightest circle;
+    without a wanted direction the angle stays unchanged.
     """
     speed = sqrt(d.vx * d.vx + d.vy * d.vy)
     sine, cosine = sincos(yaw)
@@ -163,9 +165,9 @@ def pursuit_steer(yaw: float, steer_before: float, p: Parameters, d: Desire) -> 
 
 
 def steering(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float:
-    """The road-wheel angle (rad): pursuit, mirrored when the tail leads, and the angle that the path's bend needs.
+    """Return the road-wheel angle (rad): pursuit, mirrored in reverse, plus the angle for the bend of the path.
 
-    On a bend the nose points beside the course of the centre of gravity; the pursuit must not take that for an error.
+    On a bend the heading differs from the course of the centre of gravity; the pursuit must not correct that.
     """
     speed = sqrt(d.vx * d.vx + d.vy * d.vy)
     bends = (d.turn != 0.0) & (speed > 1e-3)
@@ -178,7 +180,7 @@ def steering(yaw: float, steer_before: float, p: Parameters, d: Desire) -> float
 
 
 def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> Command:
-    """Steer by pursuit and hold the wanted speed; brakes to a halt when no speed is wanted."""
+    """Steer by pursuit and hold the wanted speed; brake to a halt if no speed is wanted."""
     vx = d.gear * forward
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     halt = wanted < 1e-3

@@ -1,4 +1,7 @@
-"""The columns of a quadrotor: what its body, motors, controller and battery remember, obey and are made of."""
+"""Columns and physics of a quadrotor: motors with lag, LiPo battery, thrust and torques, drag and ground contact.
+
+Motors as ArduPilot numbers them: 1 front right, 2 rear left (both turn counter-clockwise seen from above, so more of
+them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from paddock.world.pose import Environment
 
 ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
 MODES = ("acro", "angle", "horizon", "altitude", "position", "velocity", "goto", "track", "motors")
-"""The names of the modes, in the order of their numbers; in the last an autopilot outside commands each motor."""
+"""Names of the modes by number; in the last one an external autopilot commands each motor."""
 
 
 class State(NamedTuple):
@@ -54,7 +57,7 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """Sticks for pilots, setpoints for programs, motors for autopilots outside; the mode says which are read."""
+    """Sticks for pilots, setpoints for programs, motors for external autopilots; the mode selects which are used."""
 
     armed: Annotated[float, Column("0/1", "motors may turn", 0.0, 1.0)] = 1.0
     mode: Annotated[float, Column("", "flight mode", 0.0, 8.0, failsafe=VELOCITY, brake=VELOCITY, choices=MODES)] = 5.0
@@ -121,7 +124,7 @@ FULL_CELL = 4.2
 
 
 def open_circuit(charge: float) -> float:
-    """Voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
+    """Return the voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
 
     4.20 V full, 3.89 at 60 %, 3.72 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
     """
@@ -132,9 +135,9 @@ def open_circuit(charge: float) -> float:
 
 
 def loaded_voltage(open_voltage: float, resistance: float, power: float) -> float:
-    """Terminal voltage, V, while `power` (W) is drawn through the internal resistance (ohm).
+    """Return the terminal voltage, V, while `power` (W) is drawn through the internal resistance (ohm).
 
-    V (E - V) / R = P has two solutions; the battery sits on the upper one, and at E/2 when asked for more than it has.
+    V (E - V) / R = P has two solutions: the upper one is used, and E/2 if the power exceeds the maximum.
     """
     return 0.5 * (open_voltage + sqrt(maximum(open_voltage * open_voltage - 4.0 * resistance * power, 0.0)))
 
@@ -144,7 +147,7 @@ LEVELLING = 12.0
 
 
 class MotorMix(NamedTuple):
-    """Thrust of each motor as a share of its maximum, and which demands had to be cut."""
+    """Thrust of each motor as a share of its maximum, and the demands that were cut."""
 
     motor_1: float
     motor_2: float
@@ -184,7 +187,7 @@ class Body(NamedTuple):
 
 
 def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motors:
-    """Motors approach the speed that gives the wanted thrust, as far as the battery's voltage can drive them."""
+    """Move the motors towards the speed of the wanted thrust, limited by the battery voltage."""
     e = p.cells * open_circuit(s.charge)
     cubes = (
         s.motor_1 * s.motor_1 * s.motor_1
@@ -195,8 +198,8 @@ def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motor
     power = p.power_ratio * p.thrust_max * cubes
     voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
     top = select(u.armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
-    # armed motors never stop: that is how they stay in step, and it keeps the root away from its steep end;
-    # an autopilot that commands each motor has an idle speed of its own
+    # armed motors never stop, which also keeps the root away from its steep end;
+    # an external autopilot has its own idle speed
     idle = select(u.mode == MOTORS, 0.0, p.motor_idle * p.motor_idle)
     share = 1.0 - exp(-dt / p.motor_lag)
     current = power / maximum(voltage, 0.1)
@@ -211,7 +214,7 @@ def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motor
 
 
 def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
-    """Rigid-body motion by semi-implicit Euler: rates and velocity first, then attitude and position with the new."""
+    """Integrate the rigid body by semi-implicit Euler: rates and velocity, then attitude and position."""
     f1, f2 = p.thrust_max * n.motor_1 * n.motor_1, p.thrust_max * n.motor_2 * n.motor_2
     f3, f4 = p.thrust_max * n.motor_3 * n.motor_3, p.thrust_max * n.motor_4 * n.motor_4
     lever = 0.7071067811865476 * p.arm
@@ -234,7 +237,7 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
 
 
 def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float, float, float, float]:
-    """The attitude after turning at body rates for dt, of unit length."""
+    """Return the normalised attitude after turning at body rates for dt."""
     hx, hy, hz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
     qx = s.qx + s.qw * hx + s.qy * hz - s.qz * hy
     qy = s.qy + s.qw * hy + s.qz * hx - s.qx * hz
@@ -245,7 +248,7 @@ def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float,
 
 
 def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:
-    """Move, and where the ground stops the fall: no sinking, sliding friction, and legs that right the vehicle."""
+    """Move; on the ground no sinking, sliding friction, and legs that right the vehicle."""
     z = s.z + dt * b.vz
     touching = (z <= w.ground_z) & (b.vz <= 0.0)
     on = select(touching, 1.0, 0.0)
@@ -255,22 +258,11 @@ def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Bod
     vx, vy = b.vx * slide, b.vy * slide
     lean = 1.0 - on * minimum(LEVELLING * dt, 1.0)
     qx, qy = b.qx * lean, b.qy * lean
-    # upside down there is no heading left to right itself by: then it lies as it fell
+    # upside down there is no heading to right itself by: the attitude stays
     flat = b.qz * b.qz + b.qw * b.qw
     qx, qy = select(flat < 1e-4, b.qx, qx), select(flat < 1e-4, b.qy, qy)
     scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + flat, 1e-12))
     return Body(
-        x=s.x + dt * vx,
-        y=s.y + dt * vy,
-        z=maximum(z, w.ground_z),
-        vx=vx,
-        vy=vy,
-        vz=b.vz * off,
-        qx=qx * scale,
-        qy=qy * scale,
-        qz=b.qz * scale,
-        qw=b.qw * scale,
-        wx=b.wx * off,
-        wy=b.wy * off,
-        wz=b.wz * off,
+        *(s.x + dt * vx, s.y + dt * vy, maximum(z, w.ground_z), vx, vy, b.vz * off),
+        *(qx * scale, qy * scale, b.qz * scale, b.qw * scale, b.wx * off, b.wy * off, b.wz * off),
     )

@@ -1,8 +1,14 @@
-"""A quadrotor's flight controller: from sticks or setpoints to motor thrusts, with the memory it carries on."""
+"""Flight controller of a quadrotor: cascaded loops from sticks or setpoints to motor thrusts.
+
+    position -> velocity -> acceleration -> thrust vector -> body rates -> angular acceleration (P, I, D and F) -> mixer
+
+All modes are computed and one is selected, so that a fleet in mixed modes runs as packed code. The rate loop returns
+angular accelerations, not torques: its gains suit every airframe, the mixer multiplies by the inertia. No angle is
+extracted from the attitude: headings stay sine-cosine pairs."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sign, sincos, sqrt, tan
 from paddock.compute.quaternion import unrotate
@@ -27,52 +33,32 @@ HORIZON_RANGE = 0.75
 """Stick deflection at which horizon mode has become acro."""
 
 
-class RateGains(Protocol):
-    """The gains of a rate loop, among a vehicle's parameters."""
-
-    @property
-    def rate_p(self) -> float:
-        """P, 1/s."""
-
-    @property
-    def rate_d(self) -> float:
-        """D, no unit."""
-
-    @property
-    def rate_f(self) -> float:
-        """Feed-forward, no unit."""
-
-    @property
-    def filter_time(self) -> float:
-        """Low-pass of the D term, s."""
-
-
 def climb_stick(throttle: float) -> float:
-    """Throttle stick in [0, 1] as a climb demand in [-1, 1] with a dead band around the middle."""
+    """Return the throttle stick in [0, 1] as a climb demand in [-1, 1] with a dead band around the middle."""
     x = 2.0 * throttle - 1.0
     return sign(x) * maximum(absolute(x) - STICK_DEADBAND, 0.0) / (1.0 - STICK_DEADBAND)
 
 
 def approach_speed(distance: float, gain: float, deceleration: float) -> float:
-    """Speed, m/s, at which to close a distance: proportional near the target, at a constant deceleration far away."""
+    """Return the approach speed, m/s: proportional near the target, constant deceleration far away."""
     near = deceleration / (gain * gain)
     far = sqrt(maximum(2.0 * deceleration * (distance - 0.5 * near), 0.0))
     return select(distance < near, gain * distance, far)
 
 
 def held(target: float, position: float, velocity: float, dt: float) -> float:
-    """The held coordinate, moved by the pilot's velocity but kept on a leash."""
+    """Return the held coordinate, moved by the pilot's velocity and limited to the leash."""
     return clamp(target + velocity * dt, position - LEASH, position + LEASH)
 
 
 def limited(x: float, y: float, largest: float) -> tuple[float, float]:
-    """A horizontal vector, shortened to the largest length."""
+    """Return a horizontal vector, shortened to the largest length."""
     scale = minimum(1.0, largest / maximum(sqrt(x * x + y * y), 1e-9))
     return x * scale, y * scale
 
 
 def tilt_error(bx: float, by: float, bz: float) -> tuple[float, float]:
-    """Rotation about the body's x and y axes that brings its z axis to the direction (bx, by, bz), as sines.
+    """Return the rotation (sines) about the body's x and y axes that brings its z axis to (bx, by, bz).
 
     Beyond 90 degrees the sine falls again; there the full correction is kept.
     """
@@ -82,31 +68,31 @@ def tilt_error(bx: float, by: float, bz: float) -> tuple[float, float]:
 
 
 def stick_direction(roll: float, pitch: float, angle_max: float) -> tuple[float, float, float]:
-    """Thrust direction for the sticks, in level axes that turn with the heading; right roll and forward pitch are +."""
+    """Return the thrust direction for the sticks in level axes; right roll and forward pitch are positive."""
     sr, cr = sincos(clamp(roll, -1.0, 1.0) * angle_max)
     sp, cp = sincos(clamp(pitch, -1.0, 1.0) * angle_max)
     return sp * cr, -sr, cp * cr
 
 
 def heading_error(wanted: float, cosine: float, sine: float) -> float:
-    """Signed error, as a sine with its full value beyond 90 degrees, between a wanted heading (rad) and the present."""
+    """Return the heading error as a sine, with its full value beyond 90 degrees."""
     s, c = sincos(wanted)
     across, along = s * cosine - c * sine, c * cosine + s * sine
     return select(along < 0.0, select(across < 0.0, -1.0, 1.0), across)
 
 
-def rate_loop(wanted: float, rate: float, filtered: float, integral: float, feed: float, gains: RateGains) -> float:
-    """Wanted angular acceleration, rad/s2, about one axis.
+def rate_loop(wanted: float, rate: float, filtered: float, integral: float, feed: float, p: Parameters) -> float:
+    """Return the wanted angular acceleration, rad/s2, about one axis.
 
     P on the rate error, I as integrated outside, D on the measured rate (no kick from setpoints) behind a low-pass,
     F on the setpoint's own rate of change.
     """
-    damping = (gains.rate_d / gains.filter_time) * (rate - filtered)
-    return gains.rate_p * (wanted - rate) + integral - damping + gains.rate_f * feed
+    damping = (p.rate_d / p.filter_time) * (rate - filtered)
+    return p.rate_p * (wanted - rate) + integral - damping + p.rate_f * feed
 
 
 def actual_rate(stick: float, center: float, largest: float, expo: float) -> float:
-    """Wanted rate, rad/s, for a stick in [-1, 1]: Betaflight's "actual" rates.
+    """Return the wanted rate, rad/s, for a stick in [-1, 1]: Betaflight's "actual" rates.
 
     `center` is the slope around the middle and `largest` the rate at full deflection, both rad/s; `expo` (0..1) bends
     the curve between them.
@@ -122,10 +108,9 @@ YAW_RESERVE = 0.2
 
 
 def mix(collective: float, roll: float, pitch: float, yaw: float) -> MotorMix:
-    """Motor thrusts for a collective (0..1) and the thrust differences that roll, pitch and yaw want, all in shares.
+    """Return motor thrusts for a collective (0..1) and thrust differences for roll, pitch and yaw, all as shares.
 
-    Roll and pitch keep their ratio when they must be scaled; the collective moves to make room for them; yaw takes
-    what is left.
+    Roll and pitch keep their ratio when scaled; the collective moves to make room for them; yaw gets the rest.
     """
     room = 0.5 / maximum(absolute(roll) + absolute(pitch), 0.5)
     r, p = roll * room, pitch * room
@@ -147,12 +132,13 @@ def mix(collective: float, roll: float, pitch: float, yaw: float) -> MotorMix:
     )
 
 
+Vector = tuple[float, float, float]
 TRIM_MAX = 6.0
 """m/s2: largest I term of the velocity loop, enough for a strong wind."""
 
 
 class Axes(NamedTuple):
-    """The attitude as the controller needs it: upward component of the body's z axis, heading as cosine and sine."""
+    """The attitude for the controller: upward component of the body's z axis, cosine and sine of the heading."""
 
     up: float
     cosine: float
@@ -160,7 +146,7 @@ class Axes(NamedTuple):
 
 
 class Guidance(NamedTuple):
-    """What the position and velocity loops want, and the velocity error that their trim integrates."""
+    """Output of the position and velocity loops, and the velocity error that the trim integrates."""
 
     ax: float  # m/s2 east
     ay: float
@@ -171,22 +157,6 @@ class Guidance(NamedTuple):
     error_x: float  # m/s
     error_y: float
     error_z: float
-
-
-class Rates(NamedTuple):
-    """Wanted body rates, rad/s."""
-
-    x: float
-    y: float
-    z: float
-
-
-class Trim(NamedTuple):
-    """I terms of the velocity loop, m/s2."""
-
-    x: float
-    y: float
-    z: float
 
 
 class ControlOutput(NamedTuple):
@@ -204,8 +174,8 @@ class ControlOutput(NamedTuple):
     integral_z: float
 
 
-def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> tuple[ControlOutput, Guidance, Trim]:
-    """One pass through all loops."""
+def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> tuple[ControlOutput, Guidance, Vector]:
+    """Run all loops once."""
     a = axes(s)
     g = guidance(s, u, p, a, dt)
     lift = maximum(g.az + w.gravity, 0.2 * w.gravity)
@@ -214,7 +184,7 @@ def control(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> t
 
 
 def axes(s: State) -> Axes:
-    """The attitude without any trigonometry."""
+    """Return the attitude without trigonometry."""
     fx = 1.0 - 2.0 * (s.qy * s.qy + s.qz * s.qz)
     fy = 2.0 * (s.qx * s.qy + s.qw * s.qz)
     norm = 1.0 / maximum(sqrt(fx * fx + fy * fy), 1e-6)
@@ -222,7 +192,7 @@ def axes(s: State) -> Axes:
 
 
 def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidance:
-    """Position and velocity loops: sticks in altitude and position mode, setpoints in velocity, goto and track mode."""
+    """Run position and velocity loops on the sticks or, in velocity, goto and track mode, on setpoints."""
     by_stick = (u.mode == ALTITUDE) | (u.mode == POSITION)
     goto = u.mode >= GOTO
     alone = u.mode == GOTO  # a bare position: what velocity setpoints are left over does not count
@@ -257,7 +227,7 @@ def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidanc
     )
 
 
-def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift: float) -> Rates:
+def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift: float) -> Vector:
     """Body rates: the sticks in acro, the attitude error elsewhere, a blend of both in horizon."""
     by_vector = u.mode >= POSITION
     ax, ay = limited(g.ax, g.ay, lift * tan(p.angle_max))
@@ -271,7 +241,7 @@ def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift
     blend = maximum(1.0 - stick * (1.0 / HORIZON_RANGE), 0.0)
     level = select(u.mode == HORIZON, blend, select(u.mode == ACRO, 0.0, 1.0))
     turn = p.yaw_p * heading_error(u.heading, a.cosine, a.sine)
-    return Rates(
+    return (
         level * p.angle_p * ex + (1.0 - level) * actual_rate(u.roll, p.rate_center, p.rate_max, p.rate_expo),
         level * p.angle_p * ey + (1.0 - level) * actual_rate(u.pitch, p.rate_center, p.rate_max, p.rate_expo),
         select(u.mode >= GOTO, turn, actual_rate(u.yaw, p.rate_center, p.rate_max, p.rate_expo)),
@@ -284,7 +254,7 @@ def collective(u: Command, p: Parameters, a: Axes, lift: float) -> float:
     return select(u.mode >= ALTITUDE, height, u.throttle)
 
 
-def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, lift: float, dt: float) -> Trim:
+def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, lift: float, dt: float) -> Vector:
     """Integrate the velocity error: not on the ground, and not outward while the tilt limit stands in the way."""
     reach = lift * tan(p.angle_max)
     outward = (g.ax * g.ax + g.ay * g.ay > reach * reach) & (g.ax * g.error_x + g.ay * g.error_y > 0.0)
@@ -292,25 +262,25 @@ def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, li
     keep = select(active, 1.0, 0.0)
     rise = p.velocity_i * dt
     side = select(outward, 0.0, rise)
-    return Trim(
+    return (
         keep * clamp(s.trim_x + side * clamp(g.error_x, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
         keep * clamp(s.trim_y + side * clamp(g.error_y, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
         keep * clamp(s.trim_z + rise * clamp(g.error_z, -1.0, 1.0), -TRIM_MAX, TRIM_MAX),
     )
 
 
-def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates, dt: float) -> ControlOutput:
+def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Vector, dt: float) -> ControlOutput:
     """Rate loop and mixer; integrals stand still where the mixer could not give what they ask for."""
     smooth = 1.0 - exp(-dt / p.smoothing_time)
     low_pass = 1.0 - exp(-dt / p.filter_time)
-    rate_x, rate_y = s.rate_x + smooth * (want.x - s.rate_x), s.rate_y + smooth * (want.y - s.rate_y)
-    rate_z = s.rate_z + smooth * (want.z - s.rate_z)
+    rate_x, rate_y = s.rate_x + smooth * (want[0] - s.rate_x), s.rate_y + smooth * (want[1] - s.rate_y)
+    rate_z = s.rate_z + smooth * (want[2] - s.rate_z)
     gyro_x, gyro_y = s.gyro_x + low_pass * (s.wx - s.gyro_x), s.gyro_y + low_pass * (s.wy - s.gyro_y)
     gyro_z = s.gyro_z + low_pass * (s.wz - s.gyro_z)
     feed = 1.0 / p.smoothing_time
-    ax = rate_loop(rate_x, s.wx, gyro_x, s.integral_x, feed * (want.x - rate_x), p)
-    ay = rate_loop(rate_y, s.wy, gyro_y, s.integral_y, feed * (want.y - rate_y), p)
-    az = rate_loop(rate_z, s.wz, gyro_z, s.integral_z, feed * (want.z - rate_z), p)
+    ax = rate_loop(rate_x, s.wx, gyro_x, s.integral_x, feed * (want[0] - rate_x), p)
+    ay = rate_loop(rate_y, s.wy, gyro_y, s.integral_y, feed * (want[1] - rate_y), p)
+    az = rate_loop(rate_z, s.wz, gyro_z, s.integral_z, feed * (want[2] - rate_z), p)
     full = 4.0 * p.thrust_max
     lever = 0.7071067811865476 * p.arm
     m = mix(
@@ -337,7 +307,7 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Rates
 
 
 def commanded(u: Command, m: MotorMix) -> MotorMix:
-    """The mixer's thrusts, or those that the command gives for each motor."""
+    """Return the mixer's thrusts, or those that the command gives for each motor."""
     direct = u.mode == MOTORS
     return MotorMix(
         motor_1=select(direct, clamp(u.motor_1, 0.0, 1.0), m.motor_1),

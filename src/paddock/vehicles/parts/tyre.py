@@ -2,7 +2,7 @@
 
 The slip of an axle is minus its sideways speed over its rolling speed (the tangent of the slip angle), so a positive
 slip gives a force to the left in either direction of travel. It is a state: the contact patch deflects like a spring
-while the wheel moves sideways and lets go over the relaxation length as it rolls. That stays exact down to standstill,
+while the wheel moves sideways and recovers over the relaxation length as it rolls. That stays exact at standstill,
 where a slip computed from the speeds of the moment would be 0/0.
 """
 
@@ -11,20 +11,20 @@ from __future__ import annotations
 from paddock.compute.math import absolute, atan, clamp, maximum, minimum, select, sin, sqrt
 
 SLIP_MAX = 3.0
-"""Beyond this (72 degrees) the side force hardly changes, and a slip without bound would take long to forget."""
+"""Beyond this (72 degrees) the side force hardly changes, and an unbounded slip would take long to decay."""
 
 PATCH_DAMPING = 0.7
 """Damping ratio of a car on the spring of its contact patches, where rolling does not give as much."""
 
 
 def friction(load: float, mu: float, load_nominal: float, sensitivity: float) -> float:
-    """The largest horizontal force of one tyre under that load, N."""
+    """Return the largest horizontal force of one tyre under that load, N."""
     loss = sensitivity * (1.0 / load_nominal)  # a quotient of constants: the compiler takes it out of the loop
     return mu * maximum(0.3, 1.0 - loss * (load - load_nominal)) * load
 
 
 def axle_friction(load: float, mu: float, load_nominal: float, sensitivity: float) -> float:
-    """The largest horizontal force of an axle whose two tyres share the load, N."""
+    """Return the largest horizontal force of an axle whose two tyres share the load, N."""
     return 2.0 * friction(0.5 * load, mu, load_nominal, sensitivity)
 
 
@@ -35,18 +35,18 @@ def magic_formula(slip: float, b: float, c: float, d: float, e: float) -> float:
 
 
 def relaxed_slip(slip: float, sideways: float, rolling: float, relaxation: float, dt: float) -> float:
-    """The slip after dt, for the contact's speeds sideways and rolling (m/s); implicit, hence stable at any speed."""
+    """Return the slip after dt for the contact's sideways and rolling speed (m/s); implicit, so always stable."""
     gain = dt / relaxation
     return clamp((slip - gain * sideways) / (1.0 + gain * absolute(rolling)), -SLIP_MAX, SLIP_MAX)
 
 
 def slip_rate(slip: float, sideways: float, rolling: float, relaxation: float) -> float:
-    """The rate at which the slip changes, 1/s: what `relaxed_slip` adds per time when dt goes to nothing."""
+    """Return the rate of change of the slip, 1/s: `relaxed_slip` in the limit of a small dt."""
     return -(sideways + absolute(rolling) * slip) / relaxation
 
 
 def patch_damping_time(rolling: float, stiffness: float, relaxation: float) -> float:
-    """The time (s) of slip rate to add to the slip, so that the contact patch never rings.
+    """Return the time (s) of slip rate to add to the slip, so that the contact patch never rings.
 
     On its contact patches a car is an oscillator of frequency sqrt(stiffness / relaxation) (stiffness in m/s2 per unit
     slip) that rolling damps at rolling / relaxation. This supplies what is missing at low speed and nothing beyond; as
@@ -62,7 +62,7 @@ def cosine_of_slip(slip: float) -> float:
 
 
 def combined_side_force(pure: float, along: float, limit: float, peak: float, slip: float, cosine: float) -> float:
-    """The side force (N) that the friction ellipse leaves of `pure` while the tyre also gives the force `along`.
+    """Return the side force (N) that the friction ellipse leaves of `pure` while the tyre also gives the force `along`.
 
     `limit` is the half axis along the wheel and `peak` times it the one across; |along| <= limit * cosine. A sliding
     wheel pushes against its motion, so the force never falls below what a locked wheel would give.

@@ -1,4 +1,4 @@
-"""The Protobuf messages of `messages.proto` as typed values, one module per subject: nothing else reads or writes them.
+"""The Protobuf messages of `messages.proto` as typed values, one module per subject.
 
-Decoders raise WireError, encoders InvalidValueError. Arrays that come out are read-only views of the message.
+Decoders raise WireError, encoders InvalidValueError. Decoded arrays are read-only views of the message.
 """

@@ -1,4 +1,4 @@
-"""Markers: what is drawn into the world, and what is to be done with them."""
+"""Markers, and commands that show, hide and delete them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _no_vertices() -> NDArray[np.float32]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerMessage:
-    """One marker, with the fields of the world's; what a kind may have is for the world to say."""
+    """One marker, with the fields of `world.markers.Marker`, which validates them."""
 
     namespace: str
     id: int  # 0 to 2^32 - 1
@@ -40,30 +40,30 @@ class MarkerMessage:
     vertices: NDArray[np.float32] = field(default_factory=_no_vertices)  # (n, 3) m, relative to the pose
     label: str = ""
     frame: str = WORLD
-    ttl: float | None = None  # simulated s; None: stays
+    ttl: float | None = None  # simulated s; None: no limit
 
 
 class PutMarkers(NamedTuple):
-    """Show these, in place of those of the same namespace and id."""
+    """Show markers in place of those with the same namespace and id."""
 
     markers: tuple[MarkerMessage, ...]
 
 
 class DeleteMarkers(NamedTuple):
-    """Some of a namespace go."""
+    """Delete some markers of a namespace."""
 
     namespace: str
     ids: tuple[int, ...]
 
 
 class ClearMarkers(NamedTuple):
-    """All of a namespace go, or all."""
+    """Delete a namespace, or all markers."""
 
     namespace: str | None = None
 
 
 class ShowMarkers(NamedTuple):
-    """A namespace is shown or hidden."""
+    """Show or hide a namespace."""
 
     namespace: str
     visible: bool
@@ -123,7 +123,7 @@ def command_value(message: pb.MarkerCommand) -> MarkerCommand:
 def _message(marker: MarkerMessage) -> pb.Marker:
     if marker.kind not in KINDS:
         raise unknown_name("kind of marker", str(marker.kind), KINDS)
-    with np.errstate(over="ignore"):  # what is too large for float32 is found to be infinite below
+    with np.errstate(over="ignore"):  # overflow becomes infinite, which is refused below
         vertices = np.ascontiguousarray(marker.vertices, "<f4").reshape(-1, 3)
     message = pb.Marker(
         namespace=marker.namespace,
@@ -138,7 +138,7 @@ def _message(marker: MarkerMessage) -> pb.Marker:
         points=vertices.tobytes(),
         ttl=marker.ttl or 0.0,
     )
-    _value(message)  # whoever gets it would refuse it otherwise
+    _value(message)  # the receiver would refuse it
     return message
 
 
@@ -169,7 +169,7 @@ def _numbers(message: pb.Marker, name: str, parts: str, default: Any, what: str)
 
 def _vertices(data: bytes, what: str) -> NDArray[np.float32]:
     if len(data) % 12:
-        raise WireError("length", f"{what}: {len(data)} bytes are no points of 3 float32")
+        raise WireError("length", f"{what}: {len(data)} bytes are not points of 3 float32")
     vertices = np.frombuffer(data, "<f4").reshape(-1, 3)
     if not np.isfinite(vertices).all():
         raise WireError("value", f"{what}: points must be finite")

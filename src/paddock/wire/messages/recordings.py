@@ -1,4 +1,4 @@
-"""What recordings hold beside states: how each run began, what entered it, what happened, and hashes to compare."""
+"""Messages of recordings other than states: starts of runs, actions, events, and state hashes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ HEX = frozenset("0123456789abcdef")
 
 
 class Action(NamedTuple):
-    """What entered the run from outside; the fields are those of the engine's `Posted.to_tree()`."""
+    """An action from outside, with the fields of the engine's `Posted.to_tree()`."""
 
     tick: int
     sequence: int
@@ -32,7 +32,7 @@ class StateHash(NamedTuple):
 
 
 class RunStart(NamedTuple):
-    """A run begins, or goes on from another state."""
+    """The start of a run, or its continuation from another state."""
 
     run: int
     seed: int
@@ -43,7 +43,7 @@ class RunStart(NamedTuple):
 
 
 class EventMessage(NamedTuple):
-    """Something that happened at a tick."""
+    """An event."""
 
     number: int  # counts from 1
     tick: int
@@ -53,7 +53,7 @@ class EventMessage(NamedTuple):
 
 
 def encode_action(action: Action) -> bytes:
-    """The bytes of an action."""
+    """Encode an action."""
     with sending("action"):
         json, arrays = to_tree(action.action)
         message = pb.Action(tick=action.tick, sequence=action.sequence, json=json, arrays=arrays)
@@ -62,14 +62,14 @@ def encode_action(action: Action) -> bytes:
 
 
 def decode_action(data: Buffer) -> Action:
-    """An action; whether there is one of its kind is for the engine to say."""
+    """Decode an action; the engine validates its kind."""
     message = parsed(pb.Action, data)
     action = _members(from_tree(message.json, message.arrays, "action"), "action")
     return Action(message.tick, message.sequence, message.source, message.kind, action)
 
 
 def encode_state_hash(state: StateHash) -> bytes:
-    """The bytes of a hash."""
+    """Encode a hash."""
     if not HEX.issuperset(state.hash):
         raise InvalidValueError(f"a hash is written in hexadecimal digits, not {state.hash!r}")
     with sending("hash"):
@@ -77,7 +77,7 @@ def encode_state_hash(state: StateHash) -> bytes:
 
 
 def decode_state_hash(data: Buffer) -> StateHash:
-    """A hash in hexadecimal digits."""
+    """Decode a hash in hexadecimal digits."""
     message = parsed(pb.StateHash, data)
     if not HEX.issuperset(message.hash):
         raise WireError("value", f"a hash is written in hexadecimal digits, not {message.hash[:40]!r}")
@@ -85,17 +85,17 @@ def decode_state_hash(data: Buffer) -> StateHash:
 
 
 def encode_run_start(start: RunStart) -> bytes:
-    """The bytes of a beginning; scenario and versions are plain values without arrays."""
+    """Encode a start; scenario and versions are plain values without arrays."""
     if start.reason not in REASONS:
-        raise InvalidValueError(f"a run begins by {', '.join(REASONS)}, not {start.reason!r}")
-    with sending("beginning of a run"):
+        raise InvalidValueError(f"the reason of a start is one of {', '.join(REASONS)}, not {start.reason!r}")
+    with sending("start of a run"):
         message = pb.RunStart(run=start.run, seed=start.seed, reason=start.reason.upper(), state=start.state)
         message.scenario_json, message.versions_json = _plain(start.scenario), _plain(start.versions)
         return message.SerializeToString()
 
 
 def decode_run_start(data: Buffer) -> RunStart:
-    """How a run began."""
+    """Decode a start."""
     message = parsed(pb.RunStart, data)
     scenario = from_tree(message.scenario_json, (), "scenario")
     versions = _members(from_tree(message.versions_json, (), "versions"), "versions")
@@ -104,7 +104,7 @@ def decode_run_start(data: Buffer) -> RunStart:
 
 
 def encode_event(event: EventMessage) -> bytes:
-    """The bytes of an event."""
+    """Encode an event."""
     with sending("event"):
         return event_message(event).SerializeToString()
 
@@ -127,7 +127,7 @@ def event_value(message: pb.Event) -> EventMessage:
 def _plain(value: Any) -> str:
     json, arrays = to_tree(value)
     if arrays:
-        raise InvalidValueError("there are arrays in it: make them lists")
+        raise InvalidValueError("it holds arrays: convert them to lists")
     return json
 
 

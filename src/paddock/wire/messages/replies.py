@@ -1,4 +1,4 @@
-"""What the simulation sends to one client: replies, and, with the id 0, what it was not asked for."""
+"""Messages to one client: replies and, with the id 0, control requests and refusals."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from paddock.wire.messages.values import Buffer, body_of, finite, from_tree, par
 
 
 class Error(NamedTuple):
-    """What was wrong with a request, which changed nothing."""
+    """The refusal of a request, which changed nothing."""
 
-    code: str  # a short word to tell errors apart by
-    message: str  # one line for people
+    code: str  # a short word
+    message: str  # one line
 
 
 class Done(NamedTuple):
-    """It has taken effect."""
+    """The request has taken effect."""
 
 
 class Welcome(NamedTuple):
     """The answer to Hello."""
 
     version: str  # of the server
-    client: str  # how the server calls this client
+    client: str  # the client's name at the server
     rate: float  # ticks per simulated second
     run: int
-    heartbeat: float  # s of silence after which the server lets go of the client
+    heartbeat: float  # s of silence after which the server removes the client
     protocol: int = 1
-    publish: int = 0  # TCP port on which states are published
+    publish: int = 0  # TCP port of published states
 
 
 class ControlAck(NamedTuple):
-    """The Control of that tick came in time."""
+    """The control of a tick was in time."""
 
     tick: int
 
 
 class ResultMessage(NamedTuple):
-    """What a call returned; arrays may be in it."""
+    """The result of a call; it may hold arrays."""
 
     value: Any
     blob: bytes = b""
 
 
 class ControlRequestMessage(NamedTuple):
-    """The simulation waits: what shall these vehicles do from this tick on?"""
+    """The simulation waits for the commands of these vehicles from this tick on."""
 
     tick: int
-    deadline: float  # s of wall time that the client has; infinity: as long as it takes
+    deadline: float  # s of wall time for the reply; infinity: no limit
     vehicles: tuple[str, ...]
     state: StateUpdate
 
@@ -62,7 +62,7 @@ Body = Error | Done | Welcome | ControlAck | ResultMessage | StateUpdate | Contr
 
 
 class Reply(NamedTuple):
-    """A body, the id of the request it answers (0: none), and when that was."""
+    """A body, the id of its request (0: none), the tick and the simulation time."""
 
     id: int
     tick: int
@@ -71,7 +71,7 @@ class Reply(NamedTuple):
 
 
 def encode_reply(reply: Reply) -> bytes:
-    """The bytes of a reply."""
+    """Encode a reply."""
     with sending(f"{type(reply.body).__name__}"):
         message = pb.Reply(id=reply.id, tick=reply.tick, sim_time=finite(reply.sim_time, "sim_time"))
         _WRITERS[type(reply.body)](message, reply.body)
@@ -79,12 +79,12 @@ def encode_reply(reply: Reply) -> bytes:
 
 
 def encode_id(number: int) -> bytes:
-    """What gives an encoded reply of the id 0 this id when it is put before it: Protobuf merges the two."""
+    """Bytes that set the id of an encoded reply with the id 0 when prepended: Protobuf merges the two."""
     return pb.Reply(id=number).SerializeToString()
 
 
 def decode_reply(data: Buffer) -> Reply:
-    """A reply; its times are finite, its arrays as long as they say."""
+    """Decode a reply; times are finite, arrays complete."""
     message = parsed(pb.Reply, data)
     body = _READERS[body_of(message, "body")](message)
     return Reply(message.id, message.tick, finite(message.sim_time, "reply: sim_time"), body)
@@ -103,9 +103,9 @@ def _put_control_request(message: pb.Reply, request: ControlRequestMessage) -> N
 
 
 def _welcome(message: pb.Reply) -> Welcome:
-    told = message.welcome
-    rate, heartbeat = finite(told.rate, "welcome: rate", 0.0), finite(told.heartbeat, "welcome: heartbeat", 0.0)
-    return Welcome(told.version, told.client, rate, told.run, heartbeat, told.protocol, told.publish)
+    sent = message.welcome
+    rate, heartbeat = finite(sent.rate, "welcome: rate", 0.0), finite(sent.heartbeat, "welcome: heartbeat", 0.0)
+    return Welcome(sent.version, sent.client, rate, sent.run, heartbeat, sent.protocol, sent.publish)
 
 
 def _result(message: pb.Reply) -> ResultMessage:

@@ -1,4 +1,4 @@
-"""What clients send: every verb of a simulation, as a request that is answered."""
+"""Requests of clients."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ Inputs = Mapping[str, float | str | Floats]
 
 
 class Command(NamedTuple):
-    """New inputs, from the next tick on or from `at_tick`; those that are not named stay."""
+    """New inputs from the next tick or `at_tick` on; inputs that are not named keep their values."""
 
     target: str | int | Ids  # a vehicle's or a fleet's name, an id, or ids of one fleet
     inputs: Inputs
     at_tick: int | None = None
-    timeout: float | None = None  # simulated s until the failsafe acts; None: the vehicle's own
+    timeout: float | None = None  # simulated s until the failsafe acts; None: as its entry says
 
 
 class ControlMessage(NamedTuple):
-    """The answer to a ControlRequest of that tick: vehicle (by name or id) -> inputs; those that are not named stay."""
+    """The reply to the ControlRequest of a tick: vehicle (name or id) -> inputs."""
 
     tick: int
     commands: Mapping[str | int, Inputs]
 
 
 def command_message(command: Command) -> pb.Command:
-    """As a part of a request."""
+    """Encode a part of a request."""
     message = pb.Command(at_tick=command.at_tick, timeout=command.timeout)
     if isinstance(command.target, str | int | np.integer):
         _address(message, command.target)
@@ -63,7 +63,7 @@ def command_message(command: Command) -> pb.Command:
 
 
 def command_value(message: pb.Command) -> Command:
-    """From a part of a request."""
+    """Decode a part of a request."""
     target: str | int | Ids
     if body_of(message, "target") == "vehicles":
         target = from_ids(message.vehicles.ids, "command: vehicles")
@@ -75,7 +75,7 @@ def command_value(message: pb.Command) -> Command:
 
 
 def control_message(control: ControlMessage) -> pb.Control:
-    """As a part of a request."""
+    """Encode a part of a request."""
     message = pb.Control(tick=control.tick)
     for target, inputs in control.commands.items():
         vehicle = message.vehicles.add()
@@ -85,10 +85,10 @@ def control_message(control: ControlMessage) -> pb.Control:
 
 
 def control_value(message: pb.Control) -> ControlMessage:
-    """From a part of a request."""
+    """Decode a part of a request."""
     commands = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
     if len(commands) != len(message.vehicles):
-        raise WireError("value", f"control of tick {message.tick}: a vehicle stands in it twice")
+        raise WireError("value", f"control of tick {message.tick}: a vehicle is repeated")
     return ControlMessage(message.tick, commands)
 
 
@@ -98,7 +98,7 @@ def _address(message: pb.Command | pb.VehicleControl, target: Any) -> None:
     elif isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= LARGEST_ID:
         message.vehicle = int(target)
     else:
-        raise InvalidValueError(f"a vehicle is known by its name or its id (0 to 2^31 - 1), not by {target!r}")
+        raise InvalidValueError(f"a vehicle is given by name or by id (0 to 2^31 - 1), not by {target!r}")
 
 
 def _addressed(message: pb.Command | pb.VehicleControl) -> str | int:
@@ -160,12 +160,12 @@ MODES = ("asynchronous", "synchronous")
 class Hello(NamedTuple):
     """The first message; the answer is Welcome."""
 
-    client: str = ""  # who calls, for people
+    client: str = ""  # the client's name
     protocol: int = PROTOCOL
 
 
 class Heartbeat(NamedTuple):
-    """Still here."""
+    """The client is alive."""
 
 
 class Goodbye(NamedTuple):
@@ -173,17 +173,17 @@ class Goodbye(NamedTuple):
 
 
 class Reset(NamedTuple):
-    """Start again."""
+    """Restart the scenario."""
 
     seed: int | None = None
 
 
 class Pause(NamedTuple):
-    """Hold."""
+    """Pause the run."""
 
 
 class Resume(NamedTuple):
-    """Go on."""
+    """Resume the run."""
 
 
 class Stop(NamedTuple):
@@ -191,18 +191,18 @@ class Stop(NamedTuple):
 
 
 class RunRequest(NamedTuple):
-    """To a simulation time (s; None: until stopped), at a pace (None: as before)."""
+    """Run to a simulation time (s; None: until stopped), at a pace (None: unchanged)."""
 
     until: float | None = None
     pace: float | None = None
 
 
 class Step(NamedTuple):
-    """That many ticks."""
+    """Advance by a number of ticks."""
 
     ticks: int = 1
-    control: ControlMessage | None = None  # the answer to what the coming tick would ask
-    state: bool = False  # whether the answer shall be the state that it leads to
+    control: ControlMessage | None = None  # the reply to the next control request
+    state: bool = False  # whether the reply is the resulting state
 
 
 class SetPace(NamedTuple):
@@ -212,18 +212,18 @@ class SetPace(NamedTuple):
 
 
 class SetMode(NamedTuple):
-    """Claim vehicles for synchronous control, or give them back."""
+    """Claim vehicles for synchronous control, or release them."""
 
     mode: str  # one of MODES
     vehicles: tuple[str, ...] = ()
 
 
 class GetMetadata(NamedTuple):
-    """What is simulated; the answer is Result."""
+    """Describe the run; the reply is Result."""
 
 
 class Call(NamedTuple):
-    """Any other verb; `arguments` by name may hold arrays."""
+    """Any other operation; `arguments` by name may hold arrays."""
 
     method: str
     arguments: Mapping[str, Any]
@@ -235,7 +235,7 @@ Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCo
 
 
 class RequestMessage(NamedTuple):
-    """A body with the id that its reply will carry."""
+    """A body with the id of its reply."""
 
     id: int
     body: Body
@@ -243,7 +243,7 @@ class RequestMessage(NamedTuple):
 
 
 def encode_request(request: RequestMessage) -> bytes:
-    """The bytes of a request."""
+    """Encode a request."""
     with sending(f"{type(request.body).__name__}"):
         message = pb.Request(id=request.id, token=request.token)
         _WRITERS[type(request.body)](message, request.body)
@@ -251,7 +251,7 @@ def encode_request(request: RequestMessage) -> bytes:
 
 
 def decode_request(data: Buffer) -> RequestMessage:
-    """A request; numbers that it sets are finite, arrays as long as they say. A WireError has the id that was read."""
+    """Decode a request; numbers are finite, arrays complete. A WireError carries the id."""
     message = parsed(pb.Request, data)
     try:
         body = _READERS[body_of(message, "body")](message)
@@ -262,7 +262,7 @@ def decode_request(data: Buffer) -> RequestMessage:
 
 
 def request_id(data: Buffer) -> int:
-    """The id of a request, whatever else is in it; 0 if it has none that can be read."""
+    """The id of a request that may be malformed; 0 if it is unreadable."""
     try:
         return parsed(pb.Request, data).id
     except WireError:
@@ -280,8 +280,8 @@ def _put_admin(message: pb.Request, admin: Admin) -> None:
         case RunRequest(until, pace):
             to.run.CopyFrom(pb.Run(until=until, pace=pace))
         case Step(ticks, control, state):
-            told = None if control is None else control_message(control)
-            to.step.CopyFrom(pb.Step(ticks=ticks, control=told, state=state))
+            sent = None if control is None else control_message(control)
+            to.step.CopyFrom(pb.Step(ticks=ticks, control=sent, state=state))
         case SetPace(pace):
             to.set_pace.CopyFrom(pb.SetPace(pace=pace))
         case SetMode(mode, vehicles):
@@ -294,7 +294,7 @@ def _put_admin(message: pb.Request, admin: Admin) -> None:
             to.stop.SetInParent()
         case GetMetadata():
             to.get_metadata.SetInParent()
-    _admin(message)  # whoever gets it would refuse it otherwise
+    _admin(message)  # the receiver would refuse it
 
 
 def _known_mode(mode: str) -> str:

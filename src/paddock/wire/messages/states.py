@@ -1,7 +1,7 @@
-"""All vehicles after a tick: a roster that says who is where, and a block of numbers for each fleet.
+"""States: a roster with the fleets, and a block of numbers for each fleet.
 
-The blocks are those of a snapshot, so a client makes the same snapshot of them. A roster travels when it has changed,
-or when someone asks for it; every state names the number of its roster.
+The blocks are those of a snapshot, from which a client builds the same snapshot. A roster is sent when it has changed
+or on request; every state has the number of its roster.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from paddock.wire.messages.values import Buffer, Ids, enumerated, finite, from_i
 
 Block = NDArray[np.floating]
 PRECISIONS = {"double": "<f8", "single": "<f4"}
-"""How many bytes a number of a recorded state takes: NumPy's types by the names of the enum."""
+"""The NumPy types of recorded states, by the names of the enum."""
 
 
 class FleetMessage(NamedTuple):
-    """One fleet; the fields are those of a snapshot's FleetLayout, where `n` is the number of ids."""
+    """One fleet, with the fields of a FleetLayout."""
 
     name: str
     kind: str
@@ -32,13 +32,13 @@ class FleetMessage(NamedTuple):
     columns: tuple[str, ...]
     ids: Ids  # (n,)
     members: Ids  # (n,) the k of each vehicle's name fleet[k]
-    single: bool  # its one vehicle is called like the fleet
+    single: bool  # its only vehicle has the name of the fleet
 
 
 class RosterMessage(NamedTuple):
-    """Who is there, in the order of the blocks."""
+    """The fleets, in the order of the blocks."""
 
-    number: int  # changes when a vehicle comes or goes
+    number: int  # changes when vehicles are added or removed
     fleets: tuple[FleetMessage, ...]
 
 
@@ -51,7 +51,7 @@ class StateUpdate(NamedTuple):
     run: int
     roster_number: int
     blocks: tuple[Block, ...]  # one per fleet; (columns, n) where it is sent, flat where it arrives: see `arranged`
-    roster: RosterMessage | None = None  # None where the receiver knows the one of this number
+    roster: RosterMessage | None = None  # None if the receiver has it
 
 
 class State(NamedTuple):
@@ -67,7 +67,7 @@ class State(NamedTuple):
 
 
 def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...]:
-    """Blocks that have arrived, each as (columns, n): views, nothing is copied."""
+    """Received blocks, each as (columns, n) view."""
     if len(blocks) != len(roster.fleets):
         raise WireError("count", f"state: {len(blocks)} blocks for {len(roster.fleets)} fleets")
     result = []
@@ -80,18 +80,18 @@ def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...
 
 
 def encode_roster(roster: RosterMessage) -> bytes:
-    """A roster on its own."""
+    """A roster as a message."""
     with sending("roster"):
         return roster_message(roster).SerializeToString()
 
 
 def decode_roster(data: Buffer) -> RosterMessage:
-    """A roster on its own."""
+    """A roster as a message."""
     return roster_value(parsed(pb.Roster, data))
 
 
 def roster_message(roster: RosterMessage) -> pb.Roster:
-    """As a part of another message."""
+    """Encode a part of a message."""
     return pb.Roster(number=roster.number, fleets=[_fleet_message(fleet) for fleet in roster.fleets])
 
 
@@ -104,7 +104,7 @@ def _fleet_message(fleet: FleetMessage) -> pb.Fleet:
 
 
 def roster_value(message: pb.Roster) -> RosterMessage:
-    """From a part of another message."""
+    """Decode a part of a message."""
     fleets = tuple(map(_fleet_value, message.fleets))
     if len({fleet.name for fleet in fleets}) != len(fleets):
         raise WireError("value", "roster: two fleets have the same name")
@@ -129,12 +129,12 @@ def encode_state_update(update: StateUpdate) -> bytes:
 
 
 def decode_state_update(data: Buffer) -> StateUpdate:
-    """A published state; where the roster is with it, the blocks have the sizes that it says."""
+    """Decode a published state; with a roster, the blocks must have its sizes."""
     return state_update_value(parsed(pb.StateUpdate, data))
 
 
 def state_update_message(update: StateUpdate) -> pb.StateUpdate:
-    """As a part of another message."""
+    """Encode a part of a message."""
     return pb.StateUpdate(
         tick=update.tick,
         sim_time=finite(update.sim_time, "sim_time"),
@@ -147,7 +147,7 @@ def state_update_message(update: StateUpdate) -> pb.StateUpdate:
 
 
 def state_update_value(message: pb.StateUpdate) -> StateUpdate:
-    """From a part of another message."""
+    """Decode a part of a message."""
     roster, blocks = _contents(message, "<f8")
     times = finite(message.sim_time, "state: sim_time"), finite(message.wall_time, "state: wall_time")
     return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster)
@@ -170,7 +170,7 @@ def encode_state(state: State) -> bytes:
 
 
 def decode_state(data: Buffer) -> State:
-    """A recorded state; where the roster is with it, the blocks have the sizes that it says."""
+    """Decode a recorded state; with a roster, the blocks must have its sizes."""
     message = parsed(pb.State, data)
     precision = enumerated(message.precision, tuple(PRECISIONS), "state: precision")
     roster, blocks = _contents(message, PRECISIONS[precision])
@@ -179,12 +179,12 @@ def decode_state(data: Buffer) -> State:
 
 
 def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
-    """The roster that travels with a state, if one does; the state has to be of that roster."""
+    """The roster sent with a state, if any; their numbers must be equal."""
     roster = state.roster
     if roster is None:
         return None
     if roster.number != state.roster_number:
-        raise InvalidValueError(f"a state of roster {state.roster_number} cannot travel with roster {roster.number}")
+        raise InvalidValueError(f"a state of roster {state.roster_number} cannot be sent with roster {roster.number}")
     shapes = [(len(fleet.columns), len(fleet.ids)) for fleet in roster.fleets]
     if [np.shape(block) for block in state.blocks] != shapes:
         raise InvalidValueError(f"the blocks of this roster have the shapes {shapes[:8]}")
@@ -192,7 +192,7 @@ def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
 
 
 def _packed(blocks: Sequence[Block], dtype: str) -> list[bytes]:
-    with np.errstate(over="ignore"):  # what is too large for float32 is infinite in it
+    with np.errstate(over="ignore"):  # overflow becomes infinite
         return [np.ascontiguousarray(block, dtype).tobytes() for block in blocks]
 
 

@@ -1,4 +1,9 @@
-"""What all messages share: parsing, finite numbers, arrays, and trees of plain values with arrays in them."""
+"""Common parts of messages: parsing, finite numbers, arrays, and trees of plain values with arrays in them.
+
+The arguments of a Call and the value of a Result are such trees: JSON with references to binary arrays. Their shape is
+declared in the table of operations; typed messages would repeat it in a second language, and every operation would
+need a new message. JSON keeps them readable from any language, and the arrays stay binary.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +25,27 @@ Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 M = TypeVar("M", bound=Message)
 
-ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"  # keys of the objects that stand for what JSON cannot hold
+ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"  # keys of objects for values that JSON lacks
 UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
 _UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
-LARGEST_ARRAY = 2**31  # numbers in an array at most, were its empty axes 1 long: more than a message can hold
+LARGEST_ARRAY = 2**31  # limit of an array's size, counting empty axes as 1: more than a message can hold
 EXACT = 2.0**53  # whole numbers up to this size are exact as float64
 
 
 def parsed(kind: type[M], data: Buffer) -> M:
-    """The bytes as such a message."""
+    """Parse bytes as a message."""
     message = kind()
     try:
         message.ParseFromString(bytes(data))
     except (DecodeError, UnicodeDecodeError) as error:
-        raise WireError("protobuf", f"these {len(data)} bytes are no {kind.DESCRIPTOR.full_name}") from error
+        raise WireError("protobuf", f"these {len(data)} bytes are not a {kind.DESCRIPTOR.full_name}") from error
     return message
 
 
 class sending:  # noqa: N801 - reads as `with sending("request"):`
-    """Whatever cannot be put into a message is the caller's mistake, and named as such."""
+    """Report values that a message cannot hold as InvalidValueError."""
 
     __slots__ = ("_what",)
 
@@ -51,23 +56,23 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
         pass
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, WireError):  # the checks of receiving, made while sending
+        if isinstance(error, WireError):  # the receiver's checks
             raise InvalidValueError(str(error)) from error
         if isinstance(error, UNSENDABLE) and not isinstance(error, PaddockError):
             raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
 
 
 def body_of(message: Message, oneof: str) -> str:
-    """Which of the fields of a oneof is there; one has to be."""
+    """The name of the field that is set in a oneof."""
     name: str | None = message.WhichOneof(oneof)
     if name is None:
         known = ", ".join(field.name for field in message.DESCRIPTOR.oneofs_by_name[oneof].fields)
-        raise WireError("type", f"{message.DESCRIPTOR.name}: nothing in it that is known here; valid: {known}")
+        raise WireError("type", f"{message.DESCRIPTOR.name}: no known field is set; valid: {known}")
     return name
 
 
 def finite(value: float, what: str, low: float = -math.inf) -> float:
-    """The number, if it is one and not below `low`."""
+    """Check that a number is finite and not below `low`."""
     if not (math.isfinite(value) and value >= low):
         least = f" of at least {low:g}" if low > -math.inf else ""
         raise WireError("value", f"{what} must be a finite number{least}, not {value}")
@@ -75,14 +80,14 @@ def finite(value: float, what: str, low: float = -math.inf) -> float:
 
 
 def enumerated(number: int, names: Sequence[str], what: str) -> str:
-    """The name of an enum's value; Protobuf lets unknown ones through."""
+    """The name of an enum's value; Protobuf accepts unknown ones."""
     if not 0 <= number < len(names):
         raise WireError("value", f"{what} must be from 0 to {len(names) - 1} ({', '.join(names)}), not {number}")
     return names[number]
 
 
 def to_values(array: NDArray[Any]) -> pb.Values:
-    """An array of numbers as float64."""
+    """Encode an array as float64."""
     if array.dtype.kind not in "fiub" or (
         array.dtype.kind in "iu" and array.size and not bool(int(array.min()) >= -EXACT and int(array.max()) <= EXACT)
     ):
@@ -94,12 +99,12 @@ def to_values(array: NDArray[Any]) -> pb.Values:
 
 
 def from_values(message: pb.Values, what: str) -> Floats:
-    """The array; its shape has to fit its bytes."""
+    """Decode an array; its shape must match its bytes."""
     data = message.f64_le
     shape = tuple(message.shape) or (len(data) // 8,)
     fits = len(shape) <= 8 and math.prod(max(1, axis) for axis in shape) <= LARGEST_ARRAY
     if len(data) % 8 or not fits or math.prod(shape) != len(data) // 8:
-        raise WireError("length", f"{what}: {len(data)} bytes are no float64 array of shape {shape[:8]}")
+        raise WireError("length", f"{what}: {len(data)} bytes are not a float64 array of shape {shape[:8]}")
     return np.frombuffer(data, "<f8").reshape(shape)
 
 
@@ -123,7 +128,7 @@ def from_ids(ids: Iterable[int], what: str) -> Ids:
 
 
 def to_tree(value: Any) -> tuple[str, list[pb.Values]]:
-    """JSON text and the arrays that it refers to, of mappings, sequences, texts, numbers (NaN too), None and arrays."""
+    """JSON text and its arrays, from mappings, sequences, texts, numbers (NaN too), None and arrays."""
     arrays: list[pb.Values] = []
     return dumps(_folded(value, arrays)).decode(), arrays
 
@@ -151,9 +156,9 @@ def _key(key: Any) -> str:
 
 
 def from_tree(text: str, arrays: Sequence[pb.Values], what: str) -> Any:
-    """The value that `to_tree` took apart; sequences come back as lists."""
+    """The inverse of `to_tree`; sequences become lists."""
     if not text:
-        raise WireError("json", f"{what}: there is no JSON")
+        raise WireError("json", f"{what}: the JSON is missing")
     return _unfolded(loads(text.encode()), arrays, what)
 
 
@@ -174,14 +179,16 @@ def _unfolded(value: Any, arrays: Sequence[pb.Values], what: str) -> Any:
 def _array(place: dict[str, Any], arrays: Sequence[pb.Values], what: str) -> NDArray[Any]:
     index, whole = place[ARRAY], place.get(WHOLE, False)
     if place.keys() - {ARRAY, WHOLE} or type(index) is not int or not isinstance(whole, bool):
-        raise WireError("value", f'{what}: an array is told as {{"{ARRAY}": k}} or {{"{ARRAY}": k, "{WHOLE}": true}}')
+        raise WireError(
+            "value", f'{what}: an array is written as {{"{ARRAY}": k}} or {{"{ARRAY}": k, "{WHOLE}": true}}'
+        )
     if not 0 <= index < len(arrays):
-        raise WireError("count", f"{what}: there is no array {index}, only {len(arrays)}")
+        raise WireError("count", f"{what}: array {index} does not exist; there are {len(arrays)}")
     values = from_values(arrays[index], what)
     if not whole:
         return values
     if not (np.abs(values) <= EXACT).all() or (values != np.trunc(values)).any():
-        raise WireError("value", f"{what}: array {index} is said to be whole, but is not")
+        raise WireError("value", f"{what}: array {index} is declared as whole, but is not")
     return values.astype(np.int64)
 
 

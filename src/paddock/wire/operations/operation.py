@@ -47,13 +47,7 @@ class OperationEntry:
 
 
 def entry(
-    where: Where,
-    rpc: str = "",
-    zmq: str = "",
-    answer: Any = None,
-    *,
-    shows: bool = False,
-    public: bool = False,
+    where: Where, rpc: str = "", zmq: str = "", answer: Any = None, *, shows: bool = False, public: bool = False
 ) -> Callable[[F], F]:
     """Make a signature an entry of the table."""
 

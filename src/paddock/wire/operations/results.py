@@ -1,16 +1,16 @@
-"""Who is there, and the frames that have names."""
+"""Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
 from __future__ import annotations
 
 from typing import Any, Literal, TypedDict
 
-Range = tuple[int, int]  # first and count of numbers that follow one another
+Range = tuple[int, int]  # first and count of consecutive numbers
 Point = tuple[float, float, float]  # x, y, z in m
 Quaternion = tuple[float, float, float, float]  # x, y, z, w
 
 
 class FleetTree(TypedDict):
-    """A fleet as rosters tell it."""
+    """A fleet of a roster."""
 
     name: str
     kind: str
@@ -22,14 +22,14 @@ class FleetTree(TypedDict):
 
 
 class RosterTree(TypedDict):
-    """Who is there, in the order of the frames' records."""
+    """The fleets, in the order of the frames' records."""
 
     roster: int
     fleets: list[FleetTree]
 
 
 class FrameTree(TypedDict):
-    """A named frame where it was placed in its parent last."""
+    """A named frame with its last pose in its parent."""
 
     name: str
     parent: str
@@ -44,7 +44,7 @@ class FramesTree(TypedDict):
 
 
 class ColumnTree(TypedDict):
-    """What a column means; a limit is null where there is none."""
+    """A column with its meaning; a limit is null if there is none."""
 
     name: str
     unit: str
@@ -55,13 +55,13 @@ class ColumnTree(TypedDict):
 
 
 class ValueTree(ColumnTree):
-    """A column of one vehicle with its value; null where that is no finite number."""
+    """A column of one vehicle with its value; null if it is not finite."""
 
     value: float | None
 
 
 class FleetInfoTree(TypedDict):
-    """A fleet in full."""
+    """A fleet with its inputs and columns."""
 
     name: str
     count: int
@@ -75,7 +75,7 @@ class FleetInfoTree(TypedDict):
 
 
 class RecordingTree(TypedDict):
-    """A recording that is played: the simulated time at which it starts; position and duration from there, all in s."""
+    """A recording being played: simulation time of its start, position and duration, all in s."""
 
     path: str
     start: float
@@ -84,7 +84,7 @@ class RecordingTree(TypedDict):
 
 
 class MetadataTree(TypedDict):
-    """What is being simulated or played."""
+    """The scenario, the clock and the fleets of a run or a recording."""
 
     name: str
     description: str
@@ -103,7 +103,7 @@ class MetadataTree(TypedDict):
 
 
 class InspectedTree(TypedDict):
-    """One vehicle, every column of it."""
+    """Every column of one vehicle."""
 
     id: int
     name: str
@@ -121,14 +121,14 @@ class InspectedTree(TypedDict):
 
 
 class StageTree(TypedDict):
-    """What a stage of the tick has cost so far."""
+    """The cost of a stage of the tick so far."""
 
     calls: int
     seconds: float
 
 
 class SubscriberTree(TypedDict):
-    """Someone who is connected."""
+    """A connected client."""
 
     name: str
     endpoint: str
@@ -137,7 +137,7 @@ class SubscriberTree(TypedDict):
 
 
 class FiguresTree(TypedDict):
-    """Numbers about the run, twice a second; `running`: it goes on by itself unless it is paused."""
+    """Figures of the run, twice a second; `running`: time advances unless it is paused."""
 
     tick: int
     time: float
@@ -161,7 +161,7 @@ class FiguresTree(TypedDict):
 
 
 class EventTree(TypedDict):
-    """Something that has happened."""
+    """An event."""
 
     number: int
     tick: int
@@ -171,7 +171,7 @@ class EventTree(TypedDict):
 
 
 class RouteTree(TypedDict):
-    """Where vehicles are to go."""
+    """A path or a point that vehicles follow."""
 
     fleet: str
     ids: list[Range]
@@ -181,7 +181,7 @@ class RouteTree(TypedDict):
 
 
 class OrderTree(TypedDict):
-    """What some vehicles were told to do instead of what their entry says."""
+    """An override in effect."""
 
     ids: list[Range]
     behaviour: str
@@ -194,7 +194,7 @@ MemberStatus = Literal["idle", "transit", "busy", "damaged", "returning", "home"
 
 
 class TaskTree(TypedDict):
-    """Something to be done. `move_task` moves x and y; the outline is one point, a line or a closed ring."""
+    """A task. `move_task` sets x and y; the outline is a point, a line or a closed ring."""
 
     name: str
     kind: str
@@ -208,14 +208,14 @@ class TaskTree(TypedDict):
 
 
 class ZoneTree(TypedDict):
-    """Where nobody may be: a closed ring."""
+    """A no-fly zone: a closed ring."""
 
     name: str
     outline: list[Place]
 
 
 class MemberTree(TypedDict):
-    """A vehicle that takes part; metres travelled, and metres it may travel; the tasks that it has still to do."""
+    """A vehicle of the mission: m travelled, range in m, and the tasks ahead."""
 
     id: int | None
     name: str
@@ -235,13 +235,13 @@ class MissionTree(TypedDict):
 
 
 class PresentMission(TypedDict):
-    """The mission, if there is one."""
+    """The mission, or null."""
 
     mission: MissionTree | None
 
 
 class ProblemTree(TypedDict):
-    """What is wrong with a scenario, and where; lines and columns count from 1."""
+    """An error of a scenario; lines and columns count from 1."""
 
     line: int
     column: int
@@ -258,7 +258,7 @@ class ScenarioCardTree(TypedDict):
 
 
 class ModelTree(TypedDict):
-    """A model of which vehicles can be brought in."""
+    """A model of which vehicles can be added."""
 
     model: str
     kind: str
@@ -283,51 +283,51 @@ class Subscribed(RosterTree):
 
 
 class Moment(TypedDict):
-    """When something was done."""
+    """The tick and the simulation time of an operation."""
 
     tick: int
     time: float
 
 
 class Pong(Moment):
-    """The answer to `ping`; `preparing` is empty once the simulation can go."""
+    """The answer to `ping`; `preparing` is empty once the simulation can run."""
 
     preparing: str
 
 
 class Spawned(TypedDict):
-    """Vehicles that have come."""
+    """Added vehicles."""
 
     names: list[str]
     ids: list[int]
 
 
 class WantedNumber(TypedDict):
-    """The number of a list of wanted columns; frames that answer it carry it."""
+    """The number of a list of columns, which its frames carry."""
 
     wanted: int
 
 
 class GrantedRate(TypedDict):
-    """Groups of frames per s of wall time."""
+    """Groups of frames per wall second."""
 
     rate: float
 
 
 class Position(TypedDict):
-    """Where a recording is played, in s from its beginning."""
+    """The position of a playback, in s from the start of the recording."""
 
     position: float
 
 
 class Removed(Moment):
-    """How many vehicles were taken out."""
+    """The number of removed vehicles."""
 
     removed: int
 
 
 class SpawnedDrone(TypedDict):
-    """A drone that has come."""
+    """An added drone."""
 
     name: str
     id: int
@@ -340,31 +340,31 @@ class DrawnTree(TypedDict):
 
 
 class EventsTree(TypedDict):
-    """What has happened."""
+    """Events."""
 
     events: list[EventTree]
 
 
 class ModelsTree(TypedDict):
-    """What vehicles there can be."""
+    """The installed models."""
 
     models: list[ModelTree]
 
 
 class RoutesTree(TypedDict):
-    """Where vehicles are to go."""
+    """A path or a point that vehicles follow."""
 
     routes: list[RouteTree]
 
 
 class OrdersTree(TypedDict):
-    """What vehicles were told to do."""
+    """The overrides in effect."""
 
     orders: list[OrderTree]
 
 
 class ScenariosTree(TypedDict):
-    """What can be started."""
+    """The scenarios that come with Paddock."""
 
     scenarios: list[ScenarioCardTree]
 
@@ -377,13 +377,13 @@ class ScenarioText(TypedDict):
 
 
 class ProblemsTree(TypedDict):
-    """What is wrong with a scenario; nothing if it is fine."""
+    """The errors of a scenario; none if it is valid."""
 
     problems: list[ProblemTree]
 
 
 class StateTree(TypedDict):
-    """Pose and public columns of one vehicle; null for what is no number."""
+    """Pose and public columns of one vehicle; null for values that are not finite."""
 
     id: int
     name: str
@@ -399,7 +399,7 @@ class StateTree(TypedDict):
 
 
 class FleetStateTree(TypedDict):
-    """The poses of some vehicles of a fleet, in the order of their ids here."""
+    """The poses of vehicles of a fleet, in the order of `ids`."""
 
     name: str
     kind: str
@@ -421,12 +421,12 @@ class StatesTree(TypedDict):
     fleets: list[FleetStateTree]
 
 
-class Nothing(TypedDict):
-    """An answer that says no more than that it was done."""
+class Empty(TypedDict):
+    """An empty answer."""
 
 
 class RestartTree(TypedDict):
-    """A run has begun again (`reset`) or gone back to a saved state (`restore`)."""
+    """The run was reset (`reset`) or restored (`restore`)."""
 
     how: str
     run: int
@@ -434,7 +434,7 @@ class RestartTree(TypedDict):
 
 
 class PreparingTree(TypedDict):
-    """What the simulation does before it can begin, and calls wait for; empty when it is done."""
+    """What the simulation prepares before it can run, and calls wait for; empty when done."""
 
     text: str
 
@@ -446,7 +446,7 @@ class ClosedTree(TypedDict):
 
 
 class RefusedTree(TypedDict):
-    """Why calls without an answer were refused, and how many since this was told last."""
+    """Why calls without an answer were refused, and how many since the last notification."""
 
     of: str
     reason: str
@@ -454,7 +454,7 @@ class RefusedTree(TypedDict):
 
 
 class Notifications(TypedDict):
-    """What the server tells without being asked, by method."""
+    """The notifications of the server, by method."""
 
     roster: RosterTree
     figures: FiguresTree

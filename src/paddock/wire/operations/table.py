@@ -32,7 +32,7 @@ class Operations(Protocol):
         """Return the simulation's clock as the hub knows it, and what is still being prepared."""
 
     @entry("hub", rpc="authenticate", public=True)
-    def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> r.Nothing:
+    def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> r.Empty:
         """Present the token; any other request may carry it as well, in a field `token`."""
 
     @entry("hub", rpc="subscribe")
@@ -56,7 +56,7 @@ class Operations(Protocol):
         """Send groups of frames at another rate; return the granted rate."""
 
     @entry("hub", rpc="unsubscribe")
-    def unsubscribe(self) -> r.Nothing:
+    def unsubscribe(self) -> r.Empty:
         """Send no more frames."""
 
     # clock -----------------------------------------------------------------------------------------------------------
@@ -468,7 +468,7 @@ class Operations(Protocol):
             "a scenario in YAML; its sections `serve` and `record` are ignored",
         ] = None,
         name: Annotated[a.Text | None, "or the name of a demo"] = None,
-    ) -> r.Nothing:
+    ) -> r.Empty:
         """End the run and start another on the same addresses; clients reconnect. Refused if it has errors."""
 
     @entry("post")

@@ -16,16 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record, TailField
-from paddock.wire.stream.frames import (
-    COUNT,
-    Buffer,
-    Cursor,
-    FrameType,
-    Target,
-    decode_table,
-    encode_table,
-    whole_frame,
-)
+from paddock.wire.stream.frames import COUNT, Buffer, Cursor, FrameType, Target, decode_table, encode_table, whole_frame
 
 LINES = Record(
     "debug lines",

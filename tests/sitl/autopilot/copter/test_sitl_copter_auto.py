@@ -41,7 +41,9 @@ def flown(craft: Any, items: list[MissionItem], seconds: float = 200.0) -> tuple
     return log, [notice.sequence for notice in craft.autopilot.outbox if isinstance(notice, ItemReached)]
 
 
-@pytest.mark.parametrize(("noisy", "home", "side"), [(False, 1.0, 0.6), (True, 2.0, 1.0)])
+@pytest.mark.parametrize(
+    ("noisy", "home", "side"), [pytest.param(False, 1.0, 0.6, marks=pytest.mark.soak), (True, 2.0, 1.0)]
+)
 def test_a_mission_in_a_side_wind(rig: Any, noisy: bool, home: float, side: float) -> None:
     craft = rig("iris", noisy=noisy, wind=(0.0, 3.0), RTL_LOIT_TIME=0, LAND_ALT_LOW=300)
     items = [
@@ -113,7 +115,7 @@ def test_set_current_changes_the_target_immediately(rig: Any) -> None:
     craft = rig("iris")
     items = [MissionItem(TAKEOFF, z=10.0), at(WAYPOINT, 80.0, 0.0, 10.0), at(WAYPOINT, 0.0, 40.0, 10.0)]
     flown(craft, items, 15.0)
-    assert craft.autopilot.set_current(3).accepted
+    assert craft.autopilot.executor.set_current(3).accepted
     log = craft.run(30.0)
     assert log[:, 1].max() < 60.0
     assert craft.ned == pytest.approx((0.0, 40.0, -10.0), abs=0.3)

@@ -42,7 +42,7 @@ def test_every_airframe_takes_off_hovers_and_flies_to_a_position(rig: Any, prese
     assert np.abs(log[:, 3] - 10.0).max() < 0.3
 
 
-@pytest.mark.parametrize("preset", ["iris", "micro"])
+@pytest.mark.parametrize("preset", ["iris", pytest.param("micro", marks=pytest.mark.soak)])
 def test_yaw_turns_the_shorter_way_and_stops(rig: Any, preset: str) -> None:
     craft = rig(preset)
     craft.take_off(5.0)
@@ -108,7 +108,9 @@ def test_an_attitude_with_a_climb_is_flown(rig: Any) -> None:
     assert 1.0 < log[-1, 4] < 2.5  # about g tan(0.1) for two seconds
 
 
-@pytest.mark.parametrize("preset", ["iris", "micro", "crazyflie"])
+@pytest.mark.parametrize(
+    "preset", ["iris", *(pytest.param(name, marks=pytest.mark.soak) for name in ("micro", "crazyflie"))]
+)
 def test_rtl_climbs_returns_and_lands_softly(rig: Any, preset: str) -> None:
     craft = rig(preset, wind=(2.0, 2.0), RTL_LOIT_TIME=1000, LAND_ALT_LOW=300)
     craft.take_off(8.0)

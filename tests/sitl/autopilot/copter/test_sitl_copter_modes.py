@@ -1,4 +1,4 @@
-"""The modes in which somebody holds the sticks, and those that go round or down."""
+"""The piloted modes, CIRCLE and LAND."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def held(craft: Any, seconds: float, **sticks: float) -> Floats:
     """Fly with the sticks held."""
     logs = []
     for _ in range(round(seconds / 0.1)):
-        craft.autopilot.manual(Sticks(**{"throttle": 0.5, **sticks}))
+        craft.autopilot.rc.manual(Sticks(**{"throttle": 0.5, **sticks}))
         logs.append(craft.run(0.1))
     return np.vstack(logs)
 
@@ -38,7 +38,7 @@ def flying(rig: Any) -> Any:
     def made(mode: int, **parameters: float) -> Any:
         craft = rig("iris", **parameters)
         craft.take_off(10.0)
-        craft.autopilot.manual(Sticks(throttle=0.5))
+        craft.autopilot.rc.manual(Sticks(throttle=0.5))
         assert craft.autopilot.set_mode(mode).accepted
         return craft
 
@@ -104,7 +104,7 @@ def test_stabilize_gives_angles_and_thrust(flying: Any) -> None:
 def test_a_pilot_takes_off_and_lands_in_loiter(rig: Any) -> None:
     craft = rig("iris", DISARM_DELAY=2)
     craft.ready()
-    craft.autopilot.manual(Sticks(throttle=0.5))
+    craft.autopilot.rc.manual(Sticks(throttle=0.5))
     craft.autopilot.set_mode(LOITER)
     log = held(craft, 6.0, throttle=0.9)
     assert log[-1, 3] > 2.0 and craft.autopilot.telemetry.landed == Landed.IN_AIR

@@ -1,4 +1,4 @@
-"""A vehicle on the bench: the real core of the autopilot around a stand-in craft, fed with rows made by hand."""
+"""A vehicle on the bench: the real autopilot with a stub vehicle type, fed with hand-made sensor rows."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class BenchRover(BenchCopter):
 
 
 class BenchEstimator:
-    """Believes what it is told."""
+    """Returns the estimate that the test sets."""
 
     def __init__(self) -> None:
         self.row = np.zeros(ESTIMATE_WIDTH)
@@ -133,7 +133,7 @@ class Bench:
             self.now_us += dt_us
 
     def texts(self) -> list[str]:
-        """The lines said since the last call."""
+        """Return the status texts since the last call."""
         lines = [notice.text for notice in self.pilot.outbox if isinstance(notice, StatusText)]
         self.pilot.outbox.clear()
         return lines

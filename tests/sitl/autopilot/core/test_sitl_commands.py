@@ -221,7 +221,7 @@ def test_set_and_get_home(copter: Any) -> None:
     assert [type(notice) for notice in copter.pilot.outbox] == [HomeChanged]
     copter.pilot.set_mode(4)
     copter.pilot.arm()
-    assert copter.pilot.home == pytest.approx((*there, 505.0), abs=1e-6)  # arming leaves what somebody set
+    assert copter.pilot.home == pytest.approx((*there, 505.0), abs=1e-6)  # arming keeps a home that was set
     assert order(copter, 179, 0, 0, 0, 0, *there, 480.0, frame=AltitudeFrame.GLOBAL) == ACCEPTED
     assert copter.pilot.home[2] == 480.0
     for p in ((0.0, 0.0, 5.0), (nan, 8.0, 5.0), (47.0, 8.0, nan), (10.0, 8.0, 5.0)):

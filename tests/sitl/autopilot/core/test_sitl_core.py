@@ -144,39 +144,39 @@ def test_return_point_is_the_nearest_rally_point_within_the_limit(copter: Any) -
 
 
 def test_rc_overrides_become_sticks(copter: Any) -> None:
-    copter.pilot.rc_override([1750, 1250, 1300, 2000] + [65535] * 14)
+    copter.pilot.rc.override([1750, 1250, 1300, 2000] + [65535] * 14)
     sticks = copter.pilot.sticks
     assert (sticks.roll, sticks.pitch, sticks.throttle, sticks.yaw) == (0.5, -0.5, 0.3, 1.0)
-    copter.pilot.rc_override([65535, 65535, 0, 1500])  # unchanged, unchanged, released, centre
+    copter.pilot.rc.override([65535, 65535, 0, 1500])  # unchanged, unchanged, released, centre
     assert (sticks.roll, sticks.throttle, sticks.yaw, sticks.pwm[:4]) == (0.5, 0.0, 0.0, [1750, 1250, 0, 1500])
-    copter.pilot.rc_override([0] * 18)
+    copter.pilot.rc.override([0] * 18)
     assert not copter.pilot.rc.seen
 
 
 def test_released_throttle_is_neutral(copter: Any, rover: Any) -> None:
     only_yaw = [0, 0, 0, 1600]
     for vehicle in (copter, rover):
-        vehicle.pilot.rc_override(only_yaw)
+        vehicle.pilot.rc.override(only_yaw)
         vehicle.run(0.1)
         assert (vehicle.pilot.sticks.throttle, vehicle.pilot.sticks.yaw) == (0.0, 0.2)
     copter.pilot.vehicle.landed = Landed.IN_AIR  # while the same override holds
     copter.run(0.1)
     assert copter.pilot.sticks.throttle == 0.5
-    copter.pilot.rc_override([65535, 65535, 1700, 65535])
+    copter.pilot.rc.override([65535, 65535, 1700, 65535])
     copter.run(0.1)
     assert copter.pilot.sticks.throttle == 0.7
-    copter.pilot.rc_override(only_yaw)
+    copter.pilot.rc.override(only_yaw)
     assert copter.pilot.sticks.throttle == 0.5
-    copter.pilot.manual_control(0, 0, 32767, 0)  # an axis that the joystick does not have
+    copter.pilot.rc.manual_control(0, 0, 32767, 0)  # an axis that the joystick does not have
     assert copter.pilot.sticks.throttle == 0.5
 
 
 def test_manual_control(copter: Any, rover: Any) -> None:
-    copter.pilot.manual_control(500, -250, 600, 32767)
+    copter.pilot.rc.manual_control(500, -250, 600, 32767)
     sticks = copter.pilot.sticks
     assert (sticks.pitch, sticks.roll, sticks.throttle, sticks.yaw) == (-0.5, -0.25, 0.6, 0.0)
     assert sticks.pwm[:4] == [1375, 1250, 1600, 1500]
-    rover.pilot.manual_control(0, 1000, -500, 0)
+    rover.pilot.rc.manual_control(0, 1000, -500, 0)
     assert (rover.pilot.sticks.roll, rover.pilot.sticks.throttle) == (1.0, -0.5)
     assert rover.pilot.sticks.pwm[:4] == [2000, 1500, 1250, 1500]
 
@@ -184,7 +184,7 @@ def test_manual_control(copter: Any, rover: Any) -> None:
 def test_rc_override_time_0_and_minus_1(bench: Make) -> None:
     deaf, patient = bench(RC_OVERRIDE_TIME=0), bench(RC_OVERRIDE_TIME=-1)
     for vehicle in (deaf, patient):
-        vehicle.pilot.rc_override([1500] * 8)
+        vehicle.pilot.rc.override([1500] * 8)
         vehicle.run(20.0)
     assert not deaf.pilot.rc.seen and patient.pilot.rc.fresh
 
@@ -197,7 +197,7 @@ def test_disarming_discards_the_guided_target(copter: Any) -> None:
 
 
 def test_a_rover_stops_when_rc_times_out(rover: Any) -> None:
-    rover.pilot.manual(Sticks(throttle=0.8))
+    rover.pilot.rc.manual(Sticks(throttle=0.8))
     rover.run(2.9)
     assert rover.pilot.sticks.throttle == 0.8 and rover.pilot.rc.fresh
     rover.run(0.3)

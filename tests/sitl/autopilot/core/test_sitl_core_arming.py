@@ -89,13 +89,13 @@ def test_the_prearm_bit_does_not_depend_on_the_mode(copter: Any) -> None:
 
 
 def test_throttle_must_be_at_rest(copter: Any, rover: Any) -> None:
-    copter.pilot.manual_control(0, 0, 300, 0)
+    copter.pilot.rc.manual_control(0, 0, 300, 0)
     assert copter.pilot.arm().text == "Arm: Throttle too high"
     copter.pilot.set_mode(4)
     assert copter.pilot.arm().accepted  # GUIDED has no use for the stick
-    rover.pilot.manual_control(0, 0, -200, 0)
+    rover.pilot.rc.manual_control(0, 0, -200, 0)
     assert rover.pilot.arm().text == "Arm: Throttle not neutral"
-    rover.pilot.manual_control(0, 0, 0, 0)
+    rover.pilot.rc.manual_control(0, 0, 0, 0)
     assert rover.pilot.arm().accepted
 
 

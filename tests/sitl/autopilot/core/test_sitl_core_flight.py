@@ -172,7 +172,7 @@ def test_a_lost_ground_station_brings_a_rover_home(trip: Make) -> None:
     rover = trip("rover", LightweightAdapter(), FS_GCS_ENABLE=1, FS_GCS_TIMEOUT=2)
     rover.wait()
     home = rover.pilot.home
-    rover.pilot.note_gcs_heartbeat(rover.pilot.now_us)
+    rover.pilot.failsafes.note_gcs_heartbeat(rover.pilot.now_us)
     rover.order(192, -1, 1, 0, nan, home[0] + 40 * METRE, home[1], 0.0)
     rover.order(400, 1)
     rover.run(2.5)

@@ -12,9 +12,9 @@ Make = Callable[..., Any]
 
 
 def heartbeats(vehicle: Any, seconds: int) -> None:
-    """A ground station that is heard every second."""
+    """A ground station with a heartbeat every second."""
     for _ in range(seconds):
-        vehicle.pilot.note_gcs_heartbeat(vehicle.pilot.now_us)
+        vehicle.pilot.failsafes.note_gcs_heartbeat(vehicle.pilot.now_us)
         vehicle.run(1.0)
 
 
@@ -29,7 +29,7 @@ def test_gcs_failsafe_triggers_and_clears(bench: Make) -> None:
     assert copter.pilot.mode.name == "GUIDED"
     copter.run(0.3)
     assert copter.pilot.mode.name == "RTL" and copter.texts() == ["GCS failsafe: RTL"]
-    copter.pilot.note_gcs_heartbeat(copter.pilot.now_us)
+    copter.pilot.failsafes.note_gcs_heartbeat(copter.pilot.now_us)
     copter.run(0.5)
     assert copter.pilot.failsafes.gcs.active  # one heartbeat is not enough
     copter.run(0.8)
@@ -78,7 +78,7 @@ def test_fs_options_continue_in_the_mode(bench: Make) -> None:
 
 def test_radio_failsafe(copter: Any) -> None:
     copter.fly(mode=5)
-    copter.pilot.manual_control(0, 0, 500, 0)
+    copter.pilot.rc.manual_control(0, 0, 500, 0)
     copter.run(2.9)
     assert copter.pilot.mode.name == "LOITER"
     copter.run(0.3)
@@ -89,7 +89,7 @@ def test_radio_failsafe_spares_auto_and_guided(copter: Any, bench: Make) -> None
     strict = bench(FS_OPTIONS=0)
     for vehicle in (copter, strict):
         vehicle.fly(mode=4)
-        vehicle.pilot.manual_control(0, 0, 500, 0)
+        vehicle.pilot.rc.manual_control(0, 0, 500, 0)
         vehicle.run(4.0)
     assert copter.pilot.mode.name == "GUIDED" and copter.texts() == ["Radio failsafe: continuing in GUIDED"]
     assert strict.pilot.mode.name == "RTL"
@@ -97,9 +97,9 @@ def test_radio_failsafe_spares_auto_and_guided(copter: Any, bench: Make) -> None
 
 def test_released_rc_is_no_radio_failsafe(copter: Any) -> None:
     copter.fly(mode=5)
-    copter.pilot.rc_override([1500, 1500, 1500, 1500])
+    copter.pilot.rc.override([1500, 1500, 1500, 1500])
     copter.run(1.0)
-    copter.pilot.rc_override([0] * 18)
+    copter.pilot.rc.override([0] * 18)
     copter.run(10.0)
     assert copter.pilot.mode.name == "LOITER" and copter.texts() == []
 
@@ -190,7 +190,7 @@ def test_a_failsafe_that_continues_does_not_block_the_next(bench: Make) -> None:
     copter = bench(FS_GCS_ENABLE=1)
     copter.fly()
     heartbeats(copter, 1)
-    copter.pilot.manual_control(0, 0, 500, 0)
+    copter.pilot.rc.manual_control(0, 0, 500, 0)
     copter.run(4.0)
     assert copter.texts() == ["Radio failsafe: continuing in GUIDED"]
     copter.run(1.5)
@@ -257,7 +257,7 @@ def test_a_copter_on_its_side_disarms_after_two_seconds(copter: Any) -> None:
     copter.believe(roll=radians(35.0))
     copter.pilot.telemetry.nav_roll = radians(20.0)
     copter.run(3.0)
-    assert copter.pilot.armed  # it leans as it was told
+    assert copter.pilot.armed  # it leans as commanded
     copter.pilot.telemetry.nav_roll = 0.0
     copter.run(1.8)
     assert copter.pilot.armed

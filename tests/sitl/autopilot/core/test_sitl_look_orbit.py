@@ -1,4 +1,4 @@
-"""Commands to look at a place, to take a picture and to go round a place: answers, whatever the craft and the state."""
+"""ROI, camera and orbit commands: results for every vehicle type and state."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ORBIT, LOOK_AT, LOOK_AHEAD, LOOK, PICTURE, GIMBAL, SPEED = 34, 195, 197, 201, 20
 
 
 def at(north: float, east: float, *first: float) -> list[float]:
-    """Parameters whose place is so many metres from the origin."""
+    """Return parameters with a position given in metres from the origin."""
     latitude, longitude, _ = FRAME.to_geodetic(north, east, 0.0)
     return [*first, *[0.0] * (4 - len(first)), latitude, longitude, 0.0]
 

@@ -29,7 +29,8 @@ def test_integers_are_rounded_and_typed_as_mavlink_does() -> None:
     parameters = Parameters([ACTION, SPEED])
     assert parameters.set("ACTION", 3.4)
     assert parameters.value("ACTION") == 3.0 and parameters.whole("ACTION") == 3
-    assert [int(kind) for _, _, kind in parameters.all()] == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
+    kinds = [int(parameters.known(name).kind) for name in parameters.names()]
+    assert kinds == [2, 9]  # MAV_PARAM_TYPE_INT8, REAL32
 
 
 @pytest.mark.parametrize(
@@ -85,10 +86,10 @@ def test_an_invalid_file_is_named(tmp_path: Path, text: str) -> None:
 
 def test_an_unwritable_folder_is_reported_and_the_value_applies(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    told: list[str] = []
-    parameters = Parameters([SPEED], tmp_path / "file" / "p.json", told.append)
+    reported: list[str] = []
+    parameters = Parameters([SPEED], tmp_path / "file" / "p.json", reported.append)
     assert parameters.set("SPEED", 5.0) and parameters.value("SPEED") == 5.0
-    assert len(told) == 1 and "cannot save parameters" in told[0]
+    assert len(reported) == 1 and "cannot save parameters" in reported[0]
     with pytest.raises(PaddockError, match="cannot save parameters"):
         Parameters([SPEED], tmp_path / "file" / "p.json").set("SPEED", 5.0)
 

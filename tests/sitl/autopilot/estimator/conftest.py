@@ -182,7 +182,7 @@ def follow(flight: Flight, estimator: Estimator, fault: Callable[[float, SensorD
         estimator.update(data)
         truths.append(truth)
         rows.append(estimator.row.copy())
-        covariances.append(estimator.covariance)
+        covariances.append(estimator.covariance.copy())
     estimated = np.array(rows)
     truly = Rotation.from_euler("ZYX", [truth.euler[::-1] for truth in truths])
     return Errors(

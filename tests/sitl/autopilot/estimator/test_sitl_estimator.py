@@ -8,6 +8,7 @@ import pytest
 
 from paddock.sensing.site import field_at
 from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filter, update
 from paddock.sitl.sensor_data import SensorData
 
@@ -58,8 +59,8 @@ def test_sensor_biases_are_estimated(bench: Any) -> None:
         bench.motions["turn"], seconds=60.0, gyro_bias=(0.01, -0.015, 0.008), accel_bias=(0.1, -0.15, 0.2)
     )
     errors = bench.follow(flight, estimator).after(40.0)
-    assert estimator.gyro_bias == pytest.approx([0.01, -0.015, 0.008], abs=0.0015)
-    assert estimator.accel_bias == pytest.approx([0.1, -0.15, 0.2], abs=0.08)
+    assert estimator.state[kalman.GYRO_BIAS : kalman.GYRO_BIAS + 3] == pytest.approx([0.01, -0.015, 0.008], abs=0.0015)
+    assert estimator.state[kalman.ACCEL_BIAS : kalman.ACCEL_BIAS + 3] == pytest.approx([0.1, -0.15, 0.2], abs=0.08)
     assert (bench.rms(errors.position)[:2] < 0.25).all()
     assert (bench.rms(errors.attitude) < radians(1.0)).all()
 
@@ -126,7 +127,7 @@ def test_compiled_and_plain_python_agree_and_reset_clears_the_state(bench: Any) 
         compiled.update(data)
     assert run_filter.plain is update
     for data in rows:  # the same class with the oracle in place of the routine
-        arrays = (plain._state, plain._covariance, plain._memory, plain._work, plain.row)
+        arrays = (plain.state, plain.covariance, plain._memory, plain._work, plain.row)
         if update(data.row, *arrays):
             plain._place_origin(data.row)
     np.testing.assert_allclose(compiled.row, plain.row, rtol=1e-9, atol=1e-9)

@@ -1,4 +1,4 @@
-"""The estimator when sensors fail: outages, jumps, nonsense, silence."""
+"""The estimator when sensors fail: outages, jumps, invalid samples, timeouts."""
 
 from math import degrees, radians
 from typing import Any

@@ -1,4 +1,4 @@
-"""The inner loops, the geometry of ways, and the trail, each by itself."""
+"""Unit tests of the inner loops, the path geometry and the trail."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_speed_gain_is_learned(skid: Make, preset: str, top: float, turn: fl
     yard = skid(preset, WP_SPEED=0.5 * top, ACRO_TURN_RATE=50)
     yard.begin(1)
     for _ in range(10):
-        yard.autopilot.manual(Sticks(roll=1.0, throttle=1.0))
+        yard.autopilot.rc.manual(Sticks(roll=1.0, throttle=1.0))
         yard.run(1.0)
     assert yard.autopilot.vehicle.memory.speed_gain == pytest.approx(top, rel=0.02)
     assert yard.autopilot.vehicle.memory.turn_gain == pytest.approx(turn, rel=0.02)
@@ -98,7 +98,7 @@ def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
     yard = car(CIRC_RADIUS=2, WP_SPEED=1, TURN_RADIUS=3)
     yard.begin(9)
     yard.run(30.0)
-    assert yard.autopilot.vehicle.smallest_circle == pytest.approx(0.86, rel=0.25)
+    assert yard.autopilot.vehicle.min_turn_radius == pytest.approx(0.86, rel=0.25)
 
 
 def test_position_relative_to_a_leg() -> None:

@@ -25,15 +25,15 @@ def jumped(mode: int, **parameters: float) -> Any:
 
 
 def test_loiter_stays_where_it_is() -> None:
-    assert jumped(LOITER).station.place == pytest.approx((10.0, -4.0))
+    assert jumped(LOITER).hold_point.place == pytest.approx((10.0, -4.0))
 
 
 def test_circle_goes_round_the_same_place() -> None:
-    assert jumped(CIRCLE, CIRC_RADIUS=6.0).middle == pytest.approx((16.0, -4.0))
+    assert jumped(CIRCLE, CIRC_RADIUS=6.0).centre == pytest.approx((16.0, -4.0))
 
 
 def test_an_ordered_place_is_on_the_map() -> None:
     mode = jumped(GUIDED)
     mode.update(0.02)
     assert mode.autopilot.guided.position == (30.0, 5.0, 0.0)
-    assert mode._station.place == (30.0, 5.0)
+    assert mode._hold_point.place == (30.0, 5.0)

@@ -17,9 +17,9 @@ MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, AUTO, RTL, SMARTRTL, GUIDED = 0, 1
 
 
 def stick(yard: Any, seconds: float, throttle: float = 0.0, roll: float = 0.0) -> None:
-    """Hold the sticks; a pilot is heard all the time."""
+    """Hold the sticks; RC input is continuous."""
     for _ in range(round(seconds / 0.5)):
-        yard.autopilot.manual(Sticks(roll=roll, throttle=throttle))
+        yard.autopilot.rc.manual(Sticks(roll=roll, throttle=throttle))
         yard.run(0.5)
 
 
@@ -214,7 +214,7 @@ def test_rtl_and_smart_rtl_cannot_arm(skid: Make) -> None:
     yard.run(2.0)
     yard.enter(RTL)
     assert not yard.autopilot.arm().accepted
-    assert yard.autopilot.set_mode(SMARTRTL).text == "Mode SMARTRTL: the way back is not known"
+    assert yard.autopilot.set_mode(SMARTRTL).text == "Mode SMARTRTL: no return path"
 
 
 def test_parameters_are_read_while_driving(skid: Make) -> None:

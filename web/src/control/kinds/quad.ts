@@ -14,8 +14,8 @@ import {
 } from "../input";
 import type { Bar, Driver, Inputs, VehicleInfo, VehicleMotion } from "./driver";
 
-export const MODES = ["altitude", "position", "angle", "acro"] as const;
-export type QuadMode = (typeof MODES)[number];
+const MODES = ["altitude", "position", "angle", "acro"] as const;
+type QuadMode = (typeof MODES)[number];
 
 const RISE = 3;
 const FALL = 6;

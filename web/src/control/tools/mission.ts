@@ -9,7 +9,7 @@ import { ping } from "../placement";
 
 type Place = readonly [number, number, number];
 
-/** While dragged, a task is shown at the new place; on drop the server is asked to move it. */
+/** While dragged, a task is shown at the new place; on drop a request moves it. */
 export class TaskDrag {
   private point: Place | null = null;
 
@@ -38,9 +38,9 @@ export class TaskDrag {
 
 async function moveTask(stage: Stage, name: string, point: Place): Promise<void> {
   const [x, y] = toMillimetres(point);
-  addPendingTask(name, { x, y, kind: "asked" }); // until the mission confirms it
+  addPendingTask(name, { x, y, kind: "requested" }); // until the mission confirms it
   ping(stage, point);
-  await asked(name, `Cannot move ${name}`, call("move_task", { name, x, y }));
+  await revertOnFailure(name, `Cannot move ${name}`, call("move_task", { name, x, y }));
 }
 
 /** Add a waypoint task at the clicked point. */
@@ -49,12 +49,12 @@ export async function addTaskAt(stage: Stage, sx: number, sy: number): Promise<v
   if (!point || !canCommand()) return;
   const name = freeName(mission.peek(), pendingTasks.peek().keys());
   const [x, y] = toMillimetres(point);
-  addPendingTask(name, { x, y, kind: "asked" });
+  addPendingTask(name, { x, y, kind: "requested" });
   ping(stage, point);
-  await asked(name, "Cannot add a task", call("add_task", { task: { name, point: { at: [x, y] } } }));
+  await revertOnFailure(name, "Cannot add a task", call("add_task", { task: { name, point: { at: [x, y] } } }));
 }
 
-async function asked(name: string, otherwise: string, answer: Promise<unknown>): Promise<void> {
+async function revertOnFailure(name: string, otherwise: string, answer: Promise<unknown>): Promise<void> {
   try {
     await answer;
   } catch (error) {

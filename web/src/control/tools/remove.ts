@@ -6,36 +6,36 @@ import type { Fleet, Roster } from "../../state/roster";
 import { roster, select, selection, showNotice } from "../../state/store";
 import { canCommand } from "../overrides";
 
-const WITHOUT_ASKING = 5;
-const AT_ONCE = 200; // concurrent requests
+const MAX_UNCONFIRMED = 5;
+const MAX_CONCURRENT = 200; // concurrent requests
 
-type Ask = (question: string) => boolean;
-const confirmRemoval: Ask = (question) => window.confirm(question);
+type Confirm = (question: string) => boolean;
+const confirmRemoval: Confirm = (question) => window.confirm(question);
 
 interface Request {
   ids: readonly number[];
   params: { vehicle: string } | { vehicle_id: number };
 }
 
-export async function removeSelected(confirm: Ask = confirmRemoval): Promise<void> {
-  await removeIds([...selection.value], { ask: confirm });
+export async function removeSelected(confirm: Confirm = confirmRemoval): Promise<void> {
+  await removeIds([...selection.value], { confirm });
 }
 
 /** `always`: confirm few vehicles, too, where another button moves under the pointer. */
 export async function removeIds(
   wanted: readonly number[],
-  { always = false, ask: confirm = confirmRemoval } = {},
+  { always = false, confirm = confirmRemoval } = {},
 ): Promise<void> {
   const ids = wanted.filter((id) => !isRemoving(id)); // a second click on the same button
   if (ids.length === 0 || !canCommand()) return;
   const question = `Remove ${describe(ids, roster.peek())}?`;
-  if ((always || ids.length > WITHOUT_ASKING) && !confirm(question)) return;
+  if ((always || ids.length > MAX_UNCONFIRMED) && !confirm(question)) return;
   const over = removing(ids);
-  const { gone, reason } = await removeAll(requestsFor(ids, roster.peek()));
-  over(gone);
-  select([...selection.value].filter((id) => !gone.has(id)));
-  if (reason === "") showNotice("info", `Removed ${formatVehicles(gone.size)}`, 3);
-  else showNotice("error", `Removed ${formatCount(gone.size)} of ${formatVehicles(ids.length)}: ${reason}`);
+  const { gone: removed, reason } = await removeAll(requestsFor(ids, roster.peek()));
+  over(removed);
+  select([...selection.value].filter((id) => !removed.has(id)));
+  if (reason === "") showNotice("info", `Removed ${formatVehicles(removed.size)}`, 3);
+  else showNotice("error", `Removed ${formatCount(removed.size)} of ${formatVehicles(ids.length)}: ${reason}`);
 }
 
 /** One request per complete fleet, and one per other vehicle. */
@@ -53,17 +53,17 @@ export function requestsFor(ids: readonly number[], present: Roster): Request[] 
 
 /** The removed ids, and the first error. */
 async function removeAll(requests: readonly Request[]): Promise<{ gone: Set<number>; reason: string }> {
-  const gone = new Set<number>();
+  const removed = new Set<number>();
   let reason = "";
-  for (let first = 0; first < requests.length && reason === ""; first += AT_ONCE) {
-    const some = requests.slice(first, first + AT_ONCE);
+  for (let first = 0; first < requests.length && reason === ""; first += MAX_CONCURRENT) {
+    const some = requests.slice(first, first + MAX_CONCURRENT);
     const answers = await Promise.allSettled(some.map(({ params }) => call("remove_vehicle", params)));
     answers.forEach((answer, k) => {
-      if (answer.status === "fulfilled") some[k]?.ids.forEach((id) => gone.add(id));
+      if (answer.status === "fulfilled") some[k]?.ids.forEach((id) => removed.add(id));
       else reason ||= reasonOf(answer.reason);
     });
   }
-  return { gone, reason };
+  return { gone: removed, reason };
 }
 
 function idsOf({ ids }: Fleet): number[] {

@@ -5,7 +5,7 @@ import { BufferAttribute, BufferGeometry } from "three";
 export type P3 = readonly [number, number, number];
 
 /** A colour; `accent`: share of the vehicle's own colour. */
-export interface Paint {
+interface Paint {
   rgb: P3;
   accent: number;
 }

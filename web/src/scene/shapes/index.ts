@@ -20,11 +20,11 @@ export function detailedAgent(): BufferGeometry {
   return b.build();
 }
 
-export function simpleAgent(): BufferGeometry {
+function simpleAgent(): BufferGeometry {
   return detailedAgent();
 }
 
-export interface Shape {
+interface Shape {
   detailed(): BufferGeometry;
   simple(): BufferGeometry;
   blur?(): BufferGeometry;

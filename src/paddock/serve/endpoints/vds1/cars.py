@@ -111,8 +111,8 @@ class Cars:
             await asyncio.sleep(PATIENCE)
 
     async def _answer(self) -> dict[str, CarFleet]:
-        told = (await self._hub.request("metadata", CLIENT)).result["fleets"]
-        return {tree["name"]: await self._fleet(tree) for tree in told if tree["kind"] == "car"}
+        fleets = (await self._hub.request("metadata", CLIENT)).result["fleets"]
+        return {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
 
     async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
         radius = tree["parameters"].get("wheel_radius", 0.0)

@@ -81,7 +81,7 @@ class Inbox:
         elif isinstance(message, Command):
             self._command(client, message, address, now)
 
-    def _command(self, client: Sender, command: Command, address: Address, now: float) -> None:
+    def _command(self, client: Vds1Sender, command: Command, address: Address, now: float) -> None:
         if not client.takes(command.vehicle, command.sequence, now):
             self._refuse("stale", f"{_shown(address)}: sequence number {command.sequence} is old or a duplicate")
             return
@@ -171,7 +171,7 @@ class SequenceTrack:
         return self.row >= IN_A_ROW
 
 
-class Sender:
+class Vds1Sender:
     """The sender at one address."""
 
     __slots__ = ("heard", "said", "since", "tracks")
@@ -202,9 +202,9 @@ class Senders:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.known: dict[Address, Sender] = {}
+        self.known: dict[Address, Vds1Sender] = {}
 
-    def hear(self, address: Address, now: float) -> Sender | None:
+    def hear(self, address: Address, now: float) -> Vds1Sender | None:
         """The sender of a datagram; None if the limit is reached."""
         client = self.known.get(address)
         if client is None:
@@ -212,7 +212,7 @@ class Senders:
                 self.forget(now)
             if len(self.known) >= self.most:
                 return None
-            client = self.known[address] = Sender(now)
+            client = self.known[address] = Vds1Sender(now)
         client.heard = now
         return client
 

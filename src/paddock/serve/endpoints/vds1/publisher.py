@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -54,21 +54,13 @@ RATES = slice(ROW["roll_rate"], ROW["yaw_rate"] + 1)
 
 def sources(columns: tuple[str, ...]) -> dict[str, Source]:
     """Value -> its source among these columns, without pose and sensors."""
-    found = {}
-    for name, candidates in _candidates():
-        for column, factor in candidates:
-            if column in columns:
-                found[name] = (column, factor)
-                break
-    return found
-
-
-def _candidates() -> Iterator[tuple[str, tuple[Source, ...]]]:
-    yield from PLAIN.items()
+    candidates = dict(PLAIN)
     for quantity, patterns in WHEELS.items():
         for wheel, axle in AXLES.items():
-            named = [(pattern.format(wheel=wheel, axle=axle), factor) for pattern, factor in patterns]
-            yield f"{quantity}_{wheel}", tuple(named)
+            named = tuple((pattern.format(wheel=wheel, axle=axle), factor) for pattern, factor in patterns)
+            candidates[f"{quantity}_{wheel}"] = named
+    found = {name: next((one for one in named if one[0] in columns), None) for name, named in candidates.items()}
+    return {name: source for name, source in found.items() if source is not None}
 
 
 class StateMapping:
@@ -100,7 +92,7 @@ class StateMapping:
         return values
 
 
-NOBODY = np.empty(0, np.int64)
+NO_CARS = np.empty(0, np.int64)
 
 
 class CarGroup(NamedTuple):
@@ -119,7 +111,7 @@ class StatePublisher:
         self.most = most
         self.left_out = 0
         self.not_finite = 0  # values sent as 0
-        self.ids: Ints = NOBODY
+        self.ids: Ints = NO_CARS
         self._sequences = np.zeros(0, np.uint32)
         self._groups: list[CarGroup] = []
 
@@ -130,23 +122,17 @@ class StatePublisher:
             if fleet.name in radii and fleet.n:
                 alike.setdefault(fleet.columns, []).append(k)
         chosen = [k for fleets in alike.values() for k in fleets]
-        ids = np.concatenate([layout.fleets[k].ids for k in chosen]) if chosen else NOBODY
+        ids = np.concatenate([layout.fleets[k].ids for k in chosen]) if chosen else NO_CARS
         self.left_out = max(0, len(ids) - self.most)
-        self._groups = self._grouped(layout, radii, list(alike.values()))
-        self._take_ids(ids[: self.most])
-
-    def _grouped(self, layout: Layout, radii: Mapping[str, Floats], alike: list[list[int]]) -> list[CarGroup]:
         groups, room = [], self.most
-        for fleets in alike:
+        for fleets in alike.values():
             where = np.concatenate([_words(layout, k) for k in fleets], axis=1)[:, :room]
             radius = np.concatenate([radii[layout.fleets[k].name] for k in fleets])[:room]
             groups.append(CarGroup(StateMapping(layout.fleets[fleets[0]].columns), where, radius))
             room -= where.shape[1]
-        return [group for group in groups if group.where.shape[1]]
-
-    def _take_ids(self, ids: Ints) -> None:
-        """Keep the counts of cars that stay; new ones start at 0."""
-        sequences = np.zeros(len(ids), np.uint32)
+        self._groups = [group for group in groups if group.where.shape[1]]
+        ids = ids[: self.most]
+        sequences = np.zeros(len(ids), np.uint32)  # cars that stay keep their counts
         _, before, now = np.intersect1d(self.ids, ids, return_indices=True)
         sequences[now] = self._sequences[before]
         self.ids, self._sequences = ids, sequences

@@ -35,8 +35,9 @@ class WebServer(SubscriberEndpoint):
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, options, every)
         self._port = int(options["port"])
+        local = hub.options.local
         self._server = HttpServer(
-            self._application(),
+            Application(FOLDER, local, self._serve, lambda why: self.count("refused", reason=why)),
             self.connections + FOR_FILES,
             ws=SocketProtocol,
             ws_max_size=LARGEST_MESSAGE,
@@ -56,9 +57,6 @@ class WebServer(SubscriberEndpoint):
         self._server.stop_listening()
         await super().close()
         await self._server.close()
-
-    def _application(self) -> Application:
-        return Application(FOLDER, self.hub.options.local, self._serve, lambda why: self.count("refused", reason=why))
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one WebSocket."""
@@ -172,10 +170,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def host_problem(headers: Headers, local: bool) -> str:
-    """Why this Host is refused; empty if it is valid.
-
-    After DNS rebinding, a foreign page still sends its own name.
-    """
+    """Why this Host is refused (after DNS rebinding, a foreign page still sends its own name); empty if it is valid."""
     if local and not is_loopback(header(headers, b"host")):
         return "this server is for this machine only: use http://localhost or http://127.0.0.1"
     return ""

@@ -17,8 +17,7 @@ from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.endpoints.zmq.requests import Translated, operation_of
-from paddock.serve.hub import OperationError
-from paddock.serve.hub import Outcome as Outcome
+from paddock.serve.hub import OperationError, OperationOutcome
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
@@ -151,8 +150,8 @@ class ZmqServer:
         elif not isinstance(request.body, Hello):
             self._refuse(peer, request.id, "hello", "send Hello first")
         elif request.body.protocol != PROTOCOL:
-            told = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
-            self._refuse(peer, request.id, "protocol", told)
+            reason = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
+            self._refuse(peer, request.id, "protocol", reason)
         elif not self.peers.welcome(peer, request.body.client):
             self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
         else:
@@ -160,8 +159,8 @@ class ZmqServer:
 
     def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
-        told = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
-        self._reply(peer, number, told)
+        welcome = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
+        self._reply(peer, number, welcome)
 
     def _operate(self, peer: ZmqPeer, request: RequestMessage) -> None:
         if peer.open_requests >= OPEN_MOST:
@@ -183,7 +182,7 @@ class ZmqServer:
         self.hub.ask(operation.name, peer.name, operation.arguments, then)
 
     def _answer(
-        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: Outcome | OperationError
+        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: OperationOutcome | OperationError
     ) -> None:
         """Reply with the outcome of an operation."""
         peer.open_requests -= 1
@@ -217,7 +216,7 @@ class ZmqServer:
 
     # replies ---------------------------------------------------------------------------------------------------------
 
-    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: Outcome | None = None) -> None:
+    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: OperationOutcome | None = None) -> None:
         tick, time = (self.hub.tick, self.hub.time) if outcome is None else (outcome.tick, outcome.time)
         try:
             data = encode_reply(Reply(number, tick, time, body))
@@ -327,9 +326,9 @@ class ZmqPeers:
         """Give a peer a unique name; False if the limit of clients is reached."""
         if len(self.clients) >= self.most_clients:
             return False
-        told = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
+        name = "".join(letter for letter in wanted if letter.isprintable())[:NAME_LENGTH] or "client"
         self._names += 1  # never reused: pending work of one client must not reach another
-        peer.name = f"{told} (zmq {self._names})"
+        peer.name = f"{name} (zmq {self._names})"
         peer.layout = None
         self.clients[peer.name] = peer
         return True

@@ -114,12 +114,12 @@ class Gate:
 
     def _take(self, frames: list[bytes]) -> None:
         """[..., version, request, domain, address, identity, mechanism, user, password]."""
-        envelope, told = frames[: frames.index(b"") + 1], frames[frames.index(b"") + 1 :]
-        allowed = len(told) == 8 and told[5] == b"PLAIN" and self._right(told[6], told[7])
+        envelope, request = frames[: frames.index(b"") + 1], frames[frames.index(b"") + 1 :]
+        allowed = len(request) == 8 and request[5] == b"PLAIN" and self._right(request[6], request[7])
         if not allowed:
             self.hub.counters.add("cut_off", endpoint="zmq", reason="token")
         status = [b"200", b"OK"] if allowed else [b"400", b"wrong token"]
-        self.port.send(*envelope, told[0], told[1], *status, b"", b"")
+        self.port.send(*envelope, request[0], request[1], *status, b"", b"")
 
     def _right(self, user: bytes, password: bytes) -> bool:
         token = (self.hub.options.token or "").encode()

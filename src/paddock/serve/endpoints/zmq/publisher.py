@@ -117,11 +117,11 @@ class Publisher:
 
     def _take(self, frames: list[bytes]) -> None:
         """Handle a subscription (1, prefix) or its end (0, prefix)."""
-        told, prefix = frames[0][:1], frames[0][1:]
-        if told == b"\1":
+        flag, prefix = frames[0][:1], frames[0][1:]
+        if flag == b"\1":
             self._subscribed[prefix] += 1
             self._new.update(topic for topic in (ROSTER, MARKERS) if topic.startswith(prefix))
-        elif told == b"\0" and prefix in self._subscribed:
+        elif flag == b"\0" and prefix in self._subscribed:
             self._subscribed[prefix] -= 1
             if self._subscribed[prefix] <= 0:
                 del self._subscribed[prefix]

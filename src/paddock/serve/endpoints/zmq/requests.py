@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.hub import Outcome
+from paddock.serve.hub import OperationOutcome
 from paddock.wire.messages.markers import (
     ClearMarkers,
     DeleteMarkers,
@@ -47,7 +47,7 @@ class Translated(NamedTuple):
 
     name: str
     arguments: dict[str, Any]
-    reply: Callable[[Outcome], ReplyBody | bytes]  # bytes: an encoded reply without its id
+    reply: Callable[[OperationOutcome], ReplyBody | bytes]  # bytes: an encoded reply without its id
 
 
 def operation_of(body: RequestBody, name_of: NameOf) -> Translated:
@@ -89,8 +89,8 @@ def _step(step: Step, name_of: NameOf) -> Translated:
 def _command(command: Command) -> Translated:
     inputs = _plain(command.inputs)
     if isinstance(command.target, str | int):
-        told = {"target": command.target, "at_tick": command.at_tick}
-        return Translated("command", {**told, "inputs": inputs, "timeout": command.timeout}, _done)
+        addressed = {"target": command.target, "at_tick": command.at_tick}
+        return Translated("command", {**addressed, "inputs": inputs, "timeout": command.timeout}, _done)
     if command.at_tick is not None:
         raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
     if not len(command.target):
@@ -147,10 +147,10 @@ def _plain(tree: Mapping[str, Any]) -> dict[str, Any]:
     return dict(tree)
 
 
-def _done(reply: Outcome) -> ReplyBody:
+def _done(reply: OperationOutcome) -> ReplyBody:
     return Done()
 
 
-def _result(reply: Outcome) -> ReplyBody:
+def _result(reply: OperationOutcome) -> ReplyBody:
     value = reply.result
     return ResultMessage(None, value) if isinstance(value, bytes) else ResultMessage(value)

@@ -13,39 +13,6 @@ from paddock.compute.routine import routine
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.autopilot.estimator.kalman import ACCEL_OK as FORCE_OK
-from paddock.sitl.autopilot.estimator.kalman import (
-    ALIGNED,
-    BARO_GOOD,
-    BARO_OK,
-    COMPASS_GOOD,
-    COMPASS_OK,
-    DECLINATION,
-    DIP,
-    FIXES_NEEDED,
-    FORCE,
-    FUSED,
-    GNSS_GOOD,
-    GNSS_OK,
-    GNSS_STALE,
-    GNSS_TIME,
-    GRAVITY,
-    GYRO_OK,
-    HAS_ORIGIN,
-    HEADING_KNOWN,
-    IMU_GOOD,
-    IMU_TIME,
-    POSITION_HOLDS,
-    POSITION_LIMIT,
-    QUATERNION,
-    RATES,
-    STALE,
-    VELOCITY,
-    euler,
-    matrix,
-    rotated,
-    turn_heading,
-)
 from paddock.sitl.autopilot.estimator.measurements import (
     EPH,
     EPV,
@@ -60,6 +27,17 @@ from paddock.sitl.autopilot.estimator.measurements import (
     take_imu,
 )
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData
+
+# fmt: off
+# isort: off
+from paddock.sitl.autopilot.estimator.kalman import (
+    ACCEL_OK as FORCE_OK, ALIGNED, BARO_GOOD, BARO_OK, COMPASS_GOOD, COMPASS_OK, DECLINATION, DIP, FIXES_NEEDED,
+    FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
+    IMU_GOOD, IMU_TIME, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, VELOCITY, euler, matrix,
+    rotated, turn_heading,
+)
+# isort: on
+# fmt: on
 
 TIME = COLUMN["time_us"]
 ACCEL = COLUMN["accel_x"]
@@ -199,8 +177,8 @@ class Estimator:
         self.declination = declination
         self.on_jump: Callable[[float, float, float], None] | None = None
         self.row: Floats = np.empty(ESTIMATE_WIDTH)
-        self._state: Floats = np.empty(kalman.STATES)
-        self._covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
+        self.state: Floats = np.empty(kalman.STATES)
+        self.covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
         self._memory: Floats = np.empty(kalman.MEMORY)
         self._work: Floats = np.zeros((3, kalman.ERRORS))
         self.reset()
@@ -210,22 +188,25 @@ class Estimator:
         self.frame: LocalFrame | None = None
         self.row[:] = 0.0
         self.row[0] = -1.0
-        self._state[:] = 0.0
-        self._state[kalman.QUATERNION] = 1.0
-        self._covariance[:] = 0.0
+        self.state[:] = 0.0
+        self.state[kalman.QUATERNION] = 1.0
+        self.covariance[:] = 0.0
         self._memory[:] = 0.0
         self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self.row[PLACE["qw"]] = 1.0
         self._truth_placed = False
         self._jumps = 0.0
-        self._jumped = (0.0, 0.0, 0.0)  # m, as last reported
+        self.jumped = [0.0, 0.0, 0.0]  # m north, east, down, sum of all jumps
 
     def update(self, sensors: SensorData | Floats) -> None:
         """Use the new samples of a row of sensor data; the result is `row`."""
         row = sensors.row if isinstance(sensors, SensorData) else sensors
-        fixed = run_filter(row, self._state, self._covariance, self._memory, self._work, self.row)
+        fixed = run_filter(row, self.state, self.covariance, self._memory, self._work, self.row)
         if self._memory[kalman.JUMPS] != self._jumps:
-            self._report_jump()
+            self._jumps = self._memory[kalman.JUMPS]
+            before, self.jumped = self.jumped, self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
+            if self.on_jump is not None and not self.use_truth:
+                self.on_jump(*(now - then for now, then in zip(self.jumped, before, strict=True)))
         if fixed:  # its jump is reported with the next row
             self._place_origin(row)
         if self.use_truth:
@@ -249,27 +230,6 @@ class Estimator:
     def standing(self, value: bool) -> None:
         self._memory[kalman.STANDING] = float(value)
 
-    @property
-    def jumped(self) -> tuple[float, float, float]:
-        """Sum of all jumps of the estimate, m north, east, down."""
-        north, east, down = self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
-        return north, east, down
-
-    @property
-    def gyro_bias(self) -> Floats:
-        """(3,), rad/s."""
-        return self._state[kalman.GYRO_BIAS : kalman.GYRO_BIAS + 3].copy()
-
-    @property
-    def accel_bias(self) -> Floats:
-        """(3,), m/s2."""
-        return self._state[kalman.ACCEL_BIAS : kalman.ACCEL_BIAS + 3].copy()
-
-    @property
-    def covariance(self) -> Floats:
-        """(16, 16): position, velocity, attitude (body axes), gyro bias, accelerometer bias, barometer's offset."""
-        return self._covariance.copy()
-
     def _place_origin(self, row: Floats) -> None:
         """Set the local frame and its declination from the first good fix, and start the filter."""
         latitude, longitude, altitude = row[FIX].tolist()
@@ -277,27 +237,16 @@ class Estimator:
         north, east, _ = frame.to_ned(latitude + 0.001, longitude + 0.001, altitude)
         first = kalman.LATITUDE
         self._memory[first : first + 5] = latitude, longitude, altitude, north * 1e3, east * 1e3
-        declination, dip = _magnetism_at(latitude, longitude, altitude)
-        declination = declination if self.declination is None else self.declination
-        begin_filter(row, self._state, self._covariance, self._memory, declination, dip)
-
-    def _report_jump(self) -> None:
-        self._jumps = self._memory[kalman.JUMPS]
-        before, self._jumped = self._jumped, self.jumped
-        if self.on_jump is not None and not self.use_truth:
-            self.on_jump(*(now - then for now, then in zip(self._jumped, before, strict=True)))
+        height = min(max(round(altitude, -3), HEIGHT_LOW), HEIGHT_HIGH)  # one cached field per kilometre
+        east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
+        declination = atan2(east, north) if self.declination is None else self.declination
+        dip = -up / max(hypot(east, north), abs(up) * MIN_SLOPE)
+        begin_filter(row, self.state, self.covariance, self._memory, declination, dip)
 
     def _follow_truth(self, row: Floats) -> None:
         """Copy the truth; its origin is the world's, which the first good fix shows."""
-        copy_truth(row, self._state, self._memory, self.row)
+        copy_truth(row, self.state, self._memory, self.row)
         if self.frame is not None and not self._truth_placed and good_fix(row):
             north, east, down = row[TRUTH][:3].tolist()
             self.frame = LocalFrame(*LocalFrame(*row[FIX].tolist()).to_geodetic(-north, -east, -down))
             self._truth_placed = True
-
-
-def _magnetism_at(latitude: float, longitude: float, altitude: float) -> tuple[float, float]:
-    """Return declination (rad) and the ratio of vertical to horizontal field; cached per kilometre."""
-    height = min(max(round(altitude, -3), HEIGHT_LOW), HEIGHT_HIGH)
-    east, north, up = field_at(round(latitude, 2), round(longitude, 2), height, EPOCH)
-    return atan2(east, north), -up / max(hypot(east, north), abs(up) * MIN_SLOPE)

@@ -175,7 +175,7 @@ def fuse_error(x: Floats, p: Floats, work: Floats, place: int, innovation: float
     """Fuse a direct measurement of one error state; `noise` is its standard deviation."""
     for i in range(ERRORS):
         work[1, i] = p[i, place]
-    _correct(x, p, work, innovation, p[place, place] + noise * noise)
+    correct(x, p, work, innovation, p[place, place] + noise * noise)
 
 
 def seen_variance(p: Floats, work: Floats) -> float:
@@ -190,23 +190,13 @@ def seen_variance(p: Floats, work: Floats) -> float:
     return total
 
 
-def correct_seen(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
-    """Apply the correction after `seen_variance`; `variance` of the innovation."""
-    _correct(x, p, work, innovation, variance)
-
-
-def _correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
-    """Update state and covariance with the gain."""
+def correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:
+    """Update state and covariance with P h\' in `work[1]`; `variance` of the innovation."""
     for i in range(ERRORS):
         gain = work[1, i] / variance
         work[2, i] = gain * innovation
         for j in range(ERRORS):
             p[i, j] -= gain * work[1, j]
-    _inject(x, work)
-
-
-def _inject(x: Floats, work: Floats) -> None:
-    """Add the error state in `work[2]` to the nominal one."""
     for k in range(3):
         x[k] += work[2, k]
         x[VELOCITY + k] += work[2, E_VELOCITY + k]
@@ -257,7 +247,9 @@ def predict(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three, dt: floa
     _move(x, rotated(r, f[0], f[1], f[2]), dt)
     for k in range(3):
         m[RATES + k], m[FORCE + k] = w[k], f[k]
-    _spread(p, r, (2.0 * a, 2.0 * b, 2.0 * c), f, dt)
+    tilt, turn = _tilt_to_velocity(r, f, dt), (2.0 * a, 2.0 * b, 2.0 * c)
+    _spread(p, r, tilt, turn, dt)  # F P
+    _spread(p.T, r, tilt, turn, dt)  # (F P) F'
     _add_noise(p, dt)
 
 
@@ -269,9 +261,8 @@ def _move(x: Floats, force: Three, dt: float) -> None:
         x[VELOCITY + k] += change
 
 
-def _spread(p: Floats, r: Nine, turn: Three, f: Three, dt: float) -> None:
-    """P := F P F' by sparse operations on rows, then on columns; the order reads only old rows."""
-    tilt = _tilt_to_velocity(r, f, dt)
+def _spread(p: Floats, r: Nine, tilt: Nine, turn: Three, dt: float) -> None:
+    """P := F P by sparse operations on rows, in an order that reads only old ones."""
     for j in range(ERRORS):
         for i in range(3):
             p[i, j] += dt * p[E_VELOCITY + i, j]
@@ -283,21 +274,6 @@ def _spread(p: Floats, r: Nine, turn: Three, f: Three, dt: float) -> None:
         p[E_TILT, j] += turn[2] * t1 - turn[1] * t2 - dt * p[E_GYRO, j]
         p[E_TILT + 1, j] += turn[0] * t2 - turn[2] * t0 - dt * p[E_GYRO + 1, j]
         p[E_TILT + 2, j] += turn[1] * t0 - turn[0] * t1 - dt * p[E_GYRO + 2, j]
-    _spread_columns(p, r, tilt, turn, dt)
-
-
-def _spread_columns(p: Floats, r: Nine, tilt: Nine, turn: Three, dt: float) -> None:
-    for j in range(ERRORS):
-        for i in range(3):
-            p[j, i] += dt * p[j, E_VELOCITY + i]
-        t0, t1, t2 = p[j, E_TILT], p[j, E_TILT + 1], p[j, E_TILT + 2]
-        b0, b1, b2 = p[j, E_ACCEL], p[j, E_ACCEL + 1], p[j, E_ACCEL + 2]
-        for i in range(3):
-            p[j, E_VELOCITY + i] += tilt[3 * i] * t0 + tilt[3 * i + 1] * t1 + tilt[3 * i + 2] * t2
-            p[j, E_VELOCITY + i] -= dt * (r[3 * i] * b0 + r[3 * i + 1] * b1 + r[3 * i + 2] * b2)
-        p[j, E_TILT] += turn[2] * t1 - turn[1] * t2 - dt * p[j, E_GYRO]
-        p[j, E_TILT + 1] += turn[0] * t2 - turn[2] * t0 - dt * p[j, E_GYRO + 1]
-        p[j, E_TILT + 2] += turn[1] * t0 - turn[0] * t1 - dt * p[j, E_GYRO + 2]
 
 
 def _tilt_to_velocity(r: Nine, f: Three, dt: float) -> Nine:

@@ -7,93 +7,24 @@ from math import isfinite
 from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
 from paddock.sensing.site import EARTH_RADIUS, altitude_of
 from paddock.sitl.autopilot.estimate import PLACE
-from paddock.sitl.autopilot.estimator.kalman import (
-    ACCEL_BIAS,
-    ACCEL_BIAS_START,
-    ACCEL_OK,
-    ALIGNED,
-    BARO_ALTITUDE,
-    BARO_BIAS,
-    BARO_GOOD,
-    BARO_NOISE,
-    BARO_OK,
-    BARO_TIME,
-    BOOT_NOISE,
-    COMPASS_GOOD,
-    COMPASS_NOISE,
-    COMPASS_OK,
-    COMPASS_PATIENCE,
-    COMPASS_REFUSED,
-    COMPASS_TIME,
-    COURSE_SPEED,
-    DECLINATION,
-    DIP,
-    DOWN,
-    E_ACCEL,
-    E_BARO,
-    E_GYRO,
-    E_POSITION,
-    E_TILT,
-    E_VELOCITY,
-    ERRORS,
-    FORCE,
-    FROZEN,
-    FUSED,
-    GNSS_GOOD,
-    GNSS_OK,
-    GNSS_STALE,
-    GNSS_TIME,
-    GRAVITY,
-    GYRO_BIAS,
-    GYRO_BIAS_START,
-    GYRO_OK,
-    HAS_ORIGIN,
-    HEADING_KNOWN,
-    HEADING_UNKNOWN,
-    HORIZONTAL_NOISE,
-    IMU_GOOD,
-    IMU_TIME,
-    JUMPED,
-    JUMPS,
-    LATITUDE,
-    LEAST_NOISE,
-    LONGEST_STEP,
-    LONGITUDE,
-    PER_EAST,
-    PER_NORTH,
-    POSITION_HOLDS,
-    PROBATION,
-    RATES,
-    REFUSALS_FRESH,
-    REFUSALS_LOST,
-    REFUSED,
-    REST_NOISE,
-    REST_PERIOD,
-    REST_TIME,
-    STANDING,
-    TILT_START,
-    US,
-    VELOCITY,
-    VELOCITY_NOISE,
-    VERTICAL_NOISE,
-    WATCH_WIDTH,
-    WATCHES,
-    Three,
-    correct_seen,
-    decorrelate,
-    euler,
-    from_euler,
-    fuse_error,
-    gate_ratio,
-    matrix,
-    predict,
-    reset_heading,
-    rotated,
-    seen_variance,
-    widen_heading,
-)
-from paddock.sitl.autopilot.estimator.kalman import ALTITUDE as ORIGIN_ALTITUDE
 from paddock.sitl.sensor_data import COLUMN, Floats
+
+# fmt: off
+# isort: off
+from paddock.sitl.autopilot.estimator.kalman import (
+    ACCEL_BIAS, ACCEL_BIAS_START, ACCEL_OK, ALIGNED, ALTITUDE as ORIGIN_ALTITUDE, BARO_ALTITUDE, BARO_BIAS,
+    BARO_GOOD, BARO_NOISE, BARO_OK, BARO_TIME, BOOT_NOISE, COMPASS_GOOD, COMPASS_NOISE, COMPASS_OK,
+    COMPASS_PATIENCE, COMPASS_REFUSED, COMPASS_TIME, COURSE_SPEED, DECLINATION, DIP, DOWN, ERRORS, E_ACCEL,
+    E_BARO, E_GYRO, E_POSITION, E_TILT, E_VELOCITY, FORCE, FROZEN, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE,
+    GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
+    HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE, LONGEST_STEP, LONGITUDE, PER_EAST,
+    PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST, REFUSED, REST_NOISE, REST_PERIOD,
+    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three,
+    correct, decorrelate, euler, from_euler, fuse_error, gate_ratio, matrix, predict, reset_heading, rotated,
+    seen_variance, widen_heading,
+)
+# isort: on
+# fmt: on
 
 
 def moving(m: Floats, sensor: int, value: float) -> bool:
@@ -233,7 +164,7 @@ def _fuse_heading(x: Floats, p: Floats, m: Floats, work: Floats, out: Floats, in
     out[COMPASS_RATIO] = gate_ratio(innovation, variance)
     if out[COMPASS_RATIO] <= 1.0:
         m[COMPASS_REFUSED] = 0.0
-        correct_seen(x, p, work, innovation, variance)
+        correct(x, p, work, innovation, variance)
         return
     m[COMPASS_REFUSED] += 1.0
     if m[COMPASS_REFUSED] > COMPASS_PATIENCE:
@@ -279,7 +210,7 @@ def _fuse_height(x: Floats, p: Floats, work: Floats, out: Floats, altitude: floa
     variance = seen_variance(p, work) + BARO_NOISE * BARO_NOISE
     out[HEIGHT_RATIO] = gate_ratio(innovation, variance)
     if out[HEIGHT_RATIO] <= 1.0:
-        correct_seen(x, p, work, innovation, variance)
+        correct(x, p, work, innovation, variance)
 
 
 # GNSS ----------------------------------------------------------------------------------------------------------------
@@ -357,15 +288,10 @@ def _within_gates(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, ve
     accepted = position <= 1.0 and speed <= 1.0
     m[REFUSED] = 0.0 if accepted else m[REFUSED] + 1.0
     if speed > 1.0 and m[REFUSED] >= REFUSALS_DOUBT:
-        _widen_motion(p)
+        for k in range(3):  # the inertial sensors have missed something, most likely a turn
+            p[E_VELOCITY + k, E_VELOCITY + k] += DOUBT_VELOCITY * DOUBT_VELOCITY
+            p[E_TILT + k, E_TILT + k] += DOUBT_TILT * DOUBT_TILT
     return accepted
-
-
-def _widen_motion(p: Floats) -> None:
-    """Increase velocity and tilt uncertainty: the inertial sensors have missed something, most likely a turn."""
-    for k in range(3):
-        p[E_VELOCITY + k, E_VELOCITY + k] += DOUBT_VELOCITY * DOUBT_VELOCITY
-        p[E_TILT + k, E_TILT + k] += DOUBT_TILT * DOUBT_TILT
 
 
 def _accept(
@@ -383,7 +309,11 @@ def _accept(
     A position that was lost must be confirmed by further fixes before it is valid again.
     """
     before = (x[0], x[1], x[2])
-    _fuse(x, p, work, place, velocity, noise)
+    for k in range(2):
+        fuse_error(x, p, work, k, place[k] - x[k], noise[0])
+        fuse_error(x, p, work, E_VELOCITY + k, velocity[k] - x[VELOCITY + k], VELOCITY_NOISE)
+    fuse_error(x, p, work, 2, place[2] - x[DOWN], noise[1])
+    fuse_error(x, p, work, E_VELOCITY + 2, velocity[2] - x[VELOCITY + 2], VELOCITY_NOISE)
     m[FUSED] = 1.0 if silence > POSITION_HOLDS else m[FUSED] + 1.0
     if silence > GNSS_STALE:
         _note_jump(x, m, before)
@@ -394,14 +324,6 @@ def _note_jump(x: Floats, m: Floats, before: Three) -> None:
     m[JUMPS] += 1.0
     for k in range(3):
         m[JUMPED + k] += x[k] - before[k]
-
-
-def _fuse(x: Floats, p: Floats, work: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:
-    for k in range(2):
-        fuse_error(x, p, work, k, place[k] - x[k], noise[0])
-        fuse_error(x, p, work, E_VELOCITY + k, velocity[k] - x[VELOCITY + k], VELOCITY_NOISE)
-    fuse_error(x, p, work, 2, place[2] - x[DOWN], noise[1])
-    fuse_error(x, p, work, E_VELOCITY + 2, velocity[2] - x[VELOCITY + 2], VELOCITY_NOISE)
 
 
 def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:

@@ -69,23 +69,16 @@ def _walk(items: Sequence[MissionItem], sequence: int, jumps: dict[int, int]) ->
             return Stretch(sequence, tuple(actions))
         if role is not Role.JUMP:
             actions.append(sequence)
-        if item.command == MissionCommand.DO_JUMP and _jumps_now(item, sequence, jumps):
-            made += 1
-            if made > MAX_JUMPS:
-                return Stretch(None, (), True)
-            sequence = int(item.p1)
-        else:
+        count = jumps.get(sequence, 0)
+        if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
             sequence += 1
+            continue
+        jumps[sequence] = count + 1
+        made += 1
+        if made > MAX_JUMPS:
+            return Stretch(None, (), True)
+        sequence = int(item.p1)
     return Stretch(None, tuple(actions))
-
-
-def _jumps_now(item: MissionItem, sequence: int, jumps: dict[int, int]) -> bool:
-    """Return whether a DO_JUMP still jumps, and count it; -1 repeats for ever."""
-    made = jumps.get(sequence, 0)
-    if 0.0 <= item.p2 <= made:
-        return False
-    jumps[sequence] = made + 1
-    return True
 
 
 # actions -------------------------------------------------------------------------------------------------------------
@@ -159,7 +152,11 @@ class MissionActions:
     def _fulfilled(self, sequence: int, item: MissionItem, dt: float, distance: float) -> bool:
         if self._elapsed < 0.0:
             self._elapsed = 0.0
-            self._start_condition(sequence, item)
+            self._report(sequence, item)
+            if item.command == MissionCommand.CONDITION_YAW:
+                way = -1.0 if item.p3 < 0.0 else 1.0
+                relative = self.autopilot.estimate.yaw + way * radians(item.p1)
+                self.wanted_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
         else:
             self._elapsed += dt
         if item.command == MissionCommand.CONDITION_DELAY:
@@ -167,13 +164,6 @@ class MissionActions:
         if item.command == MissionCommand.CONDITION_DISTANCE:
             return distance <= item.p1
         return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
-
-    def _start_condition(self, sequence: int, item: MissionItem) -> None:
-        self._report(sequence, item)
-        if item.command == MissionCommand.CONDITION_YAW:
-            way = -1.0 if item.p3 < 0.0 else 1.0
-            relative = self.autopilot.estimate.yaw + way * radians(item.p1)
-            self.wanted_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
 
     def _do(self, sequence: int, item: MissionItem) -> None:
         copter = self.autopilot.vehicle.kind == "copter"  # others cannot face another way than they move
@@ -184,23 +174,15 @@ class MissionActions:
         if item.command == MissionCommand.DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
             self.change_speed(item.p2)
         elif item.command in SET_ROI:
-            self._set_roi(item)
+            now, clear = self.autopilot.estimate, item.x == 0.0 and item.y == 0.0
+            self.roi.set(None if clear else place_of(item, self.autopilot, (now.north, now.east, now.down)))
         elif item.command == MissionCommand.DO_SET_ROI_NONE:
             self.roi.set(None)
         elif item.command in AS_COMMAND:
-            self._run_command(sequence, item)
-
-    def _set_roi(self, item: MissionItem) -> None:
-        """Face a position; latitude and longitude 0 clear it."""
-        now = self.autopilot.estimate
-        nothing = item.x == 0.0 and item.y == 0.0
-        self.roi.set(None if nothing else place_of(item, self.autopilot, (now.north, now.east, now.down)))
-
-    def _run_command(self, sequence: int, item: MissionItem) -> None:
-        p = (item.p1, item.p2, item.p3, item.p4, item.x, item.y, item.z)
-        ack = self.autopilot.command(item.command, p, item.frame)
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, f"Mission: {sequence} rejected: {ack.text}")
+            p = (item.p1, item.p2, item.p3, item.p4, item.x, item.y, item.z)
+            ack = self.autopilot.command(item.command, p, item.frame)
+            if not ack.accepted:
+                self.autopilot.send_text(Severity.WARNING, f"Mission: {sequence} rejected: {ack.text}")
 
     def _report(self, sequence: int, item: MissionItem, more: str = "") -> None:
         self.autopilot.send_text(Severity.INFO, f"Mission: {sequence} {describe(item)}{more}")
@@ -276,11 +258,6 @@ class MissionExecutor:
             return MissionState.ACTIVE
         return MissionState.PAUSED if self._leg is not None else MissionState.NOT_STARTED
 
-    @property
-    def item(self) -> MissionItem | None:
-        """The current NAV item."""
-        return self.items[self._leg.sequence] if self._leg is not None else None
-
     def distance(self) -> float:
         """Return the distance to the target of the current item, m; 0 without one."""
         return self._leg.distance(self._position()) if self._leg is not None else 0.0
@@ -294,7 +271,8 @@ class MissionExecutor:
     def start(self, resume: bool | None = None) -> None:
         """Start, or resume where it stopped (None: as MIS_RESTART selects). A finished mission restarts."""
         self._load_plan()
-        sequence = self._start_item(resume)
+        resume = not self.autopilot.parameters.value("MIS_RESTART") if resume is None else resume
+        sequence = self._current if resume and not self.finished and self._current >= FIRST else FIRST
         self.running = True
         if sequence == FIRST:
             self._rewind(self.items)
@@ -343,11 +321,6 @@ class MissionExecutor:
         self._rewind(items)
         return True
 
-    def _start_item(self, resume: bool | None) -> int:
-        if resume is None:
-            resume = not self.autopilot.parameters.value("MIS_RESTART")
-        return self._current if resume and not self.finished and self._current >= FIRST else FIRST
-
     def _reach(self, leg: MissionLeg) -> None:
         self.autopilot.outbox.append(ItemReached(leg.sequence))
         start = self._position() if leg.target.task in STAYS else leg.target.target
@@ -358,7 +331,11 @@ class MissionExecutor:
         self.lead = inf
         self.actions.load([(k, self.items[k]) for k in stretch.actions])
         if stretch.nav is None:
-            self._complete(stretch)
+            self.actions.finish()
+            self._leg, self.finished = None, True
+            if stretch.looped:
+                self.autopilot.send_text(Severity.ERROR, "Mission: DO_JUMP loop without waypoint")
+            self.autopilot.send_text(Severity.NOTICE, "Mission complete")
             return
         item = self.items[stretch.nav]
         leg = make_leg(stretch.nav, item, self.autopilot, start)
@@ -368,14 +345,6 @@ class MissionExecutor:
         self._leg, self._current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
-
-    def _complete(self, stretch: Stretch) -> None:
-        self.actions.finish()
-        self._leg = None
-        self.finished = True
-        if stretch.looped:
-            self.autopilot.send_text(Severity.ERROR, "Mission: DO_JUMP loop without waypoint")
-        self.autopilot.send_text(Severity.NOTICE, "Mission complete")
 
     def _after(self, leg: MissionLeg) -> Ned | None:
         """Return the next waypoint, if the vehicle may pass this one without stopping."""

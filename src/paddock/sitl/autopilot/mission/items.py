@@ -190,23 +190,23 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
         return MissionResult.UNSUPPORTED_FRAME
     if frame not in tuple(AltitudeFrame):
         return MissionResult.UNSUPPORTED_FRAME
-    return _check_values(item, kind) or _check_speed(item, vehicle_kind) or _check_place(item, kind)
-
-
-def _check_values(item: MissionItem, kind: ItemKind) -> int:
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in (kind.ranges or {}).items():
         if not low <= values[number - 1] <= high:  # NaN is in no range
             return MissionResult.INVALID_PARAM1 + number - 1
     if kind.role is Role.JUMP and item.p1 != int(item.p1):
         return MissionResult.INVALID_PARAM1
+    if item.command == MissionCommand.DO_CHANGE_SPEED and (result := _check_speed(item, vehicle_kind)):
+        return result
+    if kind.place and (result := _check_latitude_longitude(item)):
+        return result
+    if kind.height and not (isfinite(item.z) and MIN_ALTITUDE <= item.z <= MAX_ALTITUDE):
+        return MissionResult.INVALID_PARAM7
     return MissionResult.ACCEPTED
 
 
 def _check_speed(item: MissionItem, vehicle_kind: str) -> int:
     """Check the type and value of a DO_CHANGE_SPEED against the vehicle's parameters."""
-    if item.command != MissionCommand.DO_CHANGE_SPEED:
-        return MissionResult.ACCEPTED
     name = CLIMB_SPEEDS.get(item.p1)
     setting = next((known for known in find_vehicle(vehicle_kind).parameters if known.name == name), None)
     if item.p1 not in (0.0, 1.0) and setting is None:
@@ -215,20 +215,14 @@ def _check_speed(item: MissionItem, vehicle_kind: str) -> int:
     return MissionResult.ACCEPTED if possible or item.p2 in (-1.0, -2.0) else MissionResult.INVALID_PARAM2
 
 
-def _check_place(item: MissionItem, kind: ItemKind) -> int:
-    if kind.place and not -90.0 <= item.x <= 90.0:
+def _check_latitude_longitude(item: MissionItem) -> int:
+    if not -90.0 <= item.x <= 90.0:  # NaN is in no range
         return MissionResult.INVALID_PARAM5_X
-    if kind.place and not -180.0 <= item.y <= 180.0:
-        return MissionResult.INVALID_PARAM6_Y
-    if kind.height and not (isfinite(item.z) and MIN_ALTITUDE <= item.z <= MAX_ALTITUDE):
-        return MissionResult.INVALID_PARAM7
-    return MissionResult.ACCEPTED
+    return MissionResult.ACCEPTED if -180.0 <= item.y <= 180.0 else MissionResult.INVALID_PARAM6_Y
 
 
 def check_position(item: MissionItem) -> int:
     """Check frame, latitude and longitude of a fence or rally item."""
     if plain_frame(item.frame) not in (AltitudeFrame.GLOBAL, AltitudeFrame.RELATIVE, AltitudeFrame.TERRAIN):
         return MissionResult.UNSUPPORTED_FRAME
-    if not -90.0 <= item.x <= 90.0:  # NaN is in no range
-        return MissionResult.INVALID_PARAM5_X
-    return MissionResult.ACCEPTED if -180.0 <= item.y <= 180.0 else MissionResult.INVALID_PARAM6_Y
+    return _check_latitude_longitude(item)

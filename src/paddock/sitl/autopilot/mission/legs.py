@@ -186,10 +186,6 @@ def _arrived_and_waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: floa
     return leg.arrived and leg.waited >= leg.wait
 
 
-def _loitered(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    return leg.wait < inf and _arrived_and_waited(leg, autopilot, lead, dt)
-
-
 def _circled(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
     """Count turns once the vehicle is on the circle, within a third of its radius."""
     north, east, _ = _position(autopilot)
@@ -226,7 +222,7 @@ def _returned(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: flo
 FINISHED: Mapping[NavTask, Callable[[MissionLeg, BuiltInAutopilot, float, float], bool]] = {
     NavTask.TAKEOFF: _climbed,
     NavTask.WAYPOINT: _arrived_and_waited,
-    NavTask.LOITER: _loitered,
+    NavTask.LOITER: lambda leg, *rest: leg.wait < inf and _arrived_and_waited(leg, *rest),
     NavTask.CIRCLE: _circled,
     NavTask.LAND: _landed,
     NavTask.RETURN: _returned,

@@ -61,7 +61,7 @@ class State(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Forces act on the car, in the axes of the wheels they act through (the front ones are turned by the steering)."""
+    """Forces on the car in the axes of its wheels (the front ones are turned by the steering)."""
 
     ax: Annotated[float, Column("m/s2", "force over mass, forward, of the last tick")]
     ay: Annotated[float, Column("m/s2", "force over mass, to the left")]
@@ -88,7 +88,7 @@ class Axle(NamedTuple):
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """Semi-implicit: contact patches first, from them the forces, then speeds, then the position at mid heading."""
+    """Advance semi-implicitly: contact patches, forces, speeds, then the position at mid heading."""
     steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
     tilt = sincos(steer)
     heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
@@ -115,7 +115,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 def _axles(
     s: State, u: Command, p: Parameters, w: Environment, dt: float, tilt: tuple[float, float], ux: float
 ) -> tuple[Axle, Axle]:
-    """Both axles after their contact patches moved for dt; `tilt` and `ux` as for `_pushing`."""
+    """Return both axles after their contact patches moved for dt; `tilt` and `ux` as for `_pushing`."""
     rolling, across_front, across_rear = _contacts(s, p, tilt)
     slip_front = relaxed_slip(s.slip_front, across_front, rolling, p.relaxation_lateral, dt)
     slip_rear = relaxed_slip(s.slip_rear, across_rear, s.vx, p.relaxation_lateral, dt)
@@ -125,14 +125,14 @@ def _axles(
 
 
 def _contacts(s: State, p: Parameters, tilt: tuple[float, float]) -> tuple[float, float, float]:
-    """Speeds (m/s) of the front contact along and across its wheel, and of the rear contact across its own."""
+    """Return the speeds (m/s) of the front contact along and across its wheel, and of the rear one across."""
     left = s.vy + p.cg_to_front * s.yaw_rate
     rolling, sideways = s.vx * tilt[1] + left * tilt[0], left * tilt[1] - s.vx * tilt[0]
     return rolling, sideways, s.vy - p.cg_to_rear * s.yaw_rate
 
 
 def _damping_time(rolling: float, p: Parameters, w: Environment) -> float:
-    """The time (s) of slip rate that acts like slip, at a contact's rolling speed."""
+    """Return the time (s) of slip rate that acts like slip, at a contact's rolling speed."""
     stiffness = p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * (p.tyre_mu * w.mu) * w.gravity
     return patch_damping_time(rolling, stiffness, p.relaxation_lateral)
 
@@ -146,7 +146,7 @@ def _pushing(
     front: tuple[float, float],
     rear: tuple[float, float],
 ) -> tuple[Axle, Axle]:
-    """The forces of both axles, each given as its slip and what damping adds; `ux` is the air speed forward (m/s)."""
+    """Return the forces of both axles, given slip and damping lead of each; `ux` is the forward air speed (m/s)."""
     down_front, down_rear = down_forces(ux, p, w)
     load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
     drive = drive_force(u.throttle, u.gear, s.vx, p)
@@ -161,7 +161,7 @@ def _pushing(
 def _axle(
     slip: float, lead: float, direction: float, load: float, drive: float, brake: float, p: Parameters, w: Environment
 ) -> Axle:
-    """One axle with a slip and its damping's lead, under a load, a wanted drive and a brake force (N).
+    """Return an axle under a load, a wanted drive and a brake force (N).
 
     `direction` is the sign of the car's speed, against which brakes act.
     """
@@ -185,7 +185,7 @@ def _speeds(
     rear: Axle,
     drag: tuple[float, float],
 ) -> tuple[float, float, float, float]:
-    """Body velocities (m/s), yaw rate (rad/s) and force over mass forward (m/s2) after dt."""
+    """Return body velocities (m/s), yaw rate (rad/s) and force over mass forward (m/s2) after dt."""
     sine, cosine = tilt
     turned_vx, turned_vy = _turned(s.vx, s.vy, s.yaw_rate * dt)
     push, resistance = _along(tilt, front, rear, drag[0])
@@ -197,20 +197,20 @@ def _speeds(
     left = (side_front + rear.side + drag[1]) * per_mass
     turn = (p.cg_to_front * side_front - p.cg_to_rear * rear.side) * (1.0 / p.inertia_z)
     vy, rate = turned_vy + dt * left, s.yaw_rate + dt * turn
-    # a standing car comes to rest on its contact patches, or it would sway for ever by less and less
+    # a standing car comes to rest on its contact patches instead of swaying endlessly
     calm = (vx == 0.0) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
     rest = calm & (absolute(left) < CALM_ACCELERATION) & (absolute(turn) < CALM_ACCELERATION)
     return vx, select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass
 
 
 def _along(tilt: tuple[float, float], front: Axle, rear: Axle, drag: float) -> tuple[float, float]:
-    """What pushes the car forward and what can resist its motion, N."""
+    """Return the push forward and the largest resistance to the motion, N."""
     push = front.drive * tilt[1] - front.side * tilt[0] + rear.drive + drag
     return push, front.resistance * tilt[1] + rear.resistance
 
 
 def _turned(vx: float, vy: float, angle: float) -> tuple[float, float]:
-    """A velocity seen from axes that turn by an angle (rad); its size stays the same to the last digits."""
+    """Return a velocity in axes turned by an angle (rad); its size is preserved to rounding."""
     t = 0.5 * angle
     scale = 1.0 / (1.0 + t * t)
     sine, cosine = 2.0 * t * scale, (1.0 - t * t) * scale
@@ -218,7 +218,7 @@ def _turned(vx: float, vy: float, angle: float) -> tuple[float, float]:
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Level on the ground."""
+    """Return the pose, level on the ground."""
     qx, qy, qz, qw = yaw_quaternion(s.yaw)
     sine, cosine = sincos(s.yaw)
     zero = 0.0 * s.x
@@ -227,7 +227,7 @@ def pose(s: State, p: Parameters) -> Pose:
 
 
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
-    """The forces of this moment, under the commands as they are: those of `step` for a dt that goes to nothing."""
+    """Return the forces under the present commands: those of `step` in the limit of a small dt."""
     tilt, heading = sincos(s.steer), sincos(s.yaw)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
     rolling, across_front, across_rear = _contacts(s, p, tilt)
@@ -256,19 +256,19 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Starts on the ground, wheels straight, rolling at the placement's speed."""
+    """Start on the ground, wheels straight, rolling at the given speed."""
     zero = 0.0 * at.x
     turning = at.speed * (1.0 / p.wheel_radius)
     return State(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Pure pursuit and speed control."""
+    """Steer by pure pursuit and control the speed."""
     return guided(s.yaw, s.vx, u, p, d)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy and the potential energy of the ground's height, J."""
+    """Return the kinetic energy and the potential energy of the ground's height, J."""
     moving = p.mass * (s.vx * s.vx + s.vy * s.vy) + p.inertia_z * s.yaw_rate * s.yaw_rate
     return 0.5 * moving + p.mass * w.gravity * s.z
 

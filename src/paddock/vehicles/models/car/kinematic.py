@@ -1,7 +1,7 @@
 """Car, level 1: a kinematic bicycle about the centre of gravity, for traffic and planning at modest accelerations.
 
 The wheels roll where they point: no slip, so no understeer and no limit to lateral acceleration. Unused at this level:
-inertia (but in the energy), tracks, height of the centre of gravity, brake bias, drive split and the tyre's side force.
+inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force.
 Friction only limits the force along the car, as tyre_mu times its weight and down-force.
 """
 
@@ -43,14 +43,14 @@ class State(NamedTuple):
 
 
 class Report(NamedTuple):
-    """Accelerations of the centre of gravity; this level knows no forces of single wheels."""
+    """Accelerations of the centre of gravity; this level has no forces of single wheels."""
 
     ax: Annotated[float, Column("m/s2", "force over mass, forward")]
     ay: Annotated[float, Column("m/s2", "speed times rate of turn, to the left")]
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """Forces change the speed, then the car follows its circle exactly."""
+    """Change the speed by the forces, then follow the circle exactly."""
     steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
     vx = _driven(s, u, p, w, dt)
     speed = 0.5 * (s.vx + vx)
@@ -70,14 +70,14 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> float:
-    """The forward speed after dt, m/s."""
+    """Return the forward speed after dt, m/s."""
     push, resistance = _along(s, u, p, w)
     impulse = dt * (1.0 / p.mass)  # of a force, as speed; the quotient of constants leaves the loop over agents
     return slowed(s.vx + impulse * push, impulse * resistance)[0]
 
 
 def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, float]:
-    """What pushes the car forward and what can resist its motion, N."""
+    """Return the push forward and the largest resistance to the motion, N."""
     sine, cosine = sincos(s.yaw)
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], sine, cosine, w)
     down_front, down_rear = down_forces(ux, p, w)
@@ -93,19 +93,19 @@ def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, 
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
-    """Sideways speed of the centre of gravity (m/s, left) and yaw rate (rad/s): slip angle atan(lr / L tan(steer))."""
+    """Return the sideways speed (m/s, left) of the centre of gravity and the yaw rate (rad/s)."""
     rate = vx * tan(steer) * (1.0 / (p.cg_to_front + p.cg_to_rear))
     return p.cg_to_rear * rate, rate
 
 
 def _sinc(angle: float) -> float:
-    """sin(angle) / angle, also at 0."""
+    """Return sin(angle) / angle, 1 at 0."""
     small = absolute(angle) < 1e-4
     return select(small, 1.0 - angle * angle * (1.0 / 6.0), sin(angle) / select(small, 1.0, angle))
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Level on the ground."""
+    """Return the pose, level on the ground."""
     qx, qy, qz, qw = yaw_quaternion(s.yaw)
     sine, cosine = sincos(s.yaw)
     side, rate = _turning(s.vx, s.steer, p)
@@ -115,24 +115,24 @@ def pose(s: State, p: Parameters) -> Pose:
 
 
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
-    """The accelerations of this moment, under the commands as they are."""
+    """Return the accelerations under the present commands."""
     push, resistance = _along(s, u, p, w)
     forward = (push + holding(s.vx, push, resistance)) * (1.0 / p.mass)
     return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Starts on the ground, wheels straight, rolling at the placement's speed."""
+    """Start on the ground, wheels straight, rolling at the given speed."""
     return State(at.x, at.y, w.ground_z, at.yaw, at.speed, 0.0 * at.x, at.speed * (1.0 / p.wheel_radius))
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Pure pursuit and speed control."""
+    """Steer by pure pursuit and control the speed."""
     return guided(s.yaw, s.vx, u, p, d)
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy and the potential energy of the ground's height, J."""
+    """Return the kinetic energy and the potential energy of the ground's height, J."""
     side, rate = _turning(s.vx, s.steer, p)
     return 0.5 * p.mass * (s.vx * s.vx + side * side) + 0.5 * p.inertia_z * rate * rate + p.mass * w.gravity * s.z
 

@@ -66,7 +66,11 @@ class CopterAuto(CopterMode):
         if self.stays_down(nav.task not in GROUND_TASKS):
             self._take_off = None
         elif self.copter.landed or self._take_off is not None:
-            self._leave_ground(nav, dt)
+            # climb to the altitude of the first waypoint before going there
+            self.stage = Landed.TAKEOFF
+            self._take_off = self._take_off or TakeOff(self, nav.target[2])
+            if self._take_off.update(dt):
+                self._take_off, self._nav = None, None
         else:
             self._run(nav, dt)
 
@@ -89,32 +93,21 @@ class CopterAuto(CopterMode):
             self._legs = CopterLegs(self.copter.track)
         self._legs.go(nav.target, self.limits(nav.speed))
 
-    def _leave_ground(self, nav: NavTarget, dt: float) -> None:
-        """Climb to the altitude of the first waypoint before going there."""
-        self.stage = Landed.TAKEOFF
-        self._take_off = self._take_off or TakeOff(self, nav.target[2])
-        if self._take_off.update(dt):
-            self._take_off, self._nav = None, None
-
     def _run(self, nav: NavTarget, dt: float) -> None:
         if nav.task in (NavTask.WAYPOINT, NavTask.LOITER):
             self._fly(nav, dt)
-        elif nav.task in WAITING:
-            self._wait(nav, dt)
+        elif nav.task in WAITING:  # at the end of the last leg, or where the copter comes to rest
+            if self._legs is not None:
+                self._legs.advance(dt, self.copter.track)
+            else:
+                self.stop(dt)
+            self._face(nav, dt)
+            self.copter.follow()
         else:
             self._manoeuvre = self._manoeuvre or self._begin(nav)
             self._manoeuvre.update(dt)
             landing = isinstance(self._manoeuvre, Descent) or getattr(self._manoeuvre, "landing", False)
             self.stage = Landed.LANDING if landing else Landed.IN_AIR
-
-    def _wait(self, nav: NavTarget, dt: float) -> None:
-        """Stay at the end of the last leg, or where the copter comes to rest."""
-        if self._legs is not None:
-            self._legs.advance(dt, self.copter.track)
-        else:
-            self.stop(dt)
-        self._face(nav, dt)
-        self.copter.follow()
 
     def _begin(self, nav: NavTarget) -> Manoeuvre:
         if nav.task is NavTask.TAKEOFF:
@@ -127,7 +120,7 @@ class CopterAuto(CopterMode):
         return Orbit(self, nav.target, abs(nav.radius), rate if nav.radius >= 0.0 else -rate)
 
     def _fly(self, nav: NavTarget, dt: float) -> None:
-        """Fly the leg and round the corner; the track waits for a copter that lags lag."""
+        """Fly the leg and round the corner; the track waits for a copter that lags behind."""
         if self._legs is None:
             self._plan(nav, None)
         assert self._legs is not None
@@ -138,7 +131,10 @@ class CopterAuto(CopterMode):
         self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
         self._face(nav, dt)
         self.copter.follow()
-        self.report(*nav.target, self._crosstrack(nav))
+        dn, de = nav.target[0] - nav.start[0], nav.target[1] - nav.start[1]
+        length = hypot(dn, de)
+        right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
+        self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
 
     def _face(self, nav: NavTarget, dt: float) -> None:
         track = self.copter.track
@@ -149,21 +145,10 @@ class CopterAuto(CopterMode):
         else:
             self.copter.heading.spin(0.0, dt)
 
-    def _crosstrack(self, nav: NavTarget) -> float:
-        """Return the distance to the right of the leg, m."""
-        estimate = self.autopilot.estimate
-        dn, de = nav.target[0] - nav.start[0], nav.target[1] - nav.start[1]
-        length = hypot(dn, de)
-        if length < FACING_DISTANCE:
-            return 0.0
-        return ((estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de) / length
-
 
 def _same_path(a: NavTarget, b: NavTarget) -> bool:
     """Return whether only the heading or the next waypoint differs."""
-    if a is b:
-        return True
-    if a.task is NavTask.DONE is b.task:
+    if a is b or a.task is NavTask.DONE is b.task:
         return True
     same_speed = a.speed == b.speed or (isnan(a.speed) and isnan(b.speed))
     return a.task is b.task and a.target == b.target and a.start == b.start and a.radius == b.radius and same_speed

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from math import asin, atan2, isnan, nan, radians
 
-from paddock.sitl.autopilot.control.copter_path import MotionLimits
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
@@ -35,7 +34,9 @@ class CopterGuided(CopterMode):
     def update(self, dt: float) -> None:
         """Take a new target, and fly the current one."""
         self._read_target()
-        if self.stays_down(self._take_off is not None or self._lifts()):
+        # only a thrust target leaves the ground without a take-off
+        lifts = self._target.attitude is not None and self._target.thrust > LIFT_OFF_THRUST and not self._stale()
+        if self.stays_down(self._take_off is not None or lifts):
             return
         self.stage = Landed.IN_AIR
         if self._take_off is not None:
@@ -80,10 +81,6 @@ class CopterGuided(CopterMode):
 
     def _stale(self) -> bool:
         return self.autopilot.now_us - self._target.time_us > STALE_US
-
-    def _lifts(self) -> bool:
-        """Only a thrust target leaves the ground without a take-off."""
-        return self._target.attitude is not None and self._target.thrust > LIFT_OFF_THRUST and not self._stale()
 
     def _climb(self, take_off: TakeOff, dt: float) -> None:
         self.stage = Landed.TAKEOFF
@@ -133,20 +130,16 @@ class CopterGuided(CopterMode):
 
     def _turn(self, dt: float) -> None:
         rate, place, track = self._target.yaw_rate, self._target.position, self.copter.track
-        roi = self.autopilot.executor.roi.yaw()
+        roi, faces = self.autopilot.executor.roi.yaw(), self.value("WP_YAW_BEHAVIOR")
         if not isnan(self._yaw):
             self.turn_to(self._yaw, dt)
         elif isnan(rate) and not isnan(roi):
             self.turn_to(roi, dt)
-        elif isnan(rate) and place is not None and self._faces(place):
+        elif isnan(rate) and place is not None and faces and track.distance(place[0], place[1]) > FACING_DISTANCE:
             self.turn_to(bearing(place[0] - track.north, place[1] - track.east, 0.0), dt)
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)
-
-    def _faces(self, place: Ned) -> bool:
-        """Return whether the nose faces a position: when it is far enough and WP_YAW_BEHAVIOR is set."""
-        return bool(self.value("WP_YAW_BEHAVIOR")) and self.copter.track.distance(place[0], place[1]) > FACING_DISTANCE
 
     # attitudes -------------------------------------------------------------------------------------------------------
 
@@ -163,17 +156,12 @@ class CopterGuided(CopterMode):
             self.copter.heading.spin(target.yaw_rate, dt)
             self.copter.heading.leash(estimate)
         most = radians(self.value("ANGLE_MAX") / 100.0)
+        stick = 0.0 if isnan(target.thrust) else 2.0 * target.thrust - 1.0
+        climb = stick * self.value("WPNAV_SPEED_UP" if stick > 0.0 else "WPNAV_SPEED_DN") / 100.0
         track.begin_horizontal(estimate)
-        track.climb(self._climb_rate(target.thrust), self._pilot_limits(), dt)
+        track.climb(climb, self.vertical_limits("WPNAV_SPEED_UP", "PILOT_ACCEL_Z"), dt)
         track.leash(estimate)
         self.copter.lean(max(-most, min(most, roll)), max(-most, min(most, pitch)))
-
-    def _climb_rate(self, thrust: float) -> float:
-        stick = 0.0 if isnan(thrust) else 2.0 * thrust - 1.0
-        return stick * self.value("WPNAV_SPEED_UP" if stick > 0.0 else "WPNAV_SPEED_DN") / 100.0
-
-    def _pilot_limits(self) -> MotionLimits:
-        return self.vertical_limits("WPNAV_SPEED_UP", "PILOT_ACCEL_Z")
 
 
 def _angles(q: tuple[float, float, float, float]) -> tuple[float, float, float]:

@@ -73,15 +73,10 @@ class Descent:
         mode.copter.heading.spin(0.0, dt)
         if mode.autopilot.estimate.position_ok:
             mode.copter.follow()
-        else:
-            self._descend_level()
-
-    def _descend_level(self) -> None:
-        """Without a position estimate, descend level or as the pilot leans."""
-        mode = self.mode
-        mode.copter.track.begin_horizontal(mode.autopilot.estimate)
-        self.place, self._over = None, True
-        mode.copter.lean(*mode.pilot_lean())
+        else:  # descend level, or as the pilot leans
+            track.begin_horizontal(mode.autopilot.estimate)
+            self.place, self._over = None, True
+            mode.copter.lean(*mode.pilot_lean())
 
     def speed(self) -> float:
         """Return the descent rate for the height above ground, m/s."""
@@ -172,7 +167,9 @@ class Orbit:
         """Move the setpoint."""
         mode, track = self.mode, self.mode.copter.track
         if self.radius < 0.1:
-            self._turn_in_place(dt)
+            track.seek(self.north, self.east, mode.level_limits(), dt)
+            mode.copter.heading.spin(self._wanted, dt)
+            self.turned += abs(self._wanted) * dt
         elif self._angle != self._angle:
             self._approach(dt)
         else:
@@ -191,11 +188,6 @@ class Orbit:
     def leave_circle(self) -> None:
         """Approach the circle again: the track has jumped off it."""
         self._angle, self._rate = nan, 0.0
-
-    def _turn_in_place(self, dt: float) -> None:
-        self.mode.copter.track.seek(self.north, self.east, self.mode.level_limits(), dt)
-        self.mode.copter.heading.spin(self._wanted, dt)
-        self.turned += abs(self._wanted) * dt
 
     def _approach(self, dt: float) -> None:
         track = self.mode.copter.track

@@ -1,3 +1,4 @@
+// @vitest-environment happy-dom
 // The timeline: one slider for the live run's buffer and for recordings.
 import { render } from "preact";
 import { act } from "preact/test-utils";
@@ -8,7 +9,7 @@ import { closeRecording, openRecording, type RecordingSource } from "../../src/r
 import { history, showLive } from "../../src/state/run";
 import { notices, source } from "../../src/state/store";
 import type { Frame } from "../../src/wire/frame";
-import { fileOf, smallBytes } from "./files";
+import { fileOf, smallBytes } from "../replay/files";
 
 const page = document.createElement("div");
 
