@@ -154,11 +154,11 @@ class ClientChannel:
         while self._tasks:
             self._tasks.popleft()()
         self._flush()
-        for heard, event in self._poller.poll(PAUSE_MS):
-            if heard is self._dealer:
+        for ready, event in self._poller.poll(PAUSE_MS):
+            if ready is self._dealer:
                 if event & POLLIN:
                     self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
-            elif heard is self._published:
+            elif ready is self._published:
                 self._hear_published()
             else:
                 with suppress(BlockingIOError):

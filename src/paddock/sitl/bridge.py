@@ -22,11 +22,11 @@ from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import (
     BridgeStoppedError,
+    BridgeVehicle,
     Fallback,
     Report,
     StatusRow,
     TimeoutPolicy,
-    Vehicle,
     problem,
 )
 
@@ -89,7 +89,7 @@ class Bridge:
         self._closed = threading.Event()
         self._resets = 0
         self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
-        self._vehicles: dict[int, Vehicle] = {}
+        self._vehicles: dict[int, BridgeVehicle] = {}
         self._due: dict[int, int] = {}  # us of the next exchange, by system id
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
@@ -108,9 +108,9 @@ class Bridge:
             link = self.links[adapter.name] = AdapterLink(adapter, policy, self._report)
             link.settle(self.time_us, lambda _: False)
 
-    def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> Vehicle:
+    def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> BridgeVehicle:
         """Add a vehicle with its autopilot, which is opened."""
-        vehicle = Vehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
+        vehicle = BridgeVehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
         with self.lock:
             if adapter not in self.links:
                 raise unknown_name("adapter", adapter, self.links, "bridge")
@@ -130,7 +130,7 @@ class Bridge:
         return vehicle
 
     @property
-    def vehicles(self) -> tuple[Vehicle, ...]:
+    def vehicles(self) -> tuple[BridgeVehicle, ...]:
         """All vehicles, by ascending id."""
         return tuple(self._vehicles.values())
 
@@ -229,7 +229,7 @@ class Bridge:
         waiting = self.mode != "free"
 
         def breathe(seconds: float) -> bool:
-            """Let other threads at the bridge; False when the run is to stop, or has been reset meanwhile."""
+            """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
             self.lock.__exit__()
             try:
                 for call in self.meanwhile:
@@ -265,7 +265,7 @@ class Bridge:
             call(time_us)
         return finished
 
-    def _offer(self, vehicles: Sequence[Vehicle]) -> None:
+    def _offer(self, vehicles: Sequence[BridgeVehicle]) -> None:
         """Offer new sensor data to each autopilot; those in other processes now work in parallel."""
         for vehicle in vehicles:
             if vehicle.sysid in self._fresh and not vehicle.failed:
@@ -278,11 +278,11 @@ class Bridge:
                     self._fail(vehicle, error)
 
     def _collect(
-        self, vehicles: Sequence[Vehicle], waiting: bool, breathe: Callable[[float], bool]
-    ) -> tuple[list[Vehicle], bool]:
+        self, vehicles: Sequence[BridgeVehicle], waiting: bool, breathe: Callable[[float], bool]
+    ) -> tuple[list[BridgeVehicle], bool]:
         """Take the answers; return the vehicles that answered, and False if the exchange was interrupted."""
         started = monotonic()
-        answered: list[Vehicle] = []
+        answered: list[BridgeVehicle] = []
         pending = [vehicle for vehicle in vehicles if not self._poll(vehicle, waiting, None, answered)]
         while pending:
             pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
@@ -290,7 +290,9 @@ class Bridge:
                 return answered, False
         return answered, True
 
-    def _poll(self, vehicle: Vehicle, waiting: bool, started: float | None, answered: list[Vehicle]) -> bool:
+    def _poll(
+        self, vehicle: BridgeVehicle, waiting: bool, started: float | None, answered: list[BridgeVehicle]
+    ) -> bool:
         """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
         if vehicle.failed:
             return True
@@ -315,7 +317,7 @@ class Bridge:
             answered.append(vehicle)
         return True
 
-    def _notice(self, vehicle: Vehicle) -> None:
+    def _notice(self, vehicle: BridgeVehicle) -> None:
         """Log that an autopilot has connected or disconnected."""
         live = vehicle.autopilot.live
         if live != vehicle.was_live:
@@ -323,7 +325,7 @@ class Bridge:
             detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
             self._report("connected" if live else "lost", vehicle, detail)
 
-    def _late(self, vehicle: Vehicle, started: float) -> bool:
+    def _late(self, vehicle: BridgeVehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""
         if monotonic() - started < vehicle.policy.timeout and vehicle.autopilot.live:
             return False
@@ -336,7 +338,7 @@ class Bridge:
         vehicle.free_running = not vehicle.holding
         return vehicle.free_running
 
-    def _take(self, vehicle: Vehicle, commands: ActuatorCommands | None) -> None:
+    def _take(self, vehicle: BridgeVehicle, commands: ActuatorCommands | None) -> None:
         """Set its actuators (None: they hold) and its next exchange."""
         self._due[vehicle.sysid] = vehicle.autopilot.next_us(self.time_us)
         if commands is None:
@@ -347,7 +349,7 @@ class Bridge:
             vehicle.free_running = vehicle.holding = False
             self._report("recovered", vehicle, "its autopilot answers again")
 
-    def _fail(self, vehicle: Vehicle, error: Exception) -> None:
+    def _fail(self, vehicle: BridgeVehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
         vehicle.awaited = vehicle.free_running = vehicle.holding = False
         vehicle.failed = problem(error)

@@ -40,7 +40,7 @@ class Notifier:
         self._mission: tuple[Any, ...] = ()  # the mission's state when it was last sent
         self._travel = 0.0  # time of that
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Handle a push of the simulation."""
         match kind:
             case "event":

@@ -129,7 +129,7 @@ class MavlinkPeer:
     """One address that packets are sent to."""
 
     address: Address
-    heard: float  # wall time, s, of its last valid packet
+    last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
     sequences: dict[int, int] = field(default_factory=dict)  # next sequence number, by vehicle
     streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
@@ -149,7 +149,7 @@ class MavlinkPeers:
         self.silence = silence
         self._all: dict[Address, MavlinkPeer] = {}
         if target is not None:
-            self._all[target] = MavlinkPeer(target, heard=0.0, permanent=True)
+            self._all[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
 
     def __iter__(self) -> Iterator[MavlinkPeer]:
         return iter(self._all.values())
@@ -157,23 +157,23 @@ class MavlinkPeers:
     def __len__(self) -> int:
         return len(self._all)
 
-    def heard(self, address: Address, wall: float) -> MavlinkPeer:
+    def receive(self, address: Address, wall: float) -> MavlinkPeer:
         """Record a valid packet from an address."""
         peer = self._all.get(address)
         if peer is None:
             self._make_room()
             peer = self._all[address] = MavlinkPeer(address, wall)
-        peer.heard = wall
+        peer.last_seen = wall
         return peer
 
     def _make_room(self) -> None:
         if len(self._all) >= MAX_PEERS:
             removable = [peer for peer in self._all.values() if not peer.permanent]
-            del self._all[min(removable, key=lambda peer: peer.heard).address]
+            del self._all[min(removable, key=lambda peer: peer.last_seen).address]
 
     def evict(self, wall: float) -> None:
         """Remove peers that have timed out."""
-        gone = [p.address for p in self._all.values() if not p.permanent and wall - p.heard > self.silence]
+        gone = [p.address for p in self._all.values() if not p.permanent and wall - p.last_seen > self.silence]
         for address in gone:
             del self._all[address]
 
@@ -248,7 +248,7 @@ class MavlinkLink:
 
     def _take(self, messages: list[Any], address: Address, wall: float) -> None:
         for message in messages:
-            peer = self.peers.heard(address, wall)
+            peer = self.peers.receive(address, wall)
             for vehicle in self._addressed(message):
                 vehicle.handle(message, Sender(self, peer, message))
 

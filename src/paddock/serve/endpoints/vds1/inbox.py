@@ -73,7 +73,7 @@ class Inbox:
             self._hear(message, address, now)
 
     def _hear(self, message: Command | Subscribe, address: Address, now: float) -> None:
-        client = self.clients.hear(address, now)
+        client = self.clients.receive(address, now)
         if client is None:
             self._refuse("full", f"{_shown(address)}: the limit of {self.clients.most} subscribers is reached")
         elif not client.within(self._rate, now):
@@ -101,7 +101,7 @@ class Inbox:
         self._next = now + APART
         waiting, self._waiting = self._waiting, {}
         for inputs, commands in self._by_inputs(waiting).items():
-            self._tell(inputs, commands)
+            self._post(inputs, commands)
 
     def _flush_late(self) -> None:
         self._timer = None
@@ -118,11 +118,11 @@ class Inbox:
                 self._misdirected(trouble or f"vehicle {vehicle} takes none of {', '.join(INPUTS)}")
         return alike
 
-    def _tell(self, names: tuple[str, ...], commands: list[Command]) -> None:
+    def _post(self, names: tuple[str, ...], commands: list[Command]) -> None:
         ids = np.array([command.vehicle for command in commands])
         values = np.array([command[INPUT_FIELDS] for command in commands], np.float64)
         inputs: dict[str, Any] = {name: values[:, INPUTS.index(name)] for name in names}
-        self.hub.tell("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
+        self.hub.notify("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
 
     def _refuse(self, reason: str, message: str) -> None:
         self.hub.counters.add("datagrams_refused", endpoint="vds1", reason=reason)
@@ -174,10 +174,10 @@ class SequenceTrack:
 class Vds1Sender:
     """The sender at one address."""
 
-    __slots__ = ("heard", "said", "since", "tracks")
+    __slots__ = ("last_seen", "said", "since", "tracks")
 
     def __init__(self, now: float) -> None:
-        self.heard = self.since = now  # s: last datagram; start of the count
+        self.last_seen = self.since = now  # s: last datagram; start of the count
         self.said = 0  # datagrams in this second
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
@@ -204,7 +204,7 @@ class Senders:
         self.most = most
         self.known: dict[Address, Vds1Sender] = {}
 
-    def hear(self, address: Address, now: float) -> Vds1Sender | None:
+    def receive(self, address: Address, now: float) -> Vds1Sender | None:
         """The sender of a datagram; None if the limit is reached."""
         client = self.known.get(address)
         if client is None:
@@ -213,12 +213,12 @@ class Senders:
             if len(self.known) >= self.most:
                 return None
             client = self.known[address] = Vds1Sender(now)
-        client.heard = now
+        client.last_seen = now
         return client
 
     def forget(self, now: float) -> int:
         """Remove silent senders; return how many."""
-        silent = [address for address, client in self.known.items() if now - client.heard > SILENCE]
+        silent = [address for address, client in self.known.items() if now - client.last_seen > SILENCE]
         for address in silent:
             del self.known[address]
         return len(silent)
