@@ -102,7 +102,7 @@ class Notifier:
     def _look_again(self) -> None:
         """Publish the present roster even if no tick passes."""
         self._asked = False
-        self._hub.tell("snapshot", self._audience.name)
+        self._hub.notify("snapshot", self._audience.name)
 
     def _send_events(self) -> None:
         events, self._events = self._events, []
