@@ -39,15 +39,15 @@ def solve(
     progress: Progress | None = None,
     covered: Covered | None = None,
     *,
-    tell: Progress | None = None,
+    progress: Progress | None = None,
 ) -> Plan:
     """Return the plan that a method finds; `progress` is called with the share done, 0 to 1.
 
     `covered` keeps the paths of tasks from one call to the next.
     """
-    if tell is not None:
+    if progress is not None:
         warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
-        progress = tell
+        progress = progress
     found = find_method(method)
     chosen = found.read(options)
     costs = Costs(problem, covered)
