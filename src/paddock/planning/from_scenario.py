@@ -300,16 +300,16 @@ def plan(
     objective: Objective | None = None,
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
-    progress: Progress | None = None,
+    tell: Progress | None = None,
 ) -> Plan:
     """Who does what in a scenario's mission: a file, YAML text, a dict, a demo's name or a Scenario.
 
     Method, its options and the objective are the scenario's own unless they are given. `progress` is called with the
     share done.
     """
-    if progress is not None:
+    if tell is not None:
         warnings.warn("plan(tell=...) is deprecated: use plan(progress=...)", DeprecationWarning, stacklevel=2)
-        progress = progress
+        progress = tell
     setup = chosen(scenario, method, objective, options)
     return solve(setup.problem, setup.method, setup.options, progress)
 

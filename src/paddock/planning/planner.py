@@ -39,15 +39,15 @@ def solve(
     progress: Progress | None = None,
     covered: Covered | None = None,
     *,
-    progress: Progress | None = None,
+    tell: Progress | None = None,
 ) -> Plan:
     """Return the plan that a method finds; `progress` is called with the share done, 0 to 1.
 
     `covered` keeps the paths of tasks from one call to the next.
     """
-    if progress is not None:
+    if tell is not None:
         warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
-        progress = progress
+        progress = tell
     found = find_method(method)
     chosen = found.read(options)
     costs = Costs(problem, covered)

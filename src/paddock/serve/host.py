@@ -303,12 +303,12 @@ class HubConnection:
                 return
             try:
                 for message in self.link.decoder.feed(piece):
-                    self._hear(message)
+                    self._receive(message)
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
                 return
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         self._seen = monotonic()
         if "ready" in message or "failed" in message:
             self._answer = message

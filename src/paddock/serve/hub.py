@@ -172,9 +172,9 @@ class Hub:
             self.stopped.set()
             return
         for message in self.link.decoder.feed(piece):
-            self._hear(message)
+            self._receive(message)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         if "reply" in message:
             self.tick, self.time = message["tick"], message["time"]
             then = self._requests.pop(message["reply"] or 0, None)
