@@ -147,10 +147,8 @@ def taken(ranked: Ints, rows: int, columns: int) -> Ints:
 take_ranked = routine(taken)
 
 
-PRECISION = 1e-7
-"""Of the total, relative to the spread of the costs, where the costs are not whole numbers."""
-SHRINK = 0.2
-"""Epsilon in the next round of scaling."""
+PRECISION = 1e-7  # of the total, relative to the spread of the costs, where the costs are not whole numbers
+SHRINK = 0.2  # epsilon in the next round of scaling
 
 
 def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:

@@ -23,8 +23,7 @@ from paddock.world.fleet import Ints
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
-CORNER = 0.1
-"""rad: a smaller change of course between two segments is no corner."""
+CORNER = 0.1  # rad: a smaller change of course between two segments is no corner
 
 
 @dataclass(frozen=True)
@@ -129,8 +128,7 @@ COLUMN = column_index(Memory)
 EMPTY = np.zeros((1, COLUMNS))
 
 
-Place = Callable[..., str]
-"""Path inside an entry -> where the user wrote it."""
+Place = Callable[..., str]  # path inside an entry -> where the user wrote it
 
 
 class Crew(NamedTuple):

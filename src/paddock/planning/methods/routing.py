@@ -29,18 +29,12 @@ if TYPE_CHECKING:
 
 Whole = NDArray[np.int64]
 
-SCALE = 10.0
-"""PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one."""
-NEVER = 10**8
-"""A way that does not exist: 10,000 km."""
-PRIZE = 4 * 10**7
-"""The value of a task: more than any detour, less than a way that does not exist."""
-OVERTIME = 50
-"""Cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts."""
-ROUNDS = 2
-"""Of search: headings are chosen for the orders that were found, then orders for these headings."""
-AIMS = 5
-"""Times that are aimed at, one after the other, where the last one home counts."""
+SCALE = 10.0  # PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one
+NEVER = 10**8  # a way that does not exist: 10,000 km
+PRIZE = 4 * 10**7  # the value of a task: more than any detour, less than a way that does not exist
+OVERTIME = 50  # cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts
+ROUNDS = 2  # of search: headings are chosen for the orders that were found, then orders for these headings
+AIMS = 5  # times that are aimed at, one after the other, where the last one home counts
 
 
 class Options(NamedTuple):
@@ -208,12 +202,9 @@ def _ways(costs: Costs, kind: int) -> Whole:
 METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise)
 
 
-COARSE = 32
-"""Headings tried for each task at first, all around."""
-FINE = 7
-"""And then, around the best so far."""
-REFINEMENTS = 6
-"""How often the grid is made finer."""
+COARSE = 32  # headings tried for each task at first, all around
+FINE = 7  # and then, around the best so far
+REFINEMENTS = 6  # how often the grid is made finer
 
 
 def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:

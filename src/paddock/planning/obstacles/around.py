@@ -102,8 +102,7 @@ def _check(start: Start, goal: Goal) -> None:
             raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
 
 
-BORDER = 0.01
-"""m: a place nearer to a border is on it."""
+BORDER = 0.01  # m: a place nearer to a border is on it
 
 line_room = routine(line_entry)
 arc_room = routine(arc_entry)
@@ -183,10 +182,8 @@ def _listed(names: list[str]) -> str:
     return f"the zones {', '.join(quoted[:-1])} and {quoted[-1]}"
 
 
-OUTSIDE = 0.01
-"""m beyond the border, where a zone is left."""
-EXITS = 256
-"""Places on the border of each zone."""
+OUTSIDE = 0.01  # m beyond the border, where a zone is left
+EXITS = 256  # places on the border of each zone
 
 
 def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zone]) -> Path:

@@ -17,10 +17,8 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.zones import CircleZone, Zone
 from paddock.world.columns import Floats
 
-OUTSIDE = 0.01
-"""m: ways bend this far from a zone's corner, so that they do not touch it."""
-CORNERS = 16
-"""Corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short."""
+OUTSIDE = 0.01  # m: ways bend this far from a zone's corner, so that they do not touch it
+CORNERS = 16  # corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short
 
 
 class SightWalls(NamedTuple):

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
-DRAWN = 96
-"""Points of a circle's outline."""
-ROUNDING = 12
-"""Edges for a quarter turn, where the corners of a polygon are rounded."""
-FLAT = 1e-12
-"""A polygon with less than this share of its squared width as area is degenerate."""
+DRAWN = 96  # points of a circle's outline
+ROUNDING = 12  # edges for a quarter turn, where the corners of a polygon are rounded
+FLAT = 1e-12  # a polygon with less than this share of its squared width as area is degenerate
 
 
 @dataclass(frozen=True)
@@ -175,12 +172,10 @@ def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
     return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
 
 
-TOUCH = 1e-7
-"""m: a path this deep inside only touches."""
+TOUCH = 1e-7  # m: a path this deep inside only touches
 
 
-Clearance = float | tuple[float, ...]
-"""m kept from zones: from all, or from each."""
+Clearance = float | tuple[float, ...]  # m kept from zones: from all, or from each
 
 
 def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:

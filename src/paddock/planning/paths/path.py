@@ -31,8 +31,7 @@ class Segment(NamedTuple):
 
 
 FIELDS = len(Segment._fields)
-Pose = tuple[float, float, float, float]
-"""x, y, z in m and heading in rad."""
+Pose = tuple[float, float, float, float]  # x, y, z in m and heading in rad
 
 
 def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
@@ -71,10 +70,8 @@ def carried(s: Segment) -> bool:
     return hypot(s.drift_x, s.drift_y) > 0.0
 
 
-MOST_SAMPLES = 10_000_000
-"""Of one path."""
-ROUNDING = 1e-9
-"""Relative: a part may end this much before it begins; it is empty then."""
+MOST_SAMPLES = 10_000_000  # of one path
+ROUNDING = 1e-9  # relative: a part may end this much before it begins; it is empty then
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -220,8 +217,7 @@ def _ground_length(segment: Segment) -> float:
     return float((speed * np.tile(0.5 * width * WEIGHTS, pieces)).sum())
 
 
-PoseLike = Sequence[float | None] | Floats
-"""x, y in m and heading in rad; None as the heading of a goal: any."""
+PoseLike = Sequence[float | None] | Floats  # x, y in m and heading in rad; None as the heading of a goal: any
 
 
 def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
