@@ -36,8 +36,7 @@ RATE = 1.0  # m/s down
 def landing_places(home: Floats, indices: Ints) -> Floats:
     """Return landing places (k, 2) for vehicles with homes (k, 2): on a spiral about home, the first at home."""
     reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-    found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
-    return found
+    return np.asarray(home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)]))
 
 
 def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
@@ -47,8 +46,7 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground) / RATE
-    found: Ints = indices[~(below & soon).any(axis=1)]
-    return found
+    return np.asarray(indices[~(below & soon).any(axis=1)])
 
 
 def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:

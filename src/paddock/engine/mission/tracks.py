@@ -235,13 +235,11 @@ class FleetTracks:
     def memory(self) -> Floats:
         """The memory of the rule, (columns, n)."""
         fleet = self.program.fleet
-        table: Floats = fleet.tables[MEMORY][:, : fleet.n]
-        return table
+        return fleet.tables[MEMORY][:, : fleet.n]
 
     def column(self, name: str, rows: Ints) -> Floats:
         """Return a column of the memory of some vehicles."""
-        found: Floats = self.memory[COLUMN[name], rows]
-        return found
+        return np.asarray(self.memory[COLUMN[name], rows])
 
     def write(self, name: str, rows: Ints, values: Any) -> None:
         """Set a column of some vehicles."""

@@ -193,8 +193,10 @@ def polished(tour: Nodes, turns: Floats) -> Nodes:
 
 def _improved(tour: Nodes, turns: Floats) -> Nodes:
     """Apply the best single change until no change shortens the tour."""
+    lengths = range(1, min(LONGEST_MOVED, len(tour) - 3) + 1)
     for _ in range(MOST_ROUNDS):
-        change, after = min((_reversal(tour, turns), *_moves(tour, turns)), key=lambda found: found[0])
+        moves = (_move(tour, turns, length, backwards) for length in lengths for backwards in (False, True))
+        change, after = min((_reversal(tour, turns), *moves), key=lambda found: found[0])
         if change > -SAVES:
             break
         tour = after
@@ -214,16 +216,6 @@ def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
     i, j = (int(k) + 1 for k in np.unravel_index(np.argmin(change), change.shape))
     after = np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
     return float(change[i - 1, j - 1]), after
-
-
-def _moves(tour: Nodes, turns: Floats) -> list[tuple[float, Nodes]]:
-    """Return the best move of a part of each length, as it is or reversed."""
-    count = len(tour) - 1
-    return [
-        _move(tour, turns, length, backwards)
-        for length in range(1, min(LONGEST_MOVED, count - 2) + 1)
-        for backwards in (False, True)
-    ]
 
 
 def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:

@@ -261,8 +261,7 @@ class Sweep:
     def to_world(self, points: Floats) -> Floats:
         """(..., 2) from the sweep's frame."""
         c, s = cos(self.angle), sin(self.angle)
-        turned: Floats = points @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
-        return turned
+        return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
 
     def cost(self, spacing: float) -> float:
         """m flown, roughly: the swaths, and a turn after each."""
@@ -275,8 +274,7 @@ def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: floa
     c, s = cos(angle), sin(angle)
 
     def to_sweep(points: Floats) -> Floats:
-        turned: Floats = (points - (centre.x, centre.y)) @ np.array([[c, -s], [s, c]])
-        return turned
+        return np.asarray((points - (centre.x, centre.y)) @ np.array([[c, -s], [s, c]]))
 
     turned, kept = shapely.transform(region, to_sweep), shapely.transform(holes, to_sweep)
     low_x, low_y, high_x, high_y = region.bounds

@@ -141,18 +141,15 @@ class Tables:
         from pyvrp import Client, Depot, Location, ProblemData
 
         vehicles, tasks = self.costs.vehicles, self.costs.tasks
-        clients = [self._client(Client, t) for t in range(tasks)]
+        clients = []
+        for place, task in enumerate(self.costs.problem.tasks, 2 * vehicles):
+            late: dict[str, Any] = {"tw_late": self._time(task.closes)} if task.closes < np.inf else {}
+            clients.append(Client(place, tw_early=self._time(task.opens), prize=PRIZE, required=False, **late))
         types = [self._vehicle(a, aim) for a in range(vehicles)]
         locations = [Location(0, 0) for _ in range(2 * vehicles + tasks)]
         return ProblemData(
             locations, clients, [Depot(k) for k in range(2 * vehicles)], types, self.distances, self.durations
         )
-
-    def _client(self, make: Any, task: int) -> Any:
-        given = self.costs.problem.tasks[task]
-        late: dict[str, Any] = {"tw_late": self._time(given.closes)} if given.closes < np.inf else {}
-        place = 2 * self.costs.vehicles + task
-        return make(place, tw_early=self._time(given.opens), prize=PRIZE, required=False, **late)
 
     def _vehicle(self, vehicle: int, aim: float | None) -> Any:
         from pyvrp import VehicleType

@@ -160,7 +160,10 @@ class Path:
         parts = []
         for k, segment in enumerate(self.segments):  # of one path, a handful
             if begins[k + 1] > start and begins[k] < end:
-                parts.append(_part(segment, start - begins[k], end - begins[k]))
+                scale = segment.length / flown_of(segment)
+                first, last = max((start - begins[k]) * scale, 0.0), min((end - begins[k]) * scale, segment.length)
+                x, y, z, heading = point_along(segment, first)
+                parts.append(segment._replace(x=x, y=y, z=z, heading=heading, length=last - first))
         return Path(parts, self.start)
 
     def __add__(self, other: Path) -> Path:
@@ -185,23 +188,9 @@ def _along(rows: Floats, along: Floats) -> Floats:
     small = np.abs(half) < 1e-4
     ratio = np.where(small, 1.0 - half * half / 6.0, np.sin(half) / np.where(small, 1.0, half))
     chord = gear * along * ratio
-    return np.column_stack(
-        [
-            x + chord * np.cos(heading + half) + drift_x * along,
-            y + chord * np.sin(heading + half) + drift_y * along,
-            z + slope * along,
-            heading + 2.0 * half,
-        ]
-    )
-
-
-def _part(segment: Segment, start: float, end: float) -> Segment:
-    """Return the part of a segment between two places, in metres flown from its own start."""
-    scale = segment.length / flown_of(segment)
-    first = max(start * scale, 0.0)
-    last = min(end * scale, segment.length)
-    x, y, z, heading = point_along(segment, first)
-    return segment._replace(x=x, y=y, z=z, heading=heading, length=last - first)
+    east = x + chord * np.cos(heading + half) + drift_x * along
+    north = y + chord * np.sin(heading + half) + drift_y * along
+    return np.column_stack([east, north, z + slope * along, heading + 2.0 * half])
 
 
 def _ground_length(segment: Segment) -> float:
