@@ -27,16 +27,21 @@ from paddock.world.pose import Environment
 from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
-DEPTH = 1.0  # m below the ground: the target height of a landing, so that the vehicle keeps descending until it rests
-APART = 3.0  # m between neighbours on the ground, about
-GOLDEN = 2.399963229728653  # rad: the golden angle, by which the places on a spiral are turned
-RATE = 1.0  # m/s down
+DEPTH = 1.0
+"""m below the ground: the target height of a landing, so that the vehicle keeps descending until it rests."""
+APART = 3.0
+"""m between neighbours on the ground, about."""
+GOLDEN = 2.399963229728653
+"""rad: the golden angle, by which the places on a spiral are turned."""
+RATE = 1.0
+"""m/s down."""
 
 
 def landing_places(home: Floats, indices: Ints) -> Floats:
     """Return landing places (k, 2) for vehicles with homes (k, 2): on a spiral about home, the first at home."""
     reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-    return np.asarray(home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)]))
+    found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
+    return found
 
 
 def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
@@ -46,7 +51,8 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground) / RATE
-    return np.asarray(indices[~(below & soon).any(axis=1)])
+    found: Ints = indices[~(below & soon).any(axis=1)]
+    return found
 
 
 def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
@@ -82,12 +88,15 @@ class KinematicExecution:
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
         for crew in self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])[0]:
-            vehicles = [self.mission.vehicles[index] for index in crew.indices.tolist()]
-            moving = (v.current is not None and v.current.flown != 0.0 for v in vehicles)
-            speeds = np.array([v.spec.speed if moves else 0.0 for v, moves in zip(vehicles, moving, strict=True)])
+            speeds = np.array([self._speed(index) for index in crew.indices.tolist()])
             fleet = crew.program.fleet
             fleet.state[:, crew.rows] = placed_states(crew.program, poses[crew.indices], speeds, self.world.environment)
             crew.program.forget_poses()
+
+    def _speed(self, index: int) -> float:
+        vehicle = self.mission.vehicles[index]
+        leg = vehicle.current
+        return 0.0 if leg is None or leg.flown == 0.0 else vehicle.spec.speed
 
     def save(self) -> dict[str, Any]:
         """Return the run beside its mission."""
@@ -104,7 +113,8 @@ class KinematicExecution:
 
 
 ROW = column_index(PoseColumns)
-SLOW = 0.5  # m/s: a hovering vehicle below this speed has the course of its nose
+SLOW = 0.5
+"""m/s: a hovering vehicle below this speed has the course of its nose."""
 IDLING = ("home", "idle", "damaged")
 """A vehicle in these states does nothing for the mission: its distance and range are not counted."""
 
@@ -145,11 +155,7 @@ class DynamicsExecution:
         new = self.mission.observe(time, progress, poses, self.travelled, charge)
         if new:
             self._adopt(new, time)
-        # let vehicles whose waiting time is over continue
-        for crew, tracks in self._placed():
-            over = self.until[crew.indices] <= time
-            for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
-                self._wait(tracks, row, index, time)
+        self._release(time)
         self._land()
         if self.spacing is not None:
             self.spacing.watch(self._placed(), self.here)
@@ -239,24 +245,33 @@ class DynamicsExecution:
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
             lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
-            loop = none
-            if spec.moves == "aircraft":  # which cannot stand still
-                problem = Problem((), (), (), self.mission.setup.problem.wind)
-                loop = Transits(problem).circle(spec, (x, y, z, heading))
-            return VehicleTrack(none, loop, lost, spec.speed)
+            return VehicleTrack(none, self._circle(vehicle, (x, y, z, heading)), lost, spec.speed)
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
         return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
 
+    def _circle(self, vehicle: MissionVehicle, pose: Pose) -> Path:
+        """Return the circle of a damaged aircraft, which cannot stand still."""
+        if vehicle.spec.moves != "aircraft":
+            return Path(())
+        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(vehicle.spec, pose)
+
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
-        vehicle = self.mission.vehicles[index]
-        waits = (
-            (end, leg.ends)
-            for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True)
-            if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time
-        )
-        tracks.memory[COLUMN["stop_at"], row], self.until[index] = next(waits, (FAR, inf))
+        vehicle, stop, until = self.mission.vehicles[index], FAR, inf
+        for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
+            if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
+                stop, until = end, leg.ends
+                break
+        tracks.memory[COLUMN["stop_at"], row] = stop
+        self.until[index] = until
+
+    def _release(self, time: float) -> None:
+        """Let vehicles whose waiting time is over continue."""
+        for crew, tracks in self._placed():
+            over = self.until[crew.indices] <= time
+            for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
+                self._wait(tracks, row, index, time)
 
     def _land(self) -> None:
         """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""

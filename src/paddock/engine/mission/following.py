@@ -20,7 +20,8 @@ BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)
 COLUMNS = 15
 
 PI = 3.141592653589793
-NEWTON_STEPS = 4  # towards the nearest point of a curve in moving air, from one that was nearest a moment ago
+NEWTON_STEPS = 4
+"""Towards the nearest point of a curve in moving air, from one that was nearest a moment ago."""
 
 
 def along_per_flown(path: Floats, k: int) -> float:
@@ -77,9 +78,11 @@ def _nearest_on_arc(path: Floats, k: int, s: float, x: float, y: float) -> float
     return float(s + wrap_angle(atan2(rx, -ry) - moving - curvature * s) / curvature)
 
 
-MOST_SEGMENTS = 64  # that a vehicle may pass from one decision to the next
+MOST_SEGMENTS = 64
+"""That a vehicle may pass from one decision to the next."""
 FAR = 1e18
-LIFT = 10.0  # m above the ground from which on a vehicle is higher than its path by its whole offset
+LIFT = 10.0
+"""m above the ground from which on a vehicle is higher than its path by its whole offset."""
 
 
 class Options(NamedTuple):

@@ -15,8 +15,10 @@ from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
 LAYERS = 8
-MARGIN = 1.25  # layers are this much farther apart than required, as no vehicle holds its height exactly
-AHEAD, EVERY = 20.0, 1.0  # s: how far ahead it is looked, and at which steps
+MARGIN = 1.25
+"""Layers are this much farther apart than required, as no vehicle holds its height exactly."""
+AHEAD, EVERY = 20.0, 1.0
+"""s: how far ahead it is looked, and at which steps."""
 
 
 class Closest(NamedTuple):
@@ -126,8 +128,10 @@ def predicted(who: Flying) -> Floats:
 NO_ROWS = np.zeros((0, COLUMNS))
 
 
-AIRBORNE = 1.0  # m above the ground: lower ones do not fly
-REACH = 1.2  # share of the level distance below which two vehicles meet: they may be some metres beside their paths
+AIRBORNE = 1.0
+"""m above the ground: lower ones do not fly."""
+REACH = 1.2
+"""Share of the level distance below which two vehicles meet: they may be some metres beside their paths."""
 
 Placed = list[tuple[Crew, FleetTracks]]
 

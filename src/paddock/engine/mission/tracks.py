@@ -23,7 +23,8 @@ from paddock.world.fleet import Ints
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
-CORNER = 0.1  # rad: a smaller change of course between two segments is no corner
+CORNER = 0.1
+"""rad: a smaller change of course between two segments is no corner."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,8 @@ COLUMN = column_index(Memory)
 EMPTY = np.zeros((1, COLUMNS))
 
 
-Place = Callable[..., str]  # path inside an entry -> where the user wrote it
+Place = Callable[..., str]
+"""Path inside an entry -> where the user wrote it."""
 
 
 class Crew(NamedTuple):
@@ -235,11 +237,13 @@ class FleetTracks:
     def memory(self) -> Floats:
         """The memory of the rule, (columns, n)."""
         fleet = self.program.fleet
-        return fleet.tables[MEMORY][:, : fleet.n]
+        table: Floats = fleet.tables[MEMORY][:, : fleet.n]
+        return table
 
     def column(self, name: str, rows: Ints) -> Floats:
         """Return a column of the memory of some vehicles."""
-        return np.asarray(self.memory[COLUMN[name], rows])
+        found: Floats = self.memory[COLUMN[name], rows]
+        return found
 
     def write(self, name: str, rows: Ints, values: Any) -> None:
         """Set a column of some vehicles."""
