@@ -57,10 +57,8 @@ class SimulatorAdapter(ABC):
     Actuators hold their last value. `step` advances all vehicles, by exactly `dt_us` where it `supports_lockstep`.
     """
 
-    adapter_type: ClassVar[str]
-    """Name under which it is registered."""
-    hosted: ClassVar[bool] = False
-    """Whether the engine moves its vehicles: the bridge then never calls `step`."""
+    adapter_type: ClassVar[str]  # name under which it is registered
+    hosted: ClassVar[bool] = False  # whether the engine moves its vehicles: the bridge then never calls `step`
 
     def __init__(self, name: str = "") -> None:
         self.name = name or self.adapter_type

@@ -16,13 +16,11 @@ from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators
 from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, Report, TimeoutPolicy, Vehicle, problem
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 
-RETRY = 0.1
-"""s of wall time per attempt while the simulation waits for a simulator."""
+RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 """s of wall time between attempts to connect; each pause is twice the previous one."""
 TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
-NEVER = -1.0
-"""Time of a sensor that has not measured yet."""
+NEVER = -1.0  # time of a sensor that has not measured yet
 
 Breathe = Callable[[float], bool]
 """Let other threads work for some seconds while waiting; False when the run is to stop."""

@@ -33,12 +33,9 @@ from paddock.sitl.bridge_vehicle import (
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
-IDLE_PERIOD_US = 20_000
-"""Simulated time between exchanges while there are no vehicles."""
-NEVER_US = 1 << 62
-"""A simulated time that no run reaches."""
-SLICE = 0.02
-"""s of wall time to wait for one autopilot before the next is polled."""
+IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
+NEVER_US = 1 << 62  # a simulated time that no run reaches
+SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
 
 
 class FairLock:
@@ -296,7 +293,12 @@ class Bridge:
             return True
         try:
             if started is None:
-                self._notice(vehicle)
+                # log that an autopilot has connected or disconnected
+                live = vehicle.autopilot.live
+                if live != vehicle.was_live:
+                    vehicle.was_live = live
+                    detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
+                    self._report("connected" if live else "lost", vehicle, detail)
                 waiting = waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
             commands = vehicle.autopilot.collect(min(vehicle.policy.timeout, SLICE) if waiting else 0.0)
             if (
@@ -314,14 +316,6 @@ class Bridge:
         if commands is not None:
             answered.append(vehicle)
         return True
-
-    def _notice(self, vehicle: Vehicle) -> None:
-        """Log that an autopilot has connected or disconnected."""
-        live = vehicle.autopilot.live
-        if live != vehicle.was_live:
-            vehicle.was_live = live
-            detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
-            self._report("connected" if live else "lost", vehicle, detail)
 
     def _late(self, vehicle: Vehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""

@@ -24,11 +24,9 @@ ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover
 """Frames of ArduPilot that the command line offers -> craft."""
 RATES = {"builtin": 250.0, "ardupilot": 1200.0, "px4": 250.0}
 """Tick rate for each autopilot, Hz; ArduPilot asks for 1,200 frames per second by default."""
-SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}
-"""m between neighbours."""
+SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
 DESCRIPTIONS = {"builtin": "the built-in autopilot", "ardupilot": "ArduPilot", "px4": "PX4"}
-NORTH = 1.5707963267948966
-"""rad, counter-clockwise from east."""
+NORTH = 1.5707963267948966  # rad, counter-clockwise from east
 
 
 class FlownVehicle(NamedTuple):

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from paddock.sitl.from_scenario import FlownVehicle
     from paddock.sitl.mavlink.hub import MavlinkHub
 
-SYSTEM, COMPONENT = 255, 190
-"""Ids of a ground station."""
-STATION: Address = ("station", 0)
-"""Address of the ground station; no socket has it."""
-PERIOD_US = 20_000
-"""Simulated us between two rounds of service."""
-REPEAT_US = 1_000_000
-"""Simulated us after which an unanswered request is repeated."""
+SYSTEM, COMPONENT = 255, 190  # ids of a ground station
+STATION: Address = ("station", 0)  # address of the ground station; no socket has it
+PERIOD_US = 20_000  # simulated us between two rounds of service
+REPEAT_US = 1_000_000  # simulated us after which an unanswered request is repeated
 READY = mav.MAV_SYS_STATUS_PREARM_CHECK
 ACCEPTED = (mav.MAV_RESULT_ACCEPTED, mav.MAV_RESULT_IN_PROGRESS)
 

@@ -27,10 +27,8 @@ if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots nee
     from paddock.sitl.mavlink.hub import MavlinkHub
 
 FLYING = ("copter", "plane")
-QGROUNDCONTROL = 14550
-"""UDP port at which QGroundControl listens by default."""
-SHOWN_LAUNCHES = 3
-"""Real autopilots whose command lines are printed."""
+QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
+SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
 
 
 class PortRow(NamedTuple):

@@ -17,8 +17,7 @@ from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_plan, read_waypoints
 
 FLYING = ("copter", "plane")
-TAKEOFF_HEIGHT = 10.0
-"""m above home, unless the first point is lower."""
+TAKEOFF_HEIGHT = 10.0  # m above home, unless the first point is lower
 MAX_INT32 = 2**31 - 1
 MAX_COMMAND, MAX_FRAME = 65_535, 255
 MAX_FLOAT32 = 3.4e38

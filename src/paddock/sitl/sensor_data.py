@@ -78,8 +78,7 @@ class SensorColumns(NamedTuple):
     true_qz: float
 
 
-COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}
-"""Index of each column."""
+COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}  # index of each column
 
 WIDTH = len(COLUMN)
 TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)

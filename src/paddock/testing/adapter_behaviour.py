@@ -27,8 +27,7 @@ RANGES = {
     "airspeed": (-5.0, 400.0),
 }
 """Plausible range of each column."""
-FIELD = (1.8e-5, 7.2e-5)
-"""T: the Earth's magnetic field, with some noise."""
+FIELD = (1.8e-5, 7.2e-5)  # T: the Earth's magnetic field, with some noise
 BELONGING = {
     "imu": ("imu_time_us", ("gyro_x", "gyro_y", "gyro_z", "accel_x", "accel_y", "accel_z")),
     "gnss": ("gnss_time_us", ("latitude", "longitude", "altitude", "gnss_vn", "gnss_ve", "gnss_vd")),
@@ -204,17 +203,12 @@ def _greatest_speed(rows: Floats) -> float:
 
 
 TRAVEL_TIME = 6.0
-DEGREE = 111_000.0
-"""m of latitude in a degree, to half a percent."""
+DEGREE = 111_000.0  # m of latitude in a degree, to half a percent
 AXES = {"latitude": "gnss_vn", "longitude": "gnss_ve", "altitude": "gnss_vd"}
-LEAST_SPREAD = 0.2
-"""m (standard deviation) of motion along an axis that is needed to judge it."""
-SURE = 0.1
-"""Standard error of a ratio above which it is not judged."""
-TOLERANCE = 0.5
-"""Largest difference of the ratio from 1."""
-PUSH = 0.1
-"""Share of thrust by which a copter's rear motors exceed the front ones, then fall short of them, to tilt it."""
+LEAST_SPREAD = 0.2  # m (standard deviation) of motion along an axis that is needed to judge it
+SURE = 0.1  # standard error of a ratio above which it is not judged
+TOLERANCE = 0.5  # largest difference of the ratio from 1
+PUSH = 0.1  # share of thrust by which a copter's rear motors exceed the front ones, then fall short of them, to tilt it
 
 
 def check_position(rig: AdapterRig) -> str:

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from paddock.testing.adapters import AdapterRig
 
 SENSORS = ("imu", "gnss", "compass", "barometer", "rangefinder", "airspeed", "battery", "truth")
-FEW = 8
-"""Adapters with room for at most this many vehicles are filled."""
+FEW = 8  # adapters with room for at most this many vehicles are filled
 
 
 def check_declarations(rig: AdapterRig) -> str:
@@ -164,8 +163,7 @@ def check_determinism(rig: AdapterRig) -> str:
     return f"{STEPS} rows equal bit for bit"
 
 
-MARK = -12345.0
-"""Content of a row before it is received."""
+MARK = -12345.0  # content of a row before it is received
 
 
 def check_blocks(rig: AdapterRig) -> str:

@@ -22,8 +22,7 @@ MOTIONS = {
 }
 """Commands that visibly move a craft from rest."""
 
-SPACING = 20.0
-"""m between the vehicles of the rig."""
+SPACING = 20.0  # m between the vehicles of the rig
 
 
 class AdapterRig:
@@ -148,8 +147,7 @@ class AdapterRig:
                 self.fail(f"{name!r} differs {when}: {a.flat[first]:.17g} and {b.flat[first]:.17g}")
 
 
-PATIENCE = 20.0
-"""s after which a call counts as hanging; a step has a timeout of 5."""
+PATIENCE = 20.0  # s after which a call counts as hanging; a step has a timeout of 5
 
 
 def watched(run: Callable[[AdapterRig], str], rig: AdapterRig) -> str:

@@ -46,8 +46,7 @@ class ConformanceReport:
         return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
 
 
-UNBOUNDED = 10.0
-"""Random commands reach this far where a column states no limit."""
+UNBOUNDED = 10.0  # random commands reach this far where a column states no limit
 
 
 class Rig:

@@ -199,11 +199,9 @@ def _arguments(rig: Rig, state: Any, command: Any) -> tuple[Any, ...]:
     return rig.model.state(*state), rig.model.command(*command), rig.parameters, rig.environment
 
 
-ROUNDING_LEVEL = 1e-10
-"""Relative errors below this are rounding: no order can be measured, none is asked for."""
+ROUNDING_LEVEL = 1e-10  # relative errors below this are rounding: no order can be measured, none is asked for
 
-ENERGY_MARGIN = 0.01
-"""Allowed gain relative to the largest initial energy, for integration error and overshoot."""
+ENERGY_MARGIN = 0.01  # allowed gain relative to the largest initial energy, for integration error and overshoot
 
 
 def check_standstill(rig: Rig) -> str:

@@ -26,10 +26,8 @@ from paddock.world.frames import conversion
 from paddock.world.pose import Pose
 from paddock.world.rotation import quaternion_from_euler
 
-RESEND_AFTER = 1.0
-"""s of wall time, as ArduPilot."""
-REFUSED_AFTER = 0.1
-"""s, after a refused packet: the plugin may still be starting."""
+RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
+REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
 LARGEST = 65535
 
 
@@ -206,8 +204,7 @@ class PluginVehicle:
             row[COLUMN["battery_voltage"]], row[COLUMN["battery_current"]] = state.battery
 
 
-RATE_LIMITS = (1.0, 65535.0)
-"""Hz: range of a servo packet."""
+RATE_LIMITS = (1.0, 65535.0)  # Hz: range of a servo packet
 
 
 class ArduPilotGazeboAdapter(RowAdapter):

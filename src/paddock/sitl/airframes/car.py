@@ -18,14 +18,10 @@ from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
 from paddock.world.columns import column_index
 
-STANDING = 0.05
-"""m/s below which a car stands."""
-NEUTRAL = 0.01
-"""Throttle below which it counts as 0."""
-HOLDING_BRAKE = 0.5
-"""Pedal that holds a standing car."""
-GRAVITY = 9.80665
-"""m/s2."""
+STANDING = 0.05  # m/s below which a car stands
+NEUTRAL = 0.01  # throttle below which it counts as 0
+HOLDING_BRAKE = 0.5  # pedal that holds a standing car
+GRAVITY = 9.80665  # m/s2
 
 
 class CarAirframe(Airframe):

@@ -10,12 +10,9 @@ from paddock.errors import InvalidValueError, PaddockError
 
 Address = tuple[str, int]
 
-BATCH = 64
-"""Datagrams read per call, so that a flood does not delay the tick."""
-DATAGRAM = 2048
-"""Bytes read of a datagram; servo packets have 40 or 72."""
-LONGEST_US = 100_000
-"""ArduPilot ignores the step of a reply that is this much later than the one before, or more."""
+BATCH = 64  # datagrams read per call, so that a flood does not delay the tick
+DATAGRAM = 2048  # bytes read of a datagram; servo packets have 40 or 72
+LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much later than the one before, or more
 LAST_COUNT = 2**32 - 1
 
 

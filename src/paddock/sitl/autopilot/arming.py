@@ -13,8 +13,7 @@ from paddock.sitl.autopilot.vehicle import drives
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-ALL, BARO, COMPASS, GPS, INS, RC, BATTERY, SYSTEM = 1, 2, 4, 8, 16, 64, 256, 8192
-"""Bits of ARMING_CHECK."""
+ALL, BARO, COMPASS, GPS, INS, RC, BATTERY, SYSTEM = 1, 2, 4, 8, 16, 64, 256, 8192  # bits of ARMING_CHECK
 
 PERIOD_US = 1_000_000  # between two checks
 REPEAT_US = 30_000_000  # between two reports of the same failures

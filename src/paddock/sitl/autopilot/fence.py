@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 
-ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8
-"""Bits of FENCE_TYPE."""
+ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8  # bits of FENCE_TYPE
 
 NAMES = {ALT_MAX: "Max Alt", CIRCLE: "Circle", POLYGON: "Polygon", ALT_MIN: "Min Alt"}
-BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}
-"""FENCE_BREACH of each bit."""
+BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}  # FENCE_BREACH of each bit
 
 REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
 GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning

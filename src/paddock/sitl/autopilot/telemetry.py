@@ -14,8 +14,7 @@ from paddock.sitl.sensor_data import SensorColumns
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5
-"""MAV_STATE."""
+BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5  # MAV_STATE
 
 
 class Severity(IntEnum):

@@ -17,8 +17,7 @@ from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-PERIOD_US = 20_000
-"""us of simulated time between two polls: the log must not depend on wall time."""
+PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
 PAUSED_AFTER = 0.05  # s of wall time without progress after which the simulation counts as paused
 PAUSED_PERIOD = 0.005  # s of wall time between two polls while paused

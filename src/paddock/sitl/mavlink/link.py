@@ -117,11 +117,9 @@ def _refusal(error: OSError, host: str, port: int, owner: str, option: str) -> s
 
 Address = tuple[str, int]
 
-SILENCE = 30.0
-"""s of wall time without a valid packet after which a peer is removed."""
+SILENCE = 30.0  # s of wall time without a valid packet after which a peer is removed
 
-MAX_PEERS = 32
-"""Peers of one link; a new one replaces the one that has been silent longest."""
+MAX_PEERS = 32  # peers of one link; a new one replaces the one that has been silent longest
 
 
 @dataclass

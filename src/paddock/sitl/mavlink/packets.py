@@ -46,7 +46,8 @@ class PacketReader:
         found: list[Any] = []
         at, end, errors = 0, len(datagram), 0
         while at < end and errors < MAX_ERRORS:
-            start = _next_marker(datagram, at)
+            places = (datagram.find(MARKER_2, at), datagram.find(MARKER_1, at))
+            start = min((place for place in places if place >= 0), default=end)
             counters.rubbish += start - at
             if start == end:
                 break
@@ -73,11 +74,6 @@ class PacketReader:
             return None, False
         counters.received += 1
         return message, True
-
-
-def _next_marker(data: bytes, at: int) -> int:
-    places = (data.find(MARKER_2, at), data.find(MARKER_1, at))
-    return min((place for place in places if place >= 0), default=len(data))
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, bool]:

@@ -81,8 +81,7 @@ UNGROUPED: dict[int, float] = {
 
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
-EVERY = (*UNGROUPED, *GROUP_OF)
-"""Default streams; other messages are sent on request."""
+EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
 
 
 SECOND = 1_000_000  # us

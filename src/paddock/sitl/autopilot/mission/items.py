@@ -29,8 +29,7 @@ class AltitudeFrame(IntEnum):
     TERRAIN = 10  # altitude above ground, which is flat here: as RELATIVE
 
 
-INT_FRAMES = {5: 0, 6: 3, 11: 10}
-"""Frames with integer positions on the wire -> the equivalent frame."""
+INT_FRAMES = {5: 0, 6: 3, 11: 10}  # frames with integer positions on the wire -> the equivalent frame
 
 
 def plain_frame(frame: int) -> int:

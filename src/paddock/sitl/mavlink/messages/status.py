@@ -25,8 +25,7 @@ ALWAYS = (
     mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | mav.MAV_MODE_FLAG_STABILIZE_ENABLED | mav.MAV_MODE_FLAG_MANUAL_INPUT_ENABLED
 )
 
-VERSION = (4, 5, 7)
-"""The ArduPilot version whose protocol this follows; ground stations adapt to it."""
+VERSION = (4, 5, 7)  # the ArduPilot version whose protocol this follows; ground stations adapt to it
 
 CAPABILITIES = (
     mav.MAV_PROTOCOL_CAPABILITY_MISSION_FLOAT

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 STICK_DEADBAND = 0.05
 STALE_US = 3_000_000
-NEUTRAL = Sticks(throttle=0.5)
-"""Sticks without RC input: mid throttle holds the altitude."""
+NEUTRAL = Sticks(throttle=0.5)  # sticks without RC input: mid throttle holds the altitude
 
 
 def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:

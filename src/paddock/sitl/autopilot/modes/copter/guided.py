@@ -44,7 +44,23 @@ class CopterGuided(CopterMode):
         elif self._target.attitude is not None and not self._stale():
             self._follow_attitude(self._target, dt)
         else:
-            self._follow_place(dt)
+            target = self._target
+            if target.velocity is not None and target.position is None:
+                vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else target.velocity
+                track = self.copter.track
+                track.steer(vn, ve, self.level_limits(), dt)
+                track.climb(-self._vertical(vd), self.vertical_limits(), dt)
+                if vn or ve or vd:
+                    track.leash(self.autopilot.estimate)
+            elif target.position is not None and target.velocity is not None:
+                self._follow_moving(target.position, target.velocity, target.speed, dt)
+            elif target.position is not None:
+                self.seek(*target.position, dt, target.speed)
+                self.report(*target.position)
+            elif self._hold is not None:
+                self.seek(*self._hold, dt)
+            else:
+                self.stop(dt)
             self._turn(dt)
             self.copter.follow()
 
@@ -90,28 +106,6 @@ class CopterGuided(CopterMode):
             self._hold = track.north, track.east, take_off.down
 
     # positions and velocities ----------------------------------------------------------------------------------------
-
-    def _follow_place(self, dt: float) -> None:
-        target = self._target
-        if target.velocity is not None and target.position is None:
-            self._follow_velocity(target.velocity, dt)
-        elif target.position is not None and target.velocity is not None:
-            self._follow_moving(target.position, target.velocity, target.speed, dt)
-        elif target.position is not None:
-            self.seek(*target.position, dt, target.speed)
-            self.report(*target.position)
-        elif self._hold is not None:
-            self.seek(*self._hold, dt)
-        else:
-            self.stop(dt)
-
-    def _follow_velocity(self, velocity: Ned, dt: float) -> None:
-        vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else velocity
-        track = self.copter.track
-        track.steer(vn, ve, self.level_limits(), dt)
-        track.climb(-self._vertical(vd), self.vertical_limits(), dt)
-        if vn or ve or vd:
-            track.leash(self.autopilot.estimate)
 
     def _follow_moving(self, place: Ned, velocity: Ned, speed: float, dt: float) -> None:
         """Follow a moving position; it stops where it is when the target expires."""

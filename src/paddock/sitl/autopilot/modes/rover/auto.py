@@ -53,7 +53,12 @@ class RoverAuto(RoverMode):
         start, end = nav.start[:2], nav.target[:2]
         executor, driver = self.autopilot.executor, self.driver
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
-            self._stay(nav, speed)
+            # drive to a position, then stay within LOIT_RADIUS
+            if self._hold_point is None or self._hold_point.place != end:
+                self._hold_point = HoldPoint(driver, end, self.value("LOIT_RADIUS"))
+                self._hold_point.approach(start)
+            executor.lead = STOP_RADIUS
+            self._hold_point.keep(speed)
         elif nav.task is NavTask.WAYPOINT:
             executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:
@@ -62,12 +67,3 @@ class RoverAuto(RoverMode):
             executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
         else:
             driver.halt()
-
-    def _stay(self, nav: NavTarget, speed: float) -> None:
-        """Drive to a position, then stay within LOIT_RADIUS."""
-        place = nav.target[:2]
-        if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = HoldPoint(self.driver, place, self.value("LOIT_RADIUS"))
-            self._hold_point.approach(nav.start[:2])
-        self.autopilot.executor.lead = STOP_RADIUS
-        self._hold_point.keep(speed)
