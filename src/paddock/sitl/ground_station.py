@@ -71,12 +71,11 @@ class StartStage(Enum):
     REFUSED = "refused"
 
 
-NEXT = {
+NEXT = {  # stage -> its command, and the stage after the command is accepted
     StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING),
     StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING),
     StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY),
 }
-"""Stage -> its command, and the stage after the command is accepted."""
 
 
 class MissionStarter:

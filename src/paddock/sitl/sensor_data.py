@@ -147,8 +147,7 @@ class SensorData:
         return SensorData(self.row.copy())
 
 
-TRIPLES = {
+TRIPLES = {  # vectors: name -> columns
     name: slice(COLUMN[first], COLUMN[first] + 3)
     for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
 }
-"""Vectors: name -> columns."""

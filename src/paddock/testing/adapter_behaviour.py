@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from paddock.testing.adapters import AdapterRig
 
 GRAVITY = 9.80665
-RANGES = {
+RANGES = {  # plausible range of each column
     "latitude": (-90.0, 90.0),
     "longitude": (-180.0, 180.0),
     "altitude": (-500.0, 50_000.0),
@@ -26,9 +26,8 @@ RANGES = {
     "battery_voltage": (0.0, 1_000.0),
     "airspeed": (-5.0, 400.0),
 }
-"""Plausible range of each column."""
 FIELD = (1.8e-5, 7.2e-5)  # T: the Earth's magnetic field, with some noise
-BELONGING = {
+BELONGING = {  # sensor -> the column with its sample time, and the columns that it fills
     "imu": ("imu_time_us", ("gyro_x", "gyro_y", "gyro_z", "accel_x", "accel_y", "accel_z")),
     "gnss": ("gnss_time_us", ("latitude", "longitude", "altitude", "gnss_vn", "gnss_ve", "gnss_vd")),
     "compass": ("compass_time_us", ("mag_x", "mag_y", "mag_z")),
@@ -38,7 +37,6 @@ BELONGING = {
     "battery": ("", ("battery_voltage",)),
     "truth": ("", tuple(SensorColumns._fields[TRUTH])),
 }
-"""Sensor -> the column with its sample time, and the columns that it fills."""
 
 
 def check_sensors(rig: AdapterRig) -> str:

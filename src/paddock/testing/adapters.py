@@ -15,12 +15,11 @@ from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.testing import adapter_behaviour, adapter_contract
 from paddock.testing.conformance import ConformanceError, ConformanceReport
 
-MOTIONS = {
+MOTIONS = {  # commands that visibly move a craft from rest
     "rover": ActuatorCommands(armed=True, motors=[0.6, 0.4]),
     "rover_ackermann": ActuatorCommands(armed=True, motors=[0.5], servos=[0.2]),
     "copter": ActuatorCommands(armed=True, motors=[0.9, 0.9, 0.9, 0.9]),
 }
-"""Commands that visibly move a craft from rest."""
 
 SPACING = 20.0  # m between the vehicles of the rig
 
@@ -175,7 +174,7 @@ def watched(run: Callable[[AdapterRig], str], rig: AdapterRig) -> str:
     return results[0]
 
 
-CHECKS: dict[str, Callable[[AdapterRig], str]] = {
+CHECKS: dict[str, Callable[[AdapterRig], str]] = {  # the checks, in the order in which they run
     "declarations": adapter_contract.check_declarations,
     "life cycle": adapter_contract.check_life_cycle,
     "unconnected": adapter_contract.check_unconnected,
@@ -194,7 +193,6 @@ CHECKS: dict[str, Callable[[AdapterRig], str]] = {
     "determinism": adapter_contract.check_determinism,
     "threads": adapter_contract.check_threads,
 }
-"""The checks, in the order in which they run."""
 
 
 def check_adapter(

@@ -362,7 +362,7 @@ def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float)
     return np.array([after.x - before.x, after.y - before.y])
 
 
-CHECKS: dict[str, Callable[[Rig], str]] = {
+CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which they run
     "declarations": check_declarations,
     "branch-free": check_branch_free,
     "standstill": check_standstill,
@@ -380,7 +380,6 @@ CHECKS: dict[str, Callable[[Rig], str]] = {
     "place": check_place,
     "guide": check_guide,
 }
-"""The checks in the order in which they run."""
 
 
 def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:

@@ -36,13 +36,12 @@ FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
 }
 """Parameter -> for each of its values, the modes to try in turn (copter and plane)."""
 
-DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {
+DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
     **FLYING_ACTIONS,
     "FENCE_ACTION": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, SMART_STOP),
     "FS_EKF_ACTION": ((), (STOP,), (), (STOP,)),
     "BATT_FS": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, (DISARM,), (HOLD, STOP)),
 }
-"""The same for rovers."""
 
 
 def steps(autopilot: BuiltInAutopilot, name: str) -> Steps:

@@ -213,12 +213,11 @@ PLANE = (
 
 # mode switch ---------------------------------------------------------------------------------------------------------
 
-SWITCH_MODES = {
+SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
     "copter": (5, (7, 9, 6, 3, 5, 0)),  # CIRCLE, LAND, RTL, AUTO, LOITER, STABILIZE
     "plane": (8, (10, 11, 12, 7, 5, 0)),  # AUTO, RTL, LOITER, CRUISE, FBWA, MANUAL
     "rover": (8, (10, 11, 12, 15, 4, 0)),  # AUTO, RTL, SMARTRTL, GUIDED, HOLD, MANUAL
 }
-"""Default RC channel of the mode switch and the modes of its six positions."""
 
 
 def switch_prefix(kind: str) -> str:

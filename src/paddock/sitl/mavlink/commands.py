@@ -23,7 +23,7 @@ SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
 
 VERSION, HOME = mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, mav.MAVLINK_MSG_ID_HOME_POSITION
 
-LOCATED = frozenset(
+LOCATED = frozenset(  # commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7
     {
         mav.MAV_CMD_NAV_WAYPOINT,
         mav.MAV_CMD_NAV_LOITER_UNLIM,
@@ -40,7 +40,6 @@ LOCATED = frozenset(
         mav.MAV_CMD_DO_SET_ROI,
     }
 )
-"""Commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7."""
 
 ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
 """Commands whose altitude in COMMAND_LONG, which has no frame, is above sea level."""

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEGREE = 1e7  # units of an integer latitude
 
-PLAIN_FRAMES = {
+PLAIN_FRAMES = {  # MAV_FRAME -> altitude frame; others are unsupported
     mav.MAV_FRAME_GLOBAL: AltitudeFrame.GLOBAL,
     mav.MAV_FRAME_GLOBAL_INT: AltitudeFrame.GLOBAL,
     mav.MAV_FRAME_MISSION: AltitudeFrame.MISSION,
@@ -22,7 +22,6 @@ PLAIN_FRAMES = {
     mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: AltitudeFrame.TERRAIN,
     mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: AltitudeFrame.TERRAIN,
 }
-"""MAV_FRAME -> altitude frame; others are unsupported."""
 
 FIRST_ACTION = 80
 """MAV_CMDs below this number are NAV: their parameters must be numbers. In others NaN means the default."""

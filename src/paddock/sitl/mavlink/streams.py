@@ -34,7 +34,7 @@ class StreamGroup(NamedTuple):
         return (*self.shares, *self.also)
 
 
-GROUPS: dict[int, StreamGroup] = {
+GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
     mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup(
         "SR0_RAW_SENS", 2.0, {mav.MAVLINK_MSG_ID_RAW_IMU: 0.5, mav.MAVLINK_MSG_ID_SCALED_PRESSURE: 0.25}
     ),
@@ -70,14 +70,12 @@ GROUPS: dict[int, StreamGroup] = {
         also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
-"""About 25 messages per second in total."""
 
-UNGROUPED: dict[int, float] = {
+UNGROUPED: dict[int, float] = {  # fixed rates, Hz
     mav.MAVLINK_MSG_ID_HEARTBEAT: 1.0,
     mav.MAVLINK_MSG_ID_EXTENDED_SYS_STATE: 1.0,
     mav.MAVLINK_MSG_ID_HOME_POSITION: 0.5,
 }
-"""Fixed rates, Hz."""
 
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
