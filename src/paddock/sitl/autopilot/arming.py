@@ -67,17 +67,15 @@ class Arming:
         autopilot = self.autopilot
         if autopilot.armed:
             return ACCEPTED
-        failures = [] if force else self._refusals()
-        if failures:
+        if failures := [] if force else self._refusals():
             return self._refuse(failures)
         if not autopilot.home_position.locked:
             autopilot.home_position.set_here()
         autopilot.vehicle.reset_control()
         autopilot.armed = True
         self._attempt_us = -REPORTED_FOR_US
-        autopilot.send_text(
-            Severity.WARNING if force else Severity.INFO, "Arming motors" + (" (forced)" if force else "")
-        )
+        text, severity = ("Arming motors (forced)", Severity.WARNING) if force else ("Arming motors", Severity.INFO)
+        autopilot.send_text(severity, text)
         return ACCEPTED
 
     def _refuse(self, failures: list[str]) -> Ack:

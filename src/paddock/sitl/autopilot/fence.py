@@ -88,10 +88,8 @@ def fence_zones(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[FenceZ
         item = items[k]
         count = int(item.p1) if item.command in VERTICES else 1
         points = tuple(frame.to_ned(i.x, i.y, 0.0)[:2] for i in items[k : k + count])
-        if item.command in VERTICES:
-            zones.append(FenceZone(item.command in INCLUSIONS, points))
-        elif item.command in CIRCLES:
-            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1))
+        if item.command in (*VERTICES, *CIRCLES):
+            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1 if item.command in CIRCLES else 0.0))
         k += count
     return tuple(zones)
 

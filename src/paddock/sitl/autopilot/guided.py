@@ -39,10 +39,8 @@ class GuidedTarget:
 
 def take_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> Ack:
     """Take a target that arrived as a message: valid in GUIDED only."""
-    if autopilot.mode.name == "GUIDED":
-        ack = check_target(autopilot, target)
-    else:
-        ack = rejected(f"Target rejected: mode is {autopilot.mode.name}, not GUIDED")
+    elsewhere = rejected(f"Target rejected: mode is {autopilot.mode.name}, not GUIDED")
+    ack = check_target(autopilot, target) if autopilot.mode.name == "GUIDED" else elsewhere
     if ack.accepted:
         _set_target(autopilot, target)
     else:

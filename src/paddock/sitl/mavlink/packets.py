@@ -96,18 +96,13 @@ class PacketWriter:
 
     def pack(self, message: Any) -> bytes:
         """Return the packet with the next sequence number."""
-        packet: bytes = message.pack(self._encoder)
+        packet = self.pack_aside(message)
         self._encoder.seq = (self._encoder.seq + 1) % 256
         return packet
 
     def pack_aside(self, message: Any) -> bytes:
         """Return a packet without using a sequence number, for messages outside the log."""
-        packet: bytes = message.pack(self._encoder)
-        return packet
-
-    def reset(self) -> None:
-        """Restart the sequence at 0."""
-        self._encoder.seq = 0
+        return bytes(message.pack(self._encoder))
 
 
 def renumbered(packet: bytes, sequence: int, extra: int) -> bytes:

@@ -80,8 +80,6 @@ UNGROUPED: dict[int, float] = {  # fixed rates, Hz
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
 EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
-
-
 SECOND = 1_000_000  # us
 SHORTEST = 20_000  # us: telemetry is updated at 50 Hz
 LONGEST = 3600 * SECOND
@@ -128,18 +126,13 @@ class Streams:
 
     def interval(self, id: int) -> int:
         """Return us between two messages, as in MESSAGE_INTERVAL: -1 not streamed, 0 unknown message."""
-        if id not in KNOWN:
-            return 0
-        return self._intervals.get(id, -1)
+        return self._intervals.get(id, -1) if id in KNOWN else 0
 
     def set_interval(self, id: int, interval_us: float, now_us: int) -> bool:
         """SET_MESSAGE_INTERVAL: -1 stops, 0 is the default; False for unknown messages and for stopping HEARTBEAT."""
         if id not in KNOWN or (id == HEARTBEAT and interval_us < 0):
             return False
-        if interval_us == 0:
-            self._asked.discard(id)
-        else:
-            self._asked.add(id)
+        (self._asked.add if interval_us else self._asked.discard)(id)
         self._put(id, self._default(id) if interval_us == 0 else interval_us, now_us)
         self._look_ahead()
         return True

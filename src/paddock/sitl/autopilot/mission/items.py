@@ -185,9 +185,7 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     if kind is None or (kind.flying and drives(vehicle_kind)):
         return MissionResult.UNSUPPORTED
     frame = plain_frame(item.frame)
-    if frame == AltitudeFrame.MISSION and (kind.place or kind.height):
-        return MissionResult.UNSUPPORTED_FRAME
-    if frame not in tuple(AltitudeFrame):
+    if frame not in tuple(AltitudeFrame) or (frame == AltitudeFrame.MISSION and (kind.place or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in (kind.ranges or {}).items():
