@@ -32,11 +32,6 @@ class Capabilities:
     terrain: bool = False
     wind: bool = False
 
-    @property
-    def multi_vehicle(self) -> bool:
-        """Whether one adapter has several vehicles."""
-        return self.max_vehicles > 1
-
 
 @dataclass(frozen=True)
 class Placed:

@@ -49,7 +49,14 @@ class Reconnect:
             self._next = monotonic() + self._pause
         elif monotonic() >= self._next:
             self.attempts += 1
-            self._thread = threading.Thread(target=self._attempt, name=f"connect {self.adapter.name}", daemon=True)
+
+            def attempt() -> None:
+                try:
+                    self.adapter.connect()
+                except Exception as error:  # the next attempt follows
+                    self.problem = problem(error)
+
+            self._thread = threading.Thread(target=attempt, name=f"connect {self.adapter.name}", daemon=True)
             self._thread.start()
         return False
 
@@ -57,12 +64,6 @@ class Reconnect:
         """Wait for an attempt in progress."""
         if self._thread is not None:
             self._thread.join(timeout)
-
-    def _attempt(self) -> None:
-        try:
-            self.adapter.connect()
-        except Exception as error:  # the next attempt follows
-            self.problem = problem(error)
 
 
 class AdapterLink:
@@ -195,7 +196,13 @@ class AdapterLink:
             return True
         if self.connected:
             self.lose("connection lost")
-        reconnect = self._reconnect or self._open()
+        if (reconnect := self._reconnect) is None:
+            reconnect = self._reconnect = Reconnect(self.adapter)
+            try:
+                self.adapter.connect()
+            except Exception as error:
+                reconnect.problem = problem(error)
+                self.report("unreachable", self, f"{problem(error)}; retrying")
         while not (self.adapter.is_connected or reconnect.poll()):
             if not self.known or self.policy.fallback is Fallback.FREE_RUN:
                 return True
@@ -203,15 +210,6 @@ class AdapterLink:
                 return False
         self._admit(time_us)
         return True
-
-    def _open(self) -> Reconnect:
-        self._reconnect = Reconnect(self.adapter)
-        try:
-            self.adapter.connect()
-        except Exception as error:
-            self._reconnect.problem = problem(error)
-            self.report("unreachable", self, f"{problem(error)}; retrying")
-        return self._reconnect
 
     def lose(self, detail: str) -> None:
         """Disconnect a failed simulator and start to reconnect."""
@@ -263,21 +261,19 @@ class AdapterLink:
         if self.adapter.hosted or not self.connected:
             return True
         try:
-            lag = self._lag(time_us)
-            return lag <= 0 or self._step(time_us, lag, waiting and not self.free_running, breathe)
+            lag, waiting = self._lag(time_us), waiting and not self.free_running
+            if lag <= 0:
+                return True
+            if self.adapter.step(lag, self.policy.timeout if waiting else 0.0):
+                self._answered(time_us)
+            elif not waiting:
+                self._anchor(time_us)
+            else:
+                return self._late(time_us, breathe)
         except BridgeStoppedError:
             raise
         except Exception as error:
             self.lose(problem(error))
-            return True
-
-    def _step(self, time_us: int, lag: int, waiting: bool, breathe: Breathe) -> bool:
-        if self.adapter.step(lag, self.policy.timeout if waiting else 0.0):
-            self._answered(time_us)
-        elif not waiting:
-            self._anchor(time_us)
-        else:
-            return self._late(time_us, breathe)
         return True
 
     def _late(self, time_us: int, breathe: Breathe) -> bool:

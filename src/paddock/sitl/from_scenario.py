@@ -47,19 +47,17 @@ def equipped_scenario(scenario: Scenario) -> Scenario:
     if scenario.sitl is None:
         return scenario
     flown = {pilots.vehicles: pilots for pilots in scenario.sitl.pilots if pilots.adapter == WORLD}
-    return scenario.with_vehicles(
-        tuple(
-            entry if entry.name not in flown or entry.sensors else _equipped(entry, flown[entry.name], scenario)
-            for entry in scenario.vehicles
-        )
-    )
-
-
-def _equipped(entry: VehicleEntry, pilots: AutopilotEntry, scenario: Scenario) -> VehicleEntry:
     ticks = scenario.clock.rate  # a real autopilot expects an IMU sample per tick
-    chosen = standard_sensors(_craft(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
-    sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
-    return entry.model_copy(update={"sensors": sensors})
+
+    def equipped(entry: VehicleEntry) -> VehicleEntry:
+        if entry.name not in flown or entry.sensors:
+            return entry
+        rate = None if flown[entry.name].autopilot == "builtin" else ticks
+        chosen = standard_sensors(_craft(flown[entry.name], entry), rate, ticks)
+        sensors = [SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items()]
+        return entry.model_copy(update={"sensors": tuple(sensors)})
+
+    return scenario.with_vehicles(tuple(map(equipped, scenario.vehicles)))
 
 
 def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:

@@ -212,9 +212,8 @@ def check_adapter(
     """
     made: object = find_adapter(make) if isinstance(make, str) else make
     if isinstance(made, SimulatorAdapter):
-        problem = (
-            f"give the class or a function that creates one, check_adapter({type(made).__name__}), not an instance"
-        )
+        instead = f"check_adapter({type(made).__name__})"
+        problem = f"give the class or a function that creates one, {instead}, not an instance"
         raise ConformanceError("declarations", f"adapter {made.adapter_type!r}", problem)
     if not callable(made):
         problem = f"give a class, a function that creates one, or a type's name, not {made!r}"

@@ -41,17 +41,13 @@ def check_python(rig: Rig) -> str:
         state = rig.model.state(*map(float, start[:, k]))
         for command in commands:
             rig.run(fleet, np.ascontiguousarray(command[:, k : k + 1]), rig.model.dt_max)
-            state = _python_step(rig, state, command[:, k])
+            given = rig.model.command(*map(float, command[:, k]))
+            try:
+                state = rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
+            except (ArithmeticError, ValueError) as error:
+                rig.fail(f"step() raises {error!r} in plain Python, at {state}")
             rig.demand_same_bits(np.array(state)[:, None], fleet, "between Python and compiled code")
     return f"{TICKS} ticks of 3 vehicles equal the compiled kernel bit for bit"
-
-
-def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
-    given = rig.model.command(*map(float, command))
-    try:
-        return rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
-    except (ArithmeticError, ValueError) as error:
-        rig.fail(f"step() raises {error!r} in plain Python, at {state}")
 
 
 def check_numpy(rig: Rig) -> str:
@@ -252,7 +248,8 @@ def check_convergence(rig: Rig) -> str:
     orders = 0.5 * np.log2(errors[0] / np.maximum(errors[2], 1e-300))
     order = float(np.median(orders[measurable]))
     if order < rig.model.order - 0.3:
-        worst = _worst_column(rig, ends[8], ends[128])
+        largest = int(np.argmax(np.median(_differences(rig, ends[8], ends[128]), axis=1)))
+        worst = columns_of(rig.model.state)[largest].name
         rig.fail(f"the stated order is {rig.model.order}, the measured one {order:.2f} (largest error in {worst!r})")
     return f"order {rig.model.order} stated, {order:.2f} measured"
 
@@ -280,11 +277,6 @@ def _differences(rig: Rig, state: Floats, reference: Floats) -> Floats:
 
 def _error(rig: Rig, state: Floats, reference: Floats) -> Floats:
     return np.asarray(np.sqrt((_differences(rig, state, reference) ** 2).sum(axis=0)))
-
-
-def _worst_column(rig: Rig, state: Floats, reference: Floats) -> str:
-    largest = int(np.argmax(np.median(_differences(rig, state, reference), axis=1)))
-    return columns_of(rig.model.state)[largest].name
 
 
 def check_energy(rig: Rig) -> str:
@@ -396,10 +388,7 @@ def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> Conforma
         except ConformanceError:
             raise
         except Exception as error:  # the model's own code failed, or no twin can be made of it
-            raise ConformanceError(check, report.subject, _first_line(error)) from error
+            text = next(iter(str(error).splitlines()), "")
+            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
+            raise ConformanceError(check, report.subject, problem) from error
     return report
-
-
-def _first_line(error: Exception) -> str:
-    text = next(iter(str(error).splitlines()), "")
-    return text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"

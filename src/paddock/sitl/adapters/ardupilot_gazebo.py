@@ -80,9 +80,8 @@ class PluginLink:
 
     def _send(self) -> None:
         self._again_at = monotonic() + RESEND_AFTER
-        packet = ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)
         try:
-            self._socket.send(encode_servos(packet))
+            self._socket.send(encode_servos(ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)))
         except OSError as error:
             self._fail(error)
 
@@ -144,10 +143,8 @@ class PluginVehicle:
     def take(self, state: State) -> None:
         """Process a new state."""
         stamp_us = round(state.timestamp * 1e6)
-        if self._base_us is None:
-            self._base_us = stamp_us - self.time_us
-        elif stamp_us - self._base_us < self.time_us:  # Gazebo was reset or restarted
-            self.restarts += 1
+        if self._base_us is None or stamp_us - self._base_us < self.time_us:
+            self.restarts += self._base_us is not None  # Gazebo was reset or restarted
             self._base_us = stamp_us - self.time_us
         self.time_us = stamp_us - self._base_us
         self.state = state

@@ -29,7 +29,7 @@ TURNED = FROM_NED.quaternion(np.eye(4))  # attitude (x, y, z, w) of NED and FRD,
 TRIM_FLIGHT, TRIM_GROUND = 1, 2  # JSBSim's tFull, tGround
 MIXTURE = 0.87
 RISE = 10.0  # s in which the wind rises
-BRAKES = ("left", "right", "center")
+OTHERS = "try c172x, c172p, pa28, J3Cub, f16"
 
 _one_at_a_time = threading.Lock()  # aircraft are loaded one at a time: JSBSim has global state
 
@@ -76,14 +76,12 @@ class Aircraft:
         with _one_at_a_time:
             root = jsbsim.get_default_root_dir()
             if not Path(root, "aircraft", model, f"{model}.xml").is_file():  # JSBSim would print it
-                raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
+                raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; {OTHERS}")
             # no Python logger: JSBSim destroys loggers at the end of a thread without Python's lock, which can crash
             jsbsim.FGJSBBase().debug_lvl = 0  # print nothing, unless the environment has JSBSIM_DEBUG
             self.fdm = jsbsim.FGFDMExec(root)
             if not self.fdm.load_model(model):
-                raise AdapterError(
-                    f"{where}: JSBSim cannot load its aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16"
-                )
+                raise AdapterError(f"{where}: JSBSim cannot load its aircraft {model!r}; {OTHERS}")
             self.engines = int(self.fdm.get_propulsion().get_num_engines())
             self._begin(start)
             self._trim(start, jsbsim, f"{where}: {model}")
@@ -91,8 +89,7 @@ class Aircraft:
 
     def _begin(self, start: FlightStart) -> None:
         fdm = self.fdm
-        fdm["ic/lat-geod-deg"] = start.latitude
-        fdm["ic/long-gc-deg"] = start.longitude
+        fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = start.latitude, start.longitude
         fdm["ic/terrain-elevation-ft"] = start.ground / FOOT
         fdm["ic/h-sl-ft"] = start.altitude / FOOT
         fdm["ic/psi-true-deg"] = degrees(start.heading) % 360.0
@@ -129,7 +126,7 @@ class Aircraft:
             self.fdm[f"{name}[{k}]"] = value
 
     def _brake(self, on: bool) -> None:
-        for wheel in BRAKES:
+        for wheel in ("left", "right", "center"):
             self.fdm[f"fcs/{wheel}-brake-cmd-norm"] = float(on)
 
     def run(self, seconds: float) -> None:

@@ -17,8 +17,6 @@ from paddock.wire.error import WireError
 
 OUT_OF_RANGE = 10_000.0
 """m: reading of a known rangefinder that sees nothing. ArduPilot keeps the last value of an omitted one."""
-
-
 SILENT_AFTER = 2.0
 """s of wall time without a packet after which the peer is gone. An unanswered ArduPilot repeats its packet every s."""
 TAKEOVER_AFTER = 1.0

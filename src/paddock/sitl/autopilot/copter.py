@@ -155,9 +155,8 @@ class Copter(VehicleControl):
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
-        if abs(estimate.vd) > STILL_CLIMB or (
-            estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
-        ):
+        moves = estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
+        if abs(estimate.vd) > STILL_CLIMB or moves:
             return False
         share, sink = self.memory[[at.COLLECTIVE, at.SINK]].tolist()
         if self.setpoint[at.VERTICAL] == at.THRUST:

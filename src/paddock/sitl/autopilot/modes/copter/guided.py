@@ -39,8 +39,11 @@ class CopterGuided(CopterMode):
         if self.stays_down(self._take_off is not None or lifts):
             return
         self.stage = Landed.IN_AIR
-        if self._take_off is not None:
-            self._climb(self._take_off, dt)
+        if (take_off := self._take_off) is not None:
+            self.stage = Landed.TAKEOFF
+            if take_off.update(dt):
+                self._take_off, self._target = None, GuidedTarget()
+                self._hold = self.copter.track.north, self.copter.track.east, take_off.down
         elif self._target.attitude is not None and not self._stale():
             self._follow_attitude(self._target, dt)
         else:
@@ -83,10 +86,7 @@ class CopterGuided(CopterMode):
             self._take_off = TakeOff(self, self.autopilot.home_ned()[2] - guided.takeoff)
         elif not self.copter.landed:
             self._take_off = None
-        self._take(guided)
-
-    def _take(self, guided: GuidedTarget) -> None:
-        """Fly a new target; one that only turns keeps the path."""
+        # fly a new target; one that only turns keeps the path
         moves = guided.position is not None or guided.velocity is not None or guided.attitude is not None
         if moves or not isnan(guided.yaw) or not isnan(guided.yaw_rate):
             self._yaw = guided.yaw
@@ -97,13 +97,6 @@ class CopterGuided(CopterMode):
 
     def _stale(self) -> bool:
         return self.autopilot.now_us - self._target.time_us > STALE_US
-
-    def _climb(self, take_off: TakeOff, dt: float) -> None:
-        self.stage = Landed.TAKEOFF
-        track = self.copter.track
-        if take_off.update(dt):
-            self._take_off, self._target = None, GuidedTarget()
-            self._hold = track.north, track.east, take_off.down
 
     # positions and velocities ----------------------------------------------------------------------------------------
 

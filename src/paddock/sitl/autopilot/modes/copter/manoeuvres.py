@@ -44,9 +44,8 @@ class TakeOff:
         copter.heading.spin(0.0, dt)
         mode.report(*self._place, self.down)
         copter.follow()
-        return (
-            abs(mode.autopilot.estimate.down - self.down) < CLIMB_TOLERANCE or mode.autopilot.estimate.down < self.down
-        )
+        down = mode.autopilot.estimate.down
+        return abs(down - self.down) < CLIMB_TOLERANCE or down < self.down
 
 
 class Descent:

@@ -38,15 +38,11 @@ class RoverAuto(RoverMode):
             executor.start()
         self._follow(executor.update(dt))
         if executor.finished:
-            self._end()
-
-    def _end(self) -> None:
-        """Switch to the mode of MIS_DONE_BEHAVE, or HOLD if that fails."""
-        number = DONE_MODES[self.autopilot.parameters.whole("MIS_DONE_BEHAVE")]
-        ack = self.autopilot.set_mode(number, "mission complete")
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, ack.text)
-            self.autopilot.set_mode(DONE_MODES[0])
+            number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
+            ack = autopilot.set_mode(number, "mission complete")
+            if not ack.accepted:
+                autopilot.send_text(Severity.WARNING, ack.text)
+                autopilot.set_mode(DONE_MODES[0])
 
     def _follow(self, nav: NavTarget) -> None:
         speed = nav.speed if nav.speed == nav.speed else 0.0
