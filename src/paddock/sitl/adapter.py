@@ -59,8 +59,6 @@ class SimulatorAdapter(ABC):
         self.name = name or self.adapter_type
         self.lock = threading.RLock()  # implementations hold it while they access shared state
 
-    # life cycle -------------------------------------------------------------------------------------------------------
-
     @abstractmethod
     def connect(self) -> None:
         """Connect to the simulator, if not connected; AdapterError if it is unreachable."""
@@ -91,8 +89,6 @@ class SimulatorAdapter(ABC):
     def reset(self) -> None:
         """Return to the state after `connect` and `add_vehicle`, at time 0, without disconnecting."""
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def supports_lockstep(self) -> bool:
@@ -111,8 +107,6 @@ class SimulatorAdapter(ABC):
     @abstractmethod
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
         """Advance simulated time by `dt_us`; False if the simulator did not answer within `timeout` s."""
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:

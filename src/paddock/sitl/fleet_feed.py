@@ -59,8 +59,6 @@ class FleetFeed:
         self.any_truth = False
         self._all = slice(0, program.fleet.n)
 
-    # sensors ----------------------------------------------------------------------------------------------------------
-
     @property
     def carried(self) -> frozenset[str]:
         """The sensors of its vehicles, by the names of an adapter's capabilities."""
@@ -106,8 +104,6 @@ class FleetFeed:
             self.block[:, COLUMN["range_1"] + k] = np.where(seen, distance, np.nan)
             self._range_tick = sensor.sample_tick
             self.block[:, COLUMN["range_time_us"]] = round(self._range_tick * self._tick_us)
-
-    # actuators --------------------------------------------------------------------------------------------------------
 
     def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""

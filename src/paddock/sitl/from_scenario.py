@@ -39,9 +39,6 @@ class FlownVehicle(NamedTuple):
     instance: int
 
 
-# sensors --------------------------------------------------------------------------------------------------------------
-
-
 def equipped_scenario(scenario: Scenario) -> Scenario:
     """Return the scenario with standard sensors on each vehicle that has an autopilot and no sensors."""
     if scenario.sitl is None:
@@ -62,9 +59,6 @@ def equipped_scenario(scenario: Scenario) -> Scenario:
 
 def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
     return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
-
-
-# adapters -------------------------------------------------------------------------------------------------------------
 
 
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
@@ -91,9 +85,6 @@ def _check_options(kind: type[SimulatorAdapter], entry: AdapterEntry, where: str
         number = isinstance(default, int | float) and not isinstance(default, bool)
         if number and not isinstance(value, int | float):
             raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
-
-
-# vehicles and autopilots ----------------------------------------------------------------------------------------------
 
 
 def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
@@ -150,9 +141,6 @@ def listen_address(sitl: Sitl) -> str:
     """Return the address to bind: all interfaces where ground stations are on other machines."""
     local = sitl.mavlink.host == "localhost" or sitl.mavlink.host.startswith("127.")
     return sitl.listen or ("127.0.0.1" if local else "0.0.0.0")
-
-
-# scenarios from arguments ---------------------------------------------------------------------------------------------
 
 
 def quick_scenario(

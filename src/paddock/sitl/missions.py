@@ -89,9 +89,6 @@ def _item(item: PlanItem) -> MissionItem:
     return MissionItem(item.command, item.frame, p1, p2, p3, p4, x, y, z)
 
 
-# upload ---------------------------------------------------------------------------------------------------------------
-
-
 def item_message(item: MissionItem, sysid: int, sequence: int) -> Any:
     """Return MISSION_ITEM_INT for a system."""
     head = (sysid, 1, sequence, int(item.frame), item.command, 0, int(item.autocontinue))

@@ -50,9 +50,8 @@ class RowAdapter(SimulatorAdapter):
         self.noise = options.factor("noise", noise)
         self.truth = options.typed("truth", truth, bool, "true or false")
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
-        self._instruments = options.instruments(
-            {} if sensors is None else sensors, rates, self.noise, self.origin, self.capacity
-        )
+        given = {} if sensors is None else sensors
+        self._instruments = options.instruments(given, rates, self.noise, self.origin, self.capacity)
         self._connected = False
         self._placed: list[Placed] = []
         self._row_of = np.full(256, -1, dtype=np.int64)

@@ -331,8 +331,6 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 instrument.sample(instrument.next_us, pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 
-    # exchange ---------------------------------------------------------------------------------------------------------
-
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set the outputs of the next packets to its plugin."""
         with self.lock:

@@ -300,8 +300,6 @@ class JsbsimAdapter(RowAdapter):
                 x, y, z, w = aircraft.quaternion().tolist()
                 self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
 
-    # exchange ---------------------------------------------------------------------------------------------------------
-
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set surfaces and engines; disarmed, the engine idles and the brakes are on."""
         with self.lock:

@@ -94,9 +94,8 @@ class FrameClock:
     def __init__(self, dt: float) -> None:
         """`dt` s: the step of the world."""
         if not 0.0 < dt * 1e6 < LONGEST_US:
-            raise InvalidValueError(
-                f"ArduPilot: a world step of {dt:g} s cannot be lockstepped; it must be shorter than 0.1 s"
-            )
+            wrong = f"a world step of {dt:g} s cannot be lockstepped"
+            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
         self._dt_us = dt * 1e6
         self._count: int | None = None
         self._ticks = 1  # requested by the last packet

@@ -60,8 +60,6 @@ class Arming:
         self.passes = not failures
         self._report(failures)
 
-    # arming and disarming --------------------------------------------------------------------------------------------
-
     def arm(self, force: bool) -> Ack:
         """Arm if the checks pass, or with `force`."""
         autopilot = self.autopilot
@@ -101,8 +99,6 @@ class Arming:
         autopilot.fence.on_disarm()
         autopilot.send_text(Severity.INFO, "Disarming motors")
         return ACCEPTED
-
-    # checks ----------------------------------------------------------------------------------------------------------
 
     def failures(self) -> list[str]:
         """Return the failures of the checks that ARMING_CHECK enables, whatever the mode and the sticks."""

@@ -326,8 +326,6 @@ def _orbit_centre(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
     return (north, east, down) if ack.accepted else ack
 
 
-# table ---------------------------------------------------------------------------------------------------------------
-
 Handler = Callable[["BuiltInAutopilot", Sequence[float], int], Ack]
 
 COMMANDS: Mapping[int, Handler] = {

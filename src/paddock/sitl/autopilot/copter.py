@@ -54,8 +54,6 @@ class Copter(VehicleControl):
         self._flown = False  # since arming
         autopilot.estimator.on_jump = self.shift
 
-    # control ---------------------------------------------------------------------------------------------------------
-
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Write motors 1 to 4 for the setpoint; stopped while disarmed."""
         parameters = self.autopilot.parameters
@@ -86,8 +84,6 @@ class Copter(VehicleControl):
     def airborne(self) -> bool:
         """Whether the motors carry the weight, judging by the thrust."""
         return bool(self.memory[at.PHASE] == at.AIRBORNE)
-
-    # setpoint --------------------------------------------------------------------------------------------------------
 
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
@@ -125,8 +121,6 @@ class Copter(VehicleControl):
         self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
         if isinstance(self.autopilot.mode, CopterMode):
             self.autopilot.mode.shift(north, east, down)
-
-    # ground ----------------------------------------------------------------------------------------------------------
 
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""

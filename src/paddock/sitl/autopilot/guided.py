@@ -83,9 +83,6 @@ def _target_error(autopilot: BuiltInAutopilot, target: GuidedTarget) -> str:
     return "" if autopilot.fence.allows(north, east, down) else "outside the fence"
 
 
-# commands ------------------------------------------------------------------------------------------------------------
-
-
 def reposition(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_REPOSITION: p1 speed (m/s), p2 flags (1: change to GUIDED), p4 yaw (rad), p5 to p7 the position."""
     error = position_error(p, frame)

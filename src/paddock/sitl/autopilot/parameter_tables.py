@@ -211,7 +211,6 @@ PLANE = (
     Parameter("RTL_ALTITUDE", 100, -1, 32767, REAL32, "m above home; -1: current altitude"),
 )
 
-# mode switch ---------------------------------------------------------------------------------------------------------
 
 SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
     "copter": (5, (7, 9, 6, 3, 5, 0)),  # CIRCLE, LAND, RTL, AUTO, LOITER, STABILIZE

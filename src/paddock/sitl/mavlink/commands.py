@@ -21,21 +21,12 @@ SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
 VERSION, HOME = mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, mav.MAVLINK_MSG_ID_HOME_POSITION
 
 LOCATED = frozenset(  # commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7
-    {
-        mav.MAV_CMD_NAV_WAYPOINT,
-        mav.MAV_CMD_NAV_LOITER_UNLIM,
-        mav.MAV_CMD_NAV_LOITER_TURNS,
-        mav.MAV_CMD_NAV_LOITER_TIME,
-        mav.MAV_CMD_NAV_LAND,
-        mav.MAV_CMD_NAV_TAKEOFF,
-        mav.MAV_CMD_NAV_LOITER_TO_ALT,
-        mav.MAV_CMD_DO_ORBIT,
-        mav.MAV_CMD_NAV_SPLINE_WAYPOINT,
-        mav.MAV_CMD_DO_SET_HOME,
-        mav.MAV_CMD_DO_REPOSITION,
-        mav.MAV_CMD_DO_SET_ROI_LOCATION,
-        mav.MAV_CMD_DO_SET_ROI,
-    }
+    getattr(mav, f"MAV_CMD_{name}")
+    for name in (
+        *("NAV_WAYPOINT", "NAV_LOITER_UNLIM", "NAV_LOITER_TURNS", "NAV_LOITER_TIME", "NAV_LAND", "NAV_TAKEOFF"),
+        *("NAV_LOITER_TO_ALT", "NAV_SPLINE_WAYPOINT", "DO_ORBIT", "DO_SET_HOME", "DO_REPOSITION"),
+        *("DO_SET_ROI_LOCATION", "DO_SET_ROI"),
+    )
 )
 
 ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
@@ -83,9 +74,8 @@ class CommandProtocol:
         located = m.command in LOCATED
         frame = PLAIN_FRAMES.get(m.frame)
         x, y = decode_place(m.x, m.y) if located else (float(m.x), float(m.y))
-        request = MavlinkCommand(
-            m.command, (m.param1, m.param2, m.param3, m.param4, x, y, m.z), frame or AltitudeFrame.GLOBAL
-        )
+        p = (m.param1, m.param2, m.param3, m.param4, x, y, m.z)
+        request = MavlinkCommand(m.command, p, frame or AltitudeFrame.GLOBAL)
         if located and frame is None:
             ack = Ack(CommandResult.DENIED, f"Command {m.command}: unsupported frame {m.frame}")
             self._report(ack)
@@ -126,8 +116,6 @@ class CommandProtocol:
     def _acknowledge(self, command: int, ack: Ack, sender: Sender) -> None:
         to = {"target_system": sender.system, "target_component": sender.component}
         self.vehicle.reply(mav.MAVLink_command_ack_message(command, int(ack.result), **to), sender)
-
-    # requests of messages, once or at a rate --------------------------------------------------------------------------
 
     def _set_interval(self, p: Sequence[float], sender: Sender) -> Ack:
         id = _whole(p[0])

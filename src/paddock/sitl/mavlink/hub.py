@@ -49,8 +49,6 @@ class MavlinkHub:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # vehicles --------------------------------------------------------------------------------------------------------
-
     def add(self, autopilot: BuiltInAutopilot) -> MavlinkVehicle:
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
         sysid = autopilot.sysid
@@ -108,8 +106,6 @@ class MavlinkHub:
         for key in list(self.links):
             self._close_link(key)
         self._selector.close()
-
-    # service ---------------------------------------------------------------------------------------------------------
 
     def service(self, now_us: int) -> None:
         """Receive, reply and send what is due at this simulated time; cheap when nothing is due.

@@ -66,8 +66,6 @@ class Inputs:
         if self._may_send_rc(sender):
             self.autopilot.rc.manual_control(message.x, message.y, message.z, message.r)
 
-    # targets ---------------------------------------------------------------------------------------------------------
-
     def _local_target(self, message: Any, sender: Sender) -> None:
         m = message
         if m.coordinate_frame not in LOCAL:

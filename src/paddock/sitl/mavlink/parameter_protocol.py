@@ -46,8 +46,6 @@ class ParameterProtocol:
         """Restart simulated time; lists in progress continue."""
         self._next_us = 0
 
-    # list ------------------------------------------------------------------------------------------------------------
-
     def service(self, now_us: int, wall: float, paused: bool) -> None:
         """Send the next batch of requested lists; `paused`: only wall time advances."""
         early = wall < self._next_wall if paused else now_us < self._next_us
@@ -63,8 +61,6 @@ class ParameterProtocol:
             self._lists[key] = (sender, sent + BATCH)
             if sent + BATCH >= len(names):
                 del self._lists[key]
-
-    # read and set ----------------------------------------------------------------------------------------------------
 
     def _read(self, message: Any, sender: Sender) -> None:
         names = self.parameters.names()
@@ -100,8 +96,6 @@ class ParameterProtocol:
         name = message.param_id.encode("ascii", "replace")
         index = getattr(message, "param_index", -1)
         self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
-
-    # file transfer ---------------------------------------------------------------------------------------------------
 
     def _refuse_ftp(self, message: Any, sender: Sender) -> None:
         """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""

@@ -98,8 +98,6 @@ class CopterGuided(CopterMode):
     def _stale(self) -> bool:
         return self.autopilot.now_us - self._target.time_us > STALE_US
 
-    # positions and velocities ----------------------------------------------------------------------------------------
-
     def _follow_moving(self, place: Ned, velocity: Ned, speed: float, dt: float) -> None:
         """Follow a moving position; it stops where it is when the target expires."""
         age = min(self.autopilot.now_us - self._target.time_us, STALE_US) * 1e-6
@@ -127,8 +125,6 @@ class CopterGuided(CopterMode):
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)
-
-    # attitudes -------------------------------------------------------------------------------------------------------
 
     def _follow_attitude(self, target: GuidedTarget, dt: float) -> None:
         """Hold an attitude; the thrust sets the climb rate, 0.5 holds the altitude."""
