@@ -20,8 +20,7 @@ from paddock.world.columns import filled
 ENTRY_POINTS = "paddock.planning_methods"
 
 
-Progress = Callable[[float], None]
-"""Called with the share done, 0 to 1."""
+Progress = Callable[[float], None]  # called with the progress, 0 to 1
 
 
 @dataclass(frozen=True)
