@@ -25,7 +25,7 @@ from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_m
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
-SECONDS = 20.0  # how long a film is, the still picture at its end not counted
+SECONDS = 20.0  # length of an animation in s, without the still picture at its end
 FINER = 4  # points of a trail in each frame
 
 

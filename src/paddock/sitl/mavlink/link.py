@@ -157,7 +157,7 @@ class MavlinkPeers:
         if peer is None:
             if len(self._all) >= MAX_PEERS:
                 removable = [each for each in self._all.values() if not each.permanent]
-                del self._all[min(removable, key=lambda each: each.heard).address]
+                del self._all[min(removable, key=lambda each: each.last_seen).address]
             peer = self._all[address] = MavlinkPeer(address, wall)
         peer.last_seen = wall
         return peer
