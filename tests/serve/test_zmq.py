@@ -428,8 +428,8 @@ def test_names_of_inputs_do_not_stand_for_something_else_on_the_way(raw: Any, se
     values = pb.Input(values=pb.Values(f64_le=struct.pack("<d", 0.1)))
     inputs = {"$bytes": pb.Input(number=5.0), "steer": values}
     reply = client.ask(pb.Request(id=3, command=pb.Command(name="red", inputs=inputs)))
-    assert (reply.id, reply.error.code) == (3, "InvalidValueError")
-    assert reply.error.message == "names of vehicles and inputs do not begin with $: '$bytes'"
+    assert (reply.id, reply.error.code) == (3, "UnknownNameError")
+    assert reply.error.message.startswith("unknown input of 'red' '$bytes'")
     assert client.ask(pb.Request(id=5, call=pb.Call(method="state_hash"))).id == 5
     assert served[1].hub_pid == pid
 

@@ -144,7 +144,11 @@ class LiveSource:
         self.run.worker.shutdown(wait=False, cancel_futures=True)
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation whose arguments the endpoint has validated."""
+        """Carry out an operation.
+
+        Arguments by name (JSON-RPC, the ZeroMQ message Call) are validated by the table of operations; those of other
+        ZeroMQ messages have the types of their fields, and the simulation checks their values.
+        """
         if operation not in HANDLERS:
             raise unknown_name("operation", operation, HANDLERS)
         work = partial(HANDLERS[operation], self.run, client, **arguments)

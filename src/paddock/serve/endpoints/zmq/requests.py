@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
@@ -87,7 +87,7 @@ def _step(step: Step, name_of: NameOf) -> Translated:
 
 
 def _command(command: Command) -> Translated:
-    inputs = _plain(command.inputs)
+    inputs = dict(command.inputs)
     if isinstance(command.target, str | int):
         addressed = {"target": command.target, "at_tick": command.at_tick}
         return Translated("command", {**addressed, "inputs": inputs, "timeout": command.timeout}, _done)
@@ -131,20 +131,10 @@ def _admin(body: RequestBody) -> Translated:
 
 
 def _named(control: ControlMessage, name_of: NameOf) -> dict[str, Any]:
-    return _plain(
-        {
-            target if isinstance(target, str) else name_of(target): _plain(inputs)
-            for target, inputs in control.commands.items()
-        }
-    )
-
-
-def _plain(tree: Mapping[str, Any]) -> dict[str, Any]:
-    """Refuse names that begin with $, which stands for arrays and bytes on the way to the simulation."""
-    for name in tree:
-        if name.startswith("$"):
-            raise InvalidValueError(f"names of vehicles and inputs do not begin with $: {name[:40]!r}")
-    return dict(tree)
+    return {
+        target if isinstance(target, str) else name_of(target): dict(inputs)
+        for target, inputs in control.commands.items()
+    }
 
 
 def _done(reply: OperationOutcome) -> ReplyBody:
