@@ -23,7 +23,7 @@ from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
-from paddock.sitl.autopilot.parameter_tables import COMMON, switch_parameters
+from paddock.sitl.autopilot.parameter_tables import COMMON, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import VEHICLE_TYPES, find_vehicle
 from paddock.sitl.equipment import VEHICLES
@@ -335,7 +335,9 @@ def setting_tables() -> str:
     common = {setting.name for setting in COMMON}
     parts = ["**All vehicles**\n\n" + setting_table(COMMON)]
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
-        settings = *switch_parameters(craft), *find_vehicle(craft).parameters
+        vehicle, prefix = find_vehicle(craft), switch_prefix(craft)
+        switch = (setting for setting in ground_station_parameters(vehicle) if setting.name.startswith(prefix))
+        settings = *switch, *vehicle.parameters
         own = [setting for setting in settings if setting.name not in common]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
