@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
@@ -59,7 +59,7 @@ class RuleSetup:
         """Return the setup with the options of the first vehicle for all."""
         return replace(self, options=self.options[:, 0].copy()) if self.per_vehicle else self
 
-    def route(self, place: int = 0) -> Route | None:
+    def route(self, place: int = 0) -> RouteLine | None:
         """Return the route of one of the vehicles, if it is fixed."""
         options = self.options[:, place] if self.per_vehicle else self.options
         return self.rule.planned(self.rule.options(*options.tolist()), self.path)
@@ -250,7 +250,7 @@ class FleetBehaviour:
         except UnknownNameError:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
-            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NOBODY), self.target
+            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
 
