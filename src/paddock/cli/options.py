@@ -88,8 +88,7 @@ class RunOptions:
                 raise InvalidValueError(f"--{error}") from None
 
 
-TOKEN = "PADDOCK_TOKEN"
-"""Environment variable for --token: not visible to other users in the process list."""
+TOKEN = "PADDOCK_TOKEN"  # environment variable for --token: not visible to other users in the process list
 PORT_DIGITS = 5
 
 
@@ -131,7 +130,8 @@ class ServeOptions:
             fields[PAGE] = True
         movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
         if not _any(fields):
-            self._refuse_alone()
+            for name in [*self._given(), *(["open"] if self.open else [])]:
+                raise PaddockError(f"--{name} requires --serve: nothing is served")
             return None
         if movable:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
@@ -161,10 +161,6 @@ class ServeOptions:
         """Return the options other than endpoints."""
         values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
         return {name: value for name, value in values.items() if value is not None}
-
-    def _refuse_alone(self) -> None:
-        for name in [*self._given(), *(["open"] if self.open else [])]:
-            raise PaddockError(f"--{name} requires --serve: nothing is served")
 
 
 def _known() -> tuple[str, ...]:

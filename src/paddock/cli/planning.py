@@ -33,7 +33,22 @@ def mission_for(source: str | None, options: PlanOptions) -> Scenario:
                 raise PaddockError(f"{flag} applies to generated missions only; edit the scenario file instead")
         scenario = _seeded(load_scenario(source), options.seed)
     if options.import_tasks is not None:
-        scenario = _with_tasks(scenario, options.import_tasks)
+        # add the tasks and zones of a file; print what could not be imported to stderr
+        file = options.import_tasks
+        from paddock.planning.exchange import read_mission
+        from paddock.world.geodesy import Origin
+
+        found = read_mission(file, Origin(*scenario.world.origin))
+        notes, speed = list(found.notes), found.mission.get("speed")
+        if speed is not None:
+            notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
+        for note in notes:
+            print(f"paddock: {file}: {note}", file=sys.stderr)
+        values = scenario.to_dict()
+        mission = values.setdefault("mission", {})
+        for key in ("tasks", "zones"):
+            mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
+        scenario = load_scenario(values)
     if scenario.mission is None:
         raise PaddockError(f"{source}: scenario {scenario.name!r} has no mission; add a `mission` section with tasks")
     return _chosen(scenario, options)
@@ -97,26 +112,7 @@ def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
     return scenario.model_copy(update={"mission": mission.model_copy(update=changes)}) if changes else scenario
 
 
-def _with_tasks(scenario: Scenario, file: str) -> Scenario:
-    """Add the tasks and zones of a file; print what could not be imported to stderr."""
-    from paddock.planning.exchange import read_mission
-    from paddock.world.geodesy import Origin
-
-    found = read_mission(file, Origin(*scenario.world.origin))
-    notes, speed = list(found.notes), found.mission.get("speed")
-    if speed is not None:
-        notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
-    for note in notes:
-        print(f"paddock: {file}: {note}", file=sys.stderr)
-    values = scenario.to_dict()
-    mission = values.setdefault("mission", {})
-    for key in ("tasks", "zones"):
-        mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
-    return load_scenario(values)
-
-
-WIDE = 160
-"""Table width where stdout is not a terminal."""
+WIDE = 160  # table width where stdout is not a terminal
 
 
 @dataclass
@@ -134,7 +130,12 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     """Plan, write the files and print the result; return 1 if --strict and tasks are undone."""
     with late_status(COMPILING):
         setup = setup_of(scenario)
-        _warn(scenario)
+        # warn if the scenario can be planned but not run
+        from paddock.engine.build import build_problems
+
+        if problems := build_problems(scenario):
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
     found, output = _planned(scenario, setup, options)
     if found.setup.happenings:
         with bar("simulating the mission events"):
@@ -153,15 +154,6 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     _print_json(found, output) if options.json else _print_tables(found, output)
     undone = found.plan.undone if found.outcome is None else found.outcome.undone
     return 1 if options.strict and undone else 0
-
-
-def _warn(scenario: Scenario) -> None:
-    """Warn if the scenario can be planned but not run."""
-    from paddock.engine.build import build_problems
-
-    if problems := build_problems(scenario):
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
 
 
 def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:

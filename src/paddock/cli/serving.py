@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from paddock.serve.source import Source
 
 
-PORT = 8000
-"""Default port of the page."""
+PORT = 8000  # default port of the page
 
 
 def free_port(bind: str, wanted: int = PORT) -> int:
@@ -59,8 +58,7 @@ def open_browser(link: str) -> None:
         print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
 
 
-PAGE = "web"
-"""Name of the page's endpoint."""
+PAGE = "web"  # name of the page's endpoint
 
 
 @dataclass(frozen=True)
@@ -108,18 +106,14 @@ def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Ser
     """Start the hub; print its addresses unless an earlier run printed them."""
     host, served = _host(source, before, notices)
     if not before.addresses:
-        _print_addresses(host, served)
+        if served.link:
+            print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
+        for name, address in host.addresses.items():
+            if name != PAGE:
+                print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
+        if served.link and served.open:
+            open_browser(served.link)
     return host, replace(served, open=False)
-
-
-def _print_addresses(host: Host, served: Served) -> None:
-    if served.link:
-        print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
-    for name, address in host.addresses.items():
-        if name != PAGE:
-            print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
-    if served.link and served.open:
-        open_browser(served.link)
 
 
 def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:

@@ -69,18 +69,13 @@ class Keyboard:
 
 PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 0.0)
 """Paces selected by + and -; 0 is as fast as possible."""
-SHARE = 0.1
-"""Maximum share of wall time spent drawing; a slow view is drawn less often."""
-UPDATE_EVERY = 0.5
-"""Wall-clock s between snapshots of many vehicles."""
+SHARE = 0.1  # maximum share of wall time spent drawing; a slow view is drawn less often
+UPDATE_EVERY = 0.5  # wall-clock s between snapshots of many vehicles
 MANY = 1000
-NARROW = 64
-"""Terminals narrower than this show no map."""
-SIDE, AUTOPILOTS_SIDE = 42, 48
-"""Minimum width of the column beside the map, without and with autopilots."""
+NARROW = 64  # terminals narrower than this show no map
+SIDE, AUTOPILOTS_SIDE = 42, 48  # minimum width of the column beside the map, without and with autopilots
 HEAD, FOOT = 2, 1
-LEFT = 7
-"""Rows reserved for fleets and events."""
+LEFT = 7  # rows reserved for fleets and events
 NO_EXTRAS = ViewExtras()
 
 
@@ -183,7 +178,9 @@ class RunView:
         least = SIDE if self.shown.autopilots is None else AUTOPILOTS_SIDE
         side = width if width < NARROW else min(max(least, width * 2 // 5), 54)
         stages, events = self._stages(side, rows), event_lines(self.sim, side)
-        autopilots = self._autopilots(side, rows - len(stages) - LEFT)
+        most = rows - len(stages) - LEFT
+        host = self.shown.autopilots
+        autopilots = [] if host is None else [*status_lines(host, side, max(most, 3)), Text("")]
         rows_fleets = max(rows - len(stages) - len(autopilots) - min(len(events), 3) - 1, 3)
         self._update(side, rows_fleets, width - side - 1, rows)
         column = [*self._fleets, Text(""), *autopilots, *stages, *events]
@@ -202,11 +199,6 @@ class RunView:
         lines = [*stage_lines(self.meter, width), Text("")]
         host = self.shown.autopilots
         return lines if host is None or len(host.vehicles) + 1 <= rows - len(lines) - LEFT else []
-
-    def _autopilots(self, width: int, most: int) -> list[Text]:
-        """Return a line per autopilot, as space allows."""
-        host = self.shown.autopilots
-        return [] if host is None else [*status_lines(host, width, max(most, 3)), Text("")]
 
     def _update(self, side: int, rows: int, width: int, height: int) -> None:
         """Update fleets and map from a snapshot; less often with many vehicles."""

@@ -40,8 +40,7 @@ from paddock.world.world import World
 if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
-LONGEST_TIMEOUT = 1e6
-"""s of simulated time."""
+LONGEST_TIMEOUT = 1e6  # s of simulated time
 
 
 class Applier:

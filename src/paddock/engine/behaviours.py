@@ -24,8 +24,7 @@ from paddock.world.world import World
 MEMORY = "memory"
 POSE_ROWS = len(column_index(Pose))
 
-Where = Callable[[str], str]
-"""Option ("" for the behaviour) -> where the user wrote it, for errors."""
+Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
 PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
 

@@ -25,16 +25,12 @@ from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
-MOST_PLACED = 1000
-"""Limit of vehicles of a fleet that are placed for a check."""
+MOST_PLACED = 1000  # limit of vehicles of a fleet that are placed for a check
 SPAWN_PURPOSE = 1
-SPREAD_PURPOSE = 1024
-"""Purposes of random draws; a spread parameter adds its row."""
+SPREAD_PURPOSE = 1024  # purposes of random draws; a spread parameter adds its row
 
-Place = Callable[..., str]
-"""Path inside an entry -> where the user wrote it."""
-FASTEST = 1e4
-"""Speed limit of a vehicle at its start, m/s."""
+Place = Callable[..., str]  # path inside an entry -> where the user wrote it
+FASTEST = 1e4  # speed limit of a vehicle at its start, m/s
 
 
 def environment_values(scenario: Scenario) -> Floats:

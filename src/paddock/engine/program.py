@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
-COMMANDS_SHOWN = 1000
-"""Size limit of fleets whose commands are in snapshots."""
+COMMANDS_SHOWN = 1000  # size limit of fleets whose commands are in snapshots
 
 
 class CpuMotion:
@@ -64,8 +63,7 @@ class CudaMotion:
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
 
 
-MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}
-"""By name of the device."""
+MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
 
 
 class FleetProgram:

@@ -25,10 +25,8 @@ from paddock.world.world import Clock, World
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
 
-MISSION_RATE = 10.0
-"""Hz of simulated time at which the mission looks at its vehicles."""
-SPREAD_RATE = 1.0
-"""Hz at which it looks at vehicles that share a layer of height."""
+MISSION_RATE = 10.0  # Hz of simulated time at which the mission looks at its vehicles
+SPREAD_RATE = 1.0  # Hz at which it looks at vehicles that share a layer of height
 
 
 class AssembledTick(NamedTuple):

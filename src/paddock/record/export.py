@@ -22,10 +22,8 @@ from paddock.world.layout import FleetLayout, Ints
 
 KEYS = ("time", "tick", "run", "fleet", "vehicle", "id")
 """The first columns: simulation time in s, tick, section of the recording, fleet, vehicle, id."""
-BATCH = 1 << 16
-"""Rows of a batch, about."""
-Progress = Callable[[int], None]
-"""Called with the number of rows written so far."""
+BATCH = 1 << 16  # rows of a batch, about
+Progress = Callable[[int], None]  # called with the number of rows written so far
 
 
 def export(
@@ -110,7 +108,12 @@ class RunTable:
         vehicles: list[str] = []
         at = 0
         for piece in pieces:
-            rows, names = self._look_up(piece.layout)
+            layout = piece.layout
+            if id(layout) not in self._known:
+                rows = np.array([self._rows[column] for column in layout.columns], np.int64)
+                names = [layout.vehicle_name(row) for row in range(layout.n)]
+                self._known[id(layout)] = (layout, rows, names)
+            rows, names = self._known[id(layout)][1:]
             values[rows, at : at + piece.layout.n] = piece.block
             vehicles += names
             at += piece.layout.n
@@ -118,14 +121,6 @@ class RunTable:
         fleets = [name for piece in pieces for name in (piece.layout.name,) * piece.layout.n]
         ids = np.concatenate([piece.layout.ids for piece in pieces])
         return Batch({**keys, "fleet": fleets, "vehicle": vehicles, "id": ids}, values)
-
-    def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
-        """Return the rows of a layout's columns and the names of its vehicles; cached."""
-        if id(layout) not in self._known:
-            rows = np.array([self._rows[column] for column in layout.columns], np.int64)
-            names = [layout.vehicle_name(row) for row in range(layout.n)]
-            self._known[id(layout)] = (layout, rows, names)
-        return self._known[id(layout)][1:]
 
 
 # formats --------------------------------------------------------------------------------------------------------------

@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from paddock.record.reader import RecordedRun
     from paddock.world.snapshot import FleetSnapshot
 
-SAMPLES = 1500
-"""Maximum number of samples drawn."""
-TRACKS = 60
-"""Maximum number of tracks drawn per fleet."""
-LISTED = 16
-"""Maximum number of fleets in the legend."""
+SAMPLES = 1500  # maximum number of samples drawn
+TRACKS = 60  # maximum number of tracks drawn per fleet
+LISTED = 16  # maximum number of fleets in the legend
 COLOURS = (
     *("#0b78c2", "#e07b00", "#2c9e4b", "#d43d66", "#7d55c7", "#00918a"),
     *("#a08a00", "#8a4b2a", "#e36bb4", "#5b6770", "#5aa9e6", "#9bc53d"),
@@ -65,7 +62,12 @@ class _Trace:
 
 def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = None) -> list[Path]:
     """Write tracks.png, speed.png and height.png to a folder; return their paths. Needs the extra `plots`."""
-    figure_class = _matplotlib()
+    # import the figure class; it needs no window system
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
+    figure_class = Figure
     traces = _traces(run, fleet)
     drawings = {"tracks": _draw_tracks, "speed": _draw_speed, "height": _draw_height}
     paths = [Path(folder) / f"{name}.png" for name in drawings]
@@ -173,12 +175,3 @@ def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
 def _is_plan(axes: Any) -> bool:
     """Return whether the axes show tracks from above."""
     return bool(axes.get_aspect() != "auto")
-
-
-def _matplotlib() -> Any:
-    """Import the figure class; it needs no window system."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
-    return Figure

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
 
-RATE = 30.0
-"""Default samples per simulated second, Hz."""
+RATE = 30.0  # default samples per simulated second, Hz
 
 
 @dataclass(frozen=True)
@@ -135,14 +134,6 @@ class Recorder:
         for change in present_markers(sim.markers, sim.time):
             self._on_markers(change)
         self._queue.put(self._writer.writer.flush)  # so that the file is readable from the first moment on
-
-    def _detach(self) -> None:
-        sim = self.sim
-        self._unwatch()
-        sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
-        sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
-        sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
-        sim.engine.on_restart.remove(self._on_restart)
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -242,7 +233,12 @@ class Recorder:
         if not self._closed:
             self._closed = True
             atexit.unregister(self.close)
-            self._detach()
+            sim = self.sim
+            self._unwatch()
+            sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
+            sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
+            sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
+            sim.engine.on_restart.remove(self._on_restart)
             if not self.sim.engine.thread.elsewhere() and not self._queue.closed:
                 if self._last_sample != self.sim.tick:
                     self._on_sample(self.sim.snapshot())
@@ -283,10 +279,8 @@ def versions() -> dict[str, str]:
 
 # the queue between the threads ----------------------------------------------------------------------------------------
 
-FEWEST, MOST = 8, 512
-"""Limits of the number of queued samples."""
-ROOM = 64 * 2**20
-"""Bytes of queued samples, if that is more than the fewest."""
+FEWEST, MOST = 8, 512  # limits of the number of queued samples
+ROOM = 64 * 2**20  # bytes of queued samples, if that is more than the fewest
 
 
 class WriteQueue:
@@ -351,14 +345,10 @@ class WriteQueue:
 
 # hashes ---------------------------------------------------------------------------------------------------------------
 
-FEW = 1000
-"""Vehicles up to which the state is hashed often."""
-OFTEN, SELDOM = 0.1, 1.0
-"""Simulated s between two hashes, of few vehicles and of many."""
-SHARE = 0.05
-"""Share of the wall time that hashing may take; a faster run is hashed less often."""
-ALLOWANCE = 0.25
-"""s of wall time that hashing may take beyond its share, so that short runs are hashed in full."""
+FEW = 1000  # vehicles up to which the state is hashed often
+OFTEN, SELDOM = 0.1, 1.0  # simulated s between two hashes, of few vehicles and of many
+SHARE = 0.05  # share of the wall time that hashing may take; a faster run is hashed less often
+ALLOWANCE = 0.25  # s of wall time that hashing may take beyond its share, so that short runs are hashed in full
 
 
 class HashSchedule:

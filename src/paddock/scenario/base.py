@@ -49,8 +49,7 @@ Text = Annotated[str, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 Numbers = dict[Text, Number]
-Inputs = dict[Text, Number | Text]
-"""Command inputs: numbers, or the name of a choice such as `mode: angle`."""
+Inputs = dict[Text, Number | Text]  # command inputs: numbers, or the name of a choice such as `mode: angle`
 
 
 def has_length(*lengths: int, form: str) -> BeforeValidator:

@@ -40,8 +40,7 @@ from paddock.scenario.vehicle import VehicleEntry
 
 EVENTS = ("task", "damage", "vehicle", "zone")
 MOST_DRAWN = 100_000
-UAVS, APART, AIRSPEED = 4, 60.0, 17.5
-"""The default fleet of a mission: number of vehicles, m between neighbours, m/s."""
+UAVS, APART, AIRSPEED = 4, 60.0, 17.5  # the default fleet of a mission: number of vehicles, m between neighbours, m/s
 _MEMBER = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(?:\[([0-9]{1,10})\])?")
 
 

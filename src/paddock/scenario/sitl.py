@@ -11,11 +11,9 @@ from paddock.scenario.base import Flag, Number, Numbers, Positive, Section, Text
 from paddock.scenario.serve import LAST_PORT
 from paddock.scenario.vehicle import VehicleEntry
 
-WORLD = "world"
-"""The built-in adapter: this scenario's own vehicles."""
+WORLD = "world"  # the built-in adapter: this scenario's own vehicles
 LAST_SYSID = 254
-FARTHEST = 100_000.0
-"""Largest distance of a mission point from the vehicle's start, along each axis, in m."""
+FARTHEST = 100_000.0  # largest distance of a mission point from the vehicle's start, along each axis, in m
 Port = Annotated[Whole, Field(ge=1, le=LAST_PORT)]
 CraftName = Literal["copter", "rover", "rover_ackermann", "plane"]
 MODEL_CRAFTS: dict[str, CraftName] = {

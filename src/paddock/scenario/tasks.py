@@ -21,8 +21,7 @@ from paddock.scenario.base import (
 )
 
 KINDS = ("point", "line", "circle", "area", "polygon")
-FARTHEST = 1e6
-"""Largest distance of tasks, zones and bases from the origin, in m."""
+FARTHEST = 1e6  # largest distance of tasks, zones and bases from the origin, in m
 
 Side = Literal["left", "right"]
 _HEADING = "in rad (0 is east, counter-clockwise)"
@@ -34,10 +33,8 @@ def _in_reach(value: tuple[float, ...]) -> tuple[float, ...]:
     return value
 
 
-Position = Annotated[Vector2, AfterValidator(_in_reach)]
-"""`[x, y]` in m, world frame ENU."""
-Length = Annotated[Positive, Field(le=FARTHEST)]
-"""m."""
+Position = Annotated[Vector2, AfterValidator(_in_reach)]  # `[x, y]` in m, world frame ENU
+Length = Annotated[Positive, Field(le=FARTHEST)]  # m
 
 
 def _at_least_three(points: tuple[Any, ...]) -> tuple[Any, ...]:

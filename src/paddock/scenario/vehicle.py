@@ -28,8 +28,7 @@ from paddock.scenario.base import (
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
-EXTERNAL = "external"
-"""The driver that is not a behaviour: commands come from outside."""
+EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 PATTERNS = ("poses", "grid", "circle", "random", "line")
 _GROUND = "null is the ground."
 

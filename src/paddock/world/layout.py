@@ -22,8 +22,7 @@ from paddock.world.pool import ALIGNMENT, Bytes
 from paddock.world.pose import Pose
 
 Ints = NDArray[np.int64]
-POSE: tuple[str, ...] = Pose._fields
-"""The first columns of every block."""
+POSE: tuple[str, ...] = Pose._fields  # the first columns of every block
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,8 +25,7 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
 
 
-RATE = 30
-"""Groups per s."""
+RATE = 30  # groups per s
 
 
 def cost(quick: bool) -> Iterator[Result]:
@@ -35,7 +34,12 @@ def cost(quick: bool) -> Iterator[Result]:
     with Server(swarm(count, RATE), {"web": {"port": 0, "rate": RATE}}) as server:
         watcher = Watcher(server.addresses["web"]["port"], RATE)
         sleep(1.0)
-        hub, publishing = _shares(server, seconds)
+        # (processor time of the hub, time that the tick's thread spends on snapshots) per second
+        _, pid = server.pids()
+        spent, published, begun = processor_seconds(pid), _publishing(server), monotonic()
+        sleep(seconds)
+        spent, published = processor_seconds(pid) - spent, _publishing(server) - published
+        hub, publishing = spent / (monotonic() - begun), published / (monotonic() - begun)
         figures = watcher.result()
     case = f"{count:,} vehicles at {RATE} Hz"
     target = None if quick else "<= 10"
@@ -43,15 +47,6 @@ def cost(quick: bool) -> Iterator[Result]:
     yield measured("web", f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
     yield measured("web", f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
     yield measured("web", f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
-
-
-def _shares(server: Server, seconds: float) -> tuple[float, float]:
-    """(processor time of the hub, time that the tick's thread spends on snapshots) per second."""
-    _, hub = server.pids()
-    spent, published, begun = processor_seconds(hub), _publishing(server), monotonic()
-    sleep(seconds)
-    spent, published = processor_seconds(hub) - spent, _publishing(server) - published
-    return spent / (monotonic() - begun), published / (monotonic() - begun)
 
 
 def _publishing(server: Server) -> float:
@@ -71,8 +66,7 @@ SOFTWARE = (
     "--disable-sync",
 )
 WIDTH, HEIGHT = 1280, 720
-PATIENCE = 30.0
-"""s until something must have been drawn."""
+PATIENCE = 30.0  # s until something must have been drawn
 FIRST = "() => window.paddock?.drawn?.() > 0"
 
 
