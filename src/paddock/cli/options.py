@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -155,7 +155,8 @@ class ServeOptions:
             return serve_options(fields)
         except PaddockError as error:
             token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
-            raise PaddockError(_as_flags(str(error), token)) from None
+            flags = {"serve.bind": "--bind", "serve.token": token, "insecure: true": "--insecure"}
+            raise PaddockError(as_flags(str(error), {**flags, "serve.": "--serve "})) from None
 
     def _given(self) -> dict[str, Any]:
         """Return the options other than endpoints."""
@@ -197,8 +198,8 @@ def _endpoint(text: str) -> tuple[str, Any]:
     return name, int(value)
 
 
-def _as_flags(message: str, token: str) -> str:
+def as_flags(message: str, flags: Mapping[str, str]) -> str:
     """Replace scenario paths in an error message by the flags that set them."""
-    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
-        message = message.replace(written, flag)
-    return message.replace("serve.", "--serve ")
+    for path, flag in flags.items():
+        message = message.replace(path, flag)
+    return message

@@ -50,14 +50,6 @@ def page_link(options: Serve, port: int) -> str:
     return f"http://{host}:{port}/" + (f"?token={quote(options.token, safe='')}" if options.token else "")
 
 
-def open_browser(link: str) -> None:
-    """Open the page in a browser."""
-    import webbrowser
-
-    if not webbrowser.open(link):
-        print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
-
-
 PAGE = "web"  # name of the page's endpoint
 
 
@@ -112,7 +104,10 @@ def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Ser
             if name != PAGE:
                 print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
         if served.link and served.open:
-            open_browser(served.link)
+            import webbrowser
+
+            if not webbrowser.open(served.link):
+                print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
     return host, replace(served, open=False)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 WORLD = "world"
 
 
+@dataclass(eq=False, repr=False)
 class NamedFrames:
     """The frames of a simulation, `sim.frames`."""
 
-    def __init__(self, world: World, poses: PoseBlocks, applier: Applier, thread: ClockThread) -> None:
-        self.world = world
-        self._poses = poses
-        self._applier = applier
-        self._thread = thread
+    world: World
+    _poses: PoseBlocks
+    _applier: Applier
+    _thread: ClockThread
 
     def set(
         self,

@@ -55,30 +55,24 @@ def checked_pace(pace: float) -> float:
     return float(pace)
 
 
+@dataclass(eq=False, repr=False)
 class Pacer:
     """Turns wall time into ticks."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        advance: Callable[[int], None],
-        pace: float,
-        thread: ClockThread,
-        longest_slice: Callable[[int], int],
-        between: Callable[[], None],
-    ) -> None:
-        """`longest_slice(tick)` limits the ticks per slice; `between` is called between slices, also while paused."""
-        self.clock = clock
-        self.advance = advance
-        self.thread = thread
-        self.longest_slice = longest_slice
-        self.between = between
+    clock: Clock
+    advance: Callable[[int], None]
+    _pace: float
+    thread: ClockThread
+    longest_slice: Callable[[int], int]  # tick -> limit of the ticks per slice
+    between: Callable[[], None]  # called between slices, also while paused
+
+    def __post_init__(self) -> None:
         self.mode = RunMode.RUNNING
         self.running = False
         self.slips = 0  # times that a paced run stopped catching up
         self.behind = 0.0  # s of wall time by which a paced run lags
         self.tick_seconds = 0.0  # recent mean wall time of a tick, s
-        self._pace = checked_pace(pace)
+        self._pace = checked_pace(self._pace)
         self._slice_ticks = 1
         self._requests: deque[TickRequest] = deque()
         self._end = NO_END  # tick at which the run ends
@@ -187,10 +181,9 @@ class Pacer:
             with self.thread.condition:
                 while self._requests and self.clock.tick >= self._requests[0].target:
                     reached.append(self._requests.popleft())
-                first = self._requests[0] if self._requests else None
-            for request in reached:
-                request.done.set_result(self.clock.tick)
-            request = first
+                request = self._requests[0] if self._requests else None  # the first that is not reached
+            for done in reached:
+                done.done.set_result(self.clock.tick)
             limit = min(end or NO_END, request.target if request else NO_END)
             if request is not None and not request.paced:
                 self._slice(limit)

@@ -151,13 +151,9 @@ def _to_parquet(table: RunTable, path: Path, progress: Progress) -> int:
     _pyarrow()
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
-    schema, done = _arrow_schema(table), 0
+    schema = _arrow_schema(table)
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in table.batches():
-            writer.write_batch(_arrow_batch(batch, schema))
-            done += len(batch)
-            progress(done)
-    return done
+        return _written(table, progress, lambda batch: writer.write_batch(_arrow_batch(batch, schema)))
 
 
 def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]) -> int:

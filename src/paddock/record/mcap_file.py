@@ -177,9 +177,8 @@ class McapFile:
         if chunk.indexed and channel not in chunk.indexes:
             return np.zeros((0, 2), np.int64)
         if not chunk.indexed:  # the file is truncated right after this chunk
-            data = self.chunk(number)
             entries, at = [], 0
-            for opcode, content in _chunk_records(data):
+            for opcode, content in _chunk_records(self.chunk(number)):
                 if opcode == Opcode.MESSAGE:
                     found, _, log_time, _ = MESSAGE.unpack_from(content)
                     entries += [(log_time, at)] if found == channel else []
@@ -219,9 +218,8 @@ class McapFile:
             packed = memoryview(content)[at + 8 : at + 8 + length]
             if size > LARGEST_CHUNK or len(packed) != length or compression not in (b"", b"zstd"):
                 raise ValueError(f"{size} bytes of {compression!r} in {len(packed)}")
-            data = (
-                zstandard.ZstdDecompressor().decompress(packed, max_output_size=size) if compression else bytes(packed)
-            )
+            unpack = zstandard.ZstdDecompressor().decompress
+            data = unpack(packed, max_output_size=size) if compression else bytes(packed)
             if len(data) != size or (crc and zlib.crc32(data) != crc):
                 raise ValueError("wrong checksum")
             return memoryview(data)
