@@ -55,7 +55,17 @@ class NamedFrames:
         """
         self._thread.refuse_elsewhere("frames.transform()")
         if time is not None and time != self.world.clock.time:
-            return self._transform_at(target, source, time)
+            world = self.world
+            if not (isinstance(time, int | float | np.number) and isfinite(time)):
+                raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
+            roots = [_root(world, frame) for frame in (target, source)]
+            if roots[0] == roots[1]:
+                return Transform() if target == source else world.transforms.lookup(target, source, float(time))
+            vehicle = next(root for root in roots if root != WORLD)
+            raise PaddockError(
+                f"the pose of vehicle {vehicle!r} is known only now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
+                "keep snapshots to look back"
+            )
         return self._to_world(target).inverse() @ self._to_world(source)
 
     def check(self, frame: str) -> None:
@@ -72,19 +82,6 @@ class NamedFrames:
         fleet, row = _one_vehicle(world, root)
         pose = self._poses(fleet.name)[:, row]
         return Transform(pose[:3], pose[3:7]) @ mounted
-
-    def _transform_at(self, target: str, source: str, time: float) -> Transform:
-        world = self.world
-        if not (isinstance(time, int | float | np.number) and isfinite(time)):
-            raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
-        roots = [_root(world, frame) for frame in (target, source)]
-        if roots[0] == roots[1]:
-            return Transform() if target == source else world.transforms.lookup(target, source, float(time))
-        vehicle = next(root for root in roots if root != WORLD)
-        raise PaddockError(
-            f"the pose of vehicle {vehicle!r} is known only now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
-            "keep snapshots to look back"
-        )
 
 
 def place_frame(world: World, frame: FrameAction) -> None:

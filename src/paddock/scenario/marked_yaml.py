@@ -322,13 +322,12 @@ class _Dumper(DUMPER):  # type: ignore[misc]
         """Write every value in full."""
         return True
 
+    def represent_text(self, text: str) -> Any:
+        """Quote text where needed."""
+        return self.represent_scalar(f"{_TAG}str", text, style=None if reads_as_text(text) else "'")
 
-def _represent_text(dumper: Any, text: str) -> Any:
-    style = None if reads_as_text(text) else "'"
-    return dumper.represent_scalar(f"{_TAG}str", text, style=style)
 
-
-_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def dump_yaml(data: dict[str, Any]) -> str:

@@ -188,7 +188,15 @@ def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:
             raise invalid(f"unknown adapter {pilots.adapter!r}; {hint}", (*at, "adapter"))
         if pilots.vehicles is not None:
             _check_entry(pilots, pilots.vehicles, entries, at)
-    _check_sysids(sitl, entries)
+    taken: dict[int, int] = {}
+    for k, numbers in enumerate(system_ids(sitl, entries)):
+        for number in numbers:
+            if number > LAST_SYSID:
+                raise invalid(f"system ids end at {LAST_SYSID}; this is {number}", ("sitl", "pilots", k))
+            if number in taken:
+                text = f"system id {number} is already used by pilots[{taken[number]}]"
+                raise invalid(text, ("sitl", "pilots", k, "sysid"))
+            taken[number] = k
 
 
 def _check_entry(pilots: AutopilotEntry, name: str, entries: dict[str, VehicleEntry], at: tuple[Any, ...]) -> None:
@@ -202,19 +210,6 @@ def _check_entry(pilots: AutopilotEntry, name: str, entries: dict[str, VehicleEn
     fitting = MODEL_CRAFTS.get(entry.model)
     if pilots.craft is not None and fitting is not None and pilots.craft != fitting:
         raise invalid(f"model {entry.model!r} is flown as a {fitting}, not as a {pilots.craft}", (*at, "craft"))
-
-
-def _check_sysids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> None:
-    taken: dict[int, int] = {}
-    for k, numbers in enumerate(system_ids(sitl, entries)):
-        for number in numbers:
-            if number > LAST_SYSID:
-                raise invalid(f"system ids end at {LAST_SYSID}; this is {number}", ("sitl", "pilots", k))
-            if number in taken:
-                raise invalid(
-                    f"system id {number} is already used by pilots[{taken[number]}]", ("sitl", "pilots", k, "sysid")
-                )
-            taken[number] = k
 
 
 def system_ids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> list[list[int]]:

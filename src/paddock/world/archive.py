@@ -83,11 +83,10 @@ def _emit_tree(tree: Tree, put: Put) -> None:
 
 def _emit(value: Any, put: Put, path: tuple[str, ...]) -> None:
     if isinstance(value, np.ndarray):
-        array = value
-        code = f"{array.dtype.kind}{array.dtype.itemsize}"
-        if code not in DTYPES or type(array) is not np.ndarray:
-            raise _refused(path, f"{type(array).__name__} of {array.dtype}; valid: plain arrays of numbers")
-        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        code = f"{value.dtype.kind}{value.dtype.itemsize}"
+        if code not in DTYPES or type(value) is not np.ndarray:
+            raise _refused(path, f"{type(value).__name__} of {value.dtype}; valid: plain arrays of numbers")
+        array = value.astype(value.dtype.newbyteorder("<"), copy=False)
         put(struct.pack(f"<cBB{array.ndim}Q", b"a", DTYPES.index(code), array.ndim, *array.shape))
         for block in _blocks(array) if array.size else ():
             put(block.reshape(-1).view(np.uint8).data)
@@ -196,7 +195,15 @@ class _Cursor:
         if tag in _CONSTANTS:
             return _CONSTANTS[tag]
         if tag == b"d":
-            return self._dict(depth)
+            tree: Tree = {}
+            last = None
+            for _ in range(self._length()):
+                key = self._text()
+                if last is not None and key <= last:
+                    raise _damaged("has its keys out of order")
+                tree[key] = self._value(depth + 1)
+                last = key
+            return tree
         if tag == b"l":
             return [self._value(depth + 1) for _ in range(self._length())]
         if tag == b"a":
@@ -210,17 +217,6 @@ class _Cursor:
         if tag == b"I":
             return int.from_bytes(self._take(self._length()), "little", signed=True)
         raise _damaged(f"holds an unknown tag {tag!r}")
-
-    def _dict(self, depth: int) -> Tree:
-        tree: Tree = {}
-        last = None
-        for _ in range(self._length()):
-            key = self._text()
-            if last is not None and key <= last:
-                raise _damaged("has its keys out of order")
-            tree[key] = self._value(depth + 1)
-            last = key
-        return tree
 
     def _array(self) -> NDArray[Any]:
         code, ndim = self._take(2)

@@ -391,8 +391,16 @@ _HEX = re.compile(r"#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 
 def rgba(color: Color) -> Rgba:
     """Return a color as red, green, blue and opacity, by default opaque."""
+    if isinstance(color, str) and not color.startswith("#"):
+        if color not in COLORS:
+            raise unknown_name("color", color, COLORS)
+        return COLORS[color]
     if isinstance(color, str):
-        return _from_text(color)
+        if not (found := _HEX.fullmatch(color)):
+            raise InvalidValueError(f"a color in hex is '#rgb', '#rrggbb' or '#rrggbbaa', not {color!r}")
+        digits = found[1] if len(found[1]) > 4 else "".join(2 * digit for digit in found[1])
+        red, green, blue, alpha = bytes.fromhex(digits.ljust(8, "f"))
+        return red / 255, green / 255, blue / 255, alpha / 255
     try:
         parts = np.asarray(color, dtype=np.float64)
     except (TypeError, ValueError):
@@ -403,15 +411,3 @@ def rgba(color: Color) -> Rgba:
         raise InvalidValueError(f"the numbers of a color go from 0 to 1, not {parts.tolist()}")
     red, green, blue, *opacity = parts.tolist()
     return red, green, blue, *(opacity or [1.0])
-
-
-def _from_text(text: str) -> Rgba:
-    if not text.startswith("#"):
-        if text not in COLORS:
-            raise unknown_name("color", text, COLORS)
-        return COLORS[text]
-    if not (found := _HEX.fullmatch(text)):
-        raise InvalidValueError(f"a color in hex is '#rgb', '#rrggbb' or '#rrggbbaa', not {text!r}")
-    digits = found[1] if len(found[1]) > 4 else "".join(2 * digit for digit in found[1])
-    red, green, blue, opacity = bytes.fromhex(digits.ljust(8, "f"))
-    return red / 255, green / 255, blue / 255, opacity / 255

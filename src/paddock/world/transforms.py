@@ -222,7 +222,14 @@ class TransformTree:
     def _pose(self, name: str, time: float) -> Transform:
         """Return a frame's pose in its parent at a time, interpolated, or extrapolated a little."""
         link = self._links[name]
-        self._refuse_stale(name, link, time)
+        if not link.static:
+            allowed = self._max_extrapolation_s + TIME_ROUNDING_S
+            limit = f"poses are extrapolated by at most {self._max_extrapolation_s:g} s"
+            at = f"frame {name!r} at {time:.3f} s"
+            if (age := time - link.times[-1]) > allowed:
+                raise StaleFrameError(f"{at}: its latest pose is {age:.3f} s old; {limit}")
+            if (early := link.times[0] - time) > allowed:
+                raise StaleFrameError(f"{at}: its history begins {early:.3f} s later; {limit}")
         if len(link.poses) == 1:
             return Transform(link.poses[0][:3], link.poses[0][3:])
         after = min(max(bisect_right(link.times, time), 1), len(link.times) - 1)
@@ -230,16 +237,6 @@ class TransformTree:
         fraction = (time - link.times[after - 1]) / (link.times[after] - link.times[after - 1])
         position = (1.0 - fraction) * start[:3] + fraction * end[:3]
         return Transform(position, slerp(start[3:], end[3:], fraction))
-
-    def _refuse_stale(self, name: str, link: _Link, time: float) -> None:
-        if link.static:
-            return
-        allowed = self._max_extrapolation_s + TIME_ROUNDING_S
-        limit = f"poses are extrapolated by at most {self._max_extrapolation_s:g} s"
-        if (age := time - link.times[-1]) > allowed:
-            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its latest pose is {age:.3f} s old; {limit}")
-        if (early := link.times[0] - time) > allowed:
-            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its history begins {early:.3f} s later; {limit}")
 
 
 def _row(pose: Transform) -> list[float]:
