@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from paddock.bench.result import Result
 
+KEYS = ("bench", "case", "value", "unit", "target", "ok")
+
 
 def bench(
     *names: str,
@@ -46,11 +48,7 @@ def bench(
         return 0
     results = measure(names, quick)
     print_json(results) if json else print_table(results)
-    missed = [result for result in results if check and result.ok is False]
-    for result in missed:
-        value = f"{result.value:.4g} {result.unit}, target {result.target}"
-        print(f"paddock: target missed: {result.bench} {result.case}: {value}", file=sys.stderr)
-    return 1 if missed else 0
+    return report_missed(results) if check else 0
 
 
 def measure(names: Sequence[str], quick: bool) -> list[Result]:
@@ -75,7 +73,7 @@ def print_json(results: Sequence[Result]) -> None:
     """Print the results as JSON objects."""
     import json
 
-    print(json.dumps([result.to_dict() for result in results], indent=2))
+    print(json.dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
 
 
 def print_table(results: Sequence[Result]) -> None:
@@ -94,3 +92,15 @@ def print_table(results: Sequence[Result]) -> None:
         mark = {True: "[green]ok[/]", False: "[red]missed[/]", None: ""}[result.ok]
         table.add_row(result.bench, result.case, f"{result.value:,.4g}", result.target or "", result.unit, mark)
     Console().print(table)
+
+
+def report_missed(results: Sequence[Result]) -> int:
+    """Print missed targets to stderr; return 1 if there are any."""
+    missed = [result for result in results if result.ok is False]
+    for result in missed:
+        print(
+            f"paddock: target missed: {result.bench} {result.case}: {result.value:.4g} {result.unit}, "
+            f"target {result.target}",
+            file=sys.stderr,
+        )
+    return 1 if missed else 0

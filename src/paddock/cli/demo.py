@@ -28,15 +28,22 @@ def demo(
     list_
         List the demos.
     """
-    from paddock.scenario import demo_names, demo_path, load_scenario
+    from paddock.scenario import demo_path, load_scenario
 
     if list_:
-        names = demo_names()
-        width = max(map(len, names), default=0)
-        for known in names:
-            print(f"{known:{width}}  {load_scenario(demo_path(known)).description}")
-        return 0
+        return print_demos()
     scenario = load_scenario(demo_path(name))
     from paddock.cli.session import conduct
 
     return conduct(scenario, options or RunOptions(), serve)
+
+
+def print_demos() -> int:
+    """Print the names and descriptions of all demos."""
+    from paddock.scenario import demo_names, demo_path, load_scenario
+
+    names = demo_names()
+    width = max(map(len, names), default=0)
+    for name in names:
+        print(f"{name:{width}}  {load_scenario(demo_path(name)).description}")
+    return 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -130,8 +130,7 @@ class ServeOptions:
             fields[PAGE] = True
         movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
         if not _any(fields):
-            for name in [*self._given(), *(["open"] if self.open else [])]:
-                raise PaddockError(f"--{name} requires --serve: nothing is served")
+            self._refuse_alone()
             return None
         if movable:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
@@ -155,13 +154,16 @@ class ServeOptions:
             return serve_options(fields)
         except PaddockError as error:
             token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
-            flags = {"serve.bind": "--bind", "serve.token": token, "insecure: true": "--insecure"}
-            raise PaddockError(as_flags(str(error), {**flags, "serve.": "--serve "})) from None
+            raise PaddockError(_as_flags(str(error), token)) from None
 
     def _given(self) -> dict[str, Any]:
         """Return the options other than endpoints."""
         values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
         return {name: value for name, value in values.items() if value is not None}
+
+    def _refuse_alone(self) -> None:
+        for name in [*self._given(), *(["open"] if self.open else [])]:
+            raise PaddockError(f"--{name} requires --serve: nothing is served")
 
 
 def _known() -> tuple[str, ...]:
@@ -198,8 +200,8 @@ def _endpoint(text: str) -> tuple[str, Any]:
     return name, int(value)
 
 
-def as_flags(message: str, flags: Mapping[str, str]) -> str:
+def _as_flags(message: str, token: str) -> str:
     """Replace scenario paths in an error message by the flags that set them."""
-    for path, flag in flags.items():
-        message = message.replace(path, flag)
-    return message
+    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
+        message = message.replace(written, flag)
+    return message.replace("serve.", "--serve ")

@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.sitl.bridge_vehicle import StatusRow
     from paddock.sitl.host import Progress, SitlHost
-    from paddock.world.snapshot import Snapshot
+    from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 
 BAR = "bold #101418 on #58c4ff"
@@ -143,16 +142,22 @@ def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     fleets = list(snapshot)
     shown = fleets if len(fleets) < rows else fleets[: max(rows - 2, 1)]
     for k, fleet in enumerate(shown):
-        velocity = fleet.velocity
-        speed = float(np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).mean()) if len(fleet) else 0.0
-        height = float(fleet.position[:, 2].mean()) if len(fleet) else 0.0
-        count = f"{len(fleet):,}" if len(fleet) < 100_000 else f"{len(fleet) // 1000:,}k"
-        numbers = f"{short(fleet.model, 11):<11} {count:>6} {speed:>5.1f} {height:>5.1f}"
         line = Text(f"{short(fleet.name, name_width):<{name_width}} ", style=colour(k))
-        lines.append(line.append(numbers, style="default"))
+        lines.append(line.append(_fleet_numbers(fleet), style="default"))
     if len(shown) < len(fleets):
         lines.append(Text(f"and {len(fleets) - len(shown)} more", style=FAINT))
     return [fitted(line, width) for line in lines]
+
+
+def _fleet_numbers(fleet: FleetSnapshot) -> str:
+    velocity = fleet.velocity
+    speed = float(np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).mean()) if len(fleet) else 0.0
+    height = float(fleet.position[:, 2].mean()) if len(fleet) else 0.0
+    return f"{short(fleet.model, 11):<11} {_count(len(fleet)):>6} {speed:>5.1f} {height:>5.1f}"
+
+
+def _count(number: int) -> str:
+    return f"{number:,}" if number < 100_000 else f"{number // 1000:,}k"
 
 
 def stage_lines(meter: Meter, width: int) -> list[Text]:
@@ -199,8 +204,12 @@ def framed(picture: Sequence[Text], plan: Braille) -> list[Text]:
 
 def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
     """Join two columns; the left one has a given width."""
-    pairs = zip_longest(left, right, fillvalue=Text(""))
-    return [Text.assemble(fitted(one, width), other) for one, other in pairs]
+    empty = Text("")
+    lines = []
+    for k in range(max(len(left), len(right))):
+        line = fitted(left[k] if k < len(left) else empty, width)
+        lines.append(Text.assemble(line, right[k] if k < len(right) else empty))
+    return lines
 
 
 def fitted(line: Text, width: int) -> Text:
@@ -240,8 +249,7 @@ def status_lines(host: SitlHost, width: int, most: int) -> list[Text]:
     """
     rows, ports = host.progress(), {row.sysid: row.speaks.rpartition(":")[2] for row in host.ports()}
     shown = rows if len(rows) < most else rows[: max(most - 2, 1)]
-    name = min(max([len("vehicle"), *(len(row.name) for row, _ in shown)]), MOST_NAME)
-    mode = min(max([len("mode"), *(len(row.mode) for row, _ in shown)]), MOST_MODE)
+    name, mode = _widths([row for row, _ in shown])
     title = f"{'sys':>3} {'vehicle':<{name}} {'port':>5}   {'mode':<{mode}}"
     columns = _columns([doing for _, doing in shown], width - len(title))
     lines = [Text(title + "".join(f" {label:>{size}}" for _, label, size in columns), style=TITLE)]
@@ -252,6 +260,12 @@ def status_lines(host: SitlHost, width: int, most: int) -> list[Text]:
     if len(shown) < len(rows):
         lines.append(Text(f"and {len(rows) - len(shown)} more", style=FAINT))
     return [fitted(line, width) for line in lines]
+
+
+def _widths(rows: Sequence[StatusRow]) -> tuple[int, int]:
+    """Return the widths of the name and mode columns."""
+    names, modes = [len(row.name) for row in rows], [len(row.mode) for row in rows]
+    return min(max([*names, len("vehicle")]), MOST_NAME), min(max([*modes, len("mode")]), MOST_MODE)
 
 
 def _columns(doings: Sequence[Progress], room: int) -> list[tuple[int, str, int]]:

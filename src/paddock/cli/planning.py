@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.cli.plan import PlanOptions
 from paddock.cli.progress import COMPILING, bar, late_status
-from paddock.engine.build import build_problems
 from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.problem import MissionSetup
-from paddock.record.mission_report.comparison import compare, warm_up
+from paddock.record.mission_report.comparison import Trial, compare, warm_up
 from paddock.record.mission_report.document import outcome_of, outcome_sentence
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
@@ -32,25 +31,9 @@ def mission_for(source: str | None, options: PlanOptions) -> Scenario:
         for flag, value in (("--uavs", options.uavs), ("--tasks", options.tasks)):
             if value is not None:
                 raise PaddockError(f"{flag} applies to generated missions only; edit the scenario file instead")
-        scenario = load_scenario(source)
-        if options.seed is not None:
-            scenario = scenario.model_copy(update={"seed": options.seed})
+        scenario = _seeded(load_scenario(source), options.seed)
     if options.import_tasks is not None:
-        from paddock.planning.exchange import read_mission
-        from paddock.world.geodesy import Origin
-
-        file = options.import_tasks
-        found = read_mission(file, Origin(*scenario.world.origin))
-        notes, speed = list(found.notes), found.mission.get("speed")
-        if speed is not None:
-            notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
-        for note in notes:
-            print(f"paddock: {file}: {note}", file=sys.stderr)
-        values = scenario.to_dict()
-        mission = values.setdefault("mission", {})
-        for key in ("tasks", "zones"):
-            mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
-        scenario = load_scenario(values)
+        scenario = _with_tasks(scenario, options.import_tasks)
     if scenario.mission is None:
         raise PaddockError(f"{source}: scenario {scenario.name!r} has no mission; add a `mission` section with tasks")
     return _chosen(scenario, options)
@@ -97,6 +80,10 @@ def _generated(options: PlanOptions) -> Scenario:
     return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(where)}})
 
 
+def _seeded(scenario: Scenario, seed: int | None) -> Scenario:
+    return scenario if seed is None else scenario.model_copy(update={"seed": seed})
+
+
 def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
     """Apply --method and --objective."""
     from paddock.scenario import MethodChoice
@@ -108,6 +95,24 @@ def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
     if options.method is not None and options.method != mission.method.name:
         changes["method"] = MethodChoice(name=options.method)
     return scenario.model_copy(update={"mission": mission.model_copy(update=changes)}) if changes else scenario
+
+
+def _with_tasks(scenario: Scenario, file: str) -> Scenario:
+    """Add the tasks and zones of a file; print what could not be imported to stderr."""
+    from paddock.planning.exchange import read_mission
+    from paddock.world.geodesy import Origin
+
+    found = read_mission(file, Origin(*scenario.world.origin))
+    notes, speed = list(found.notes), found.mission.get("speed")
+    if speed is not None:
+        notes.append(f"its speed of {speed:g} m/s is ignored; speeds come from the scenario")
+    for note in notes:
+        print(f"paddock: {file}: {note}", file=sys.stderr)
+    values = scenario.to_dict()
+    mission = values.setdefault("mission", {})
+    for key in ("tasks", "zones"):
+        mission[key] = [*mission.get(key, []), *found.mission.get(key, [])]
+    return load_scenario(values)
 
 
 WIDE = 160  # table width where stdout is not a terminal
@@ -128,16 +133,13 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     """Plan, write the files and print the result; return 1 if --strict and tasks are undone."""
     with late_status(COMPILING):
         setup = setup_of(scenario)
-        if problems := build_problems(scenario):
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
+        _warn(scenario)
     found, output = _planned(scenario, setup, options)
     if found.setup.happenings:
         with bar("simulating the mission events"):
             found = replace(found, outcome=outcome_of(found.setup, found.plan))
     if not options.no_files:
-        valid = "".join(c if c.isalnum() or c in "-_." else "_" for c in scenario.name).strip(".") or "scenario"
-        output.folder = Path(options.output or f"{valid}_plan")
+        output.folder = Path(options.output or f"{_file_name(scenario.name)}_plan")
         with bar(f"writing {output.folder}") as progress:
             output.files, output.missing = write_files(found, output.folder, progress)
     if options.animate is not None:
@@ -152,6 +154,15 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     return 1 if options.strict and undone else 0
 
 
+def _warn(scenario: Scenario) -> None:
+    """Warn if the scenario can be planned but not run."""
+    from paddock.engine.build import build_problems
+
+    if problems := build_problems(scenario):
+        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+        print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
+
+
 def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:
     own = {setup.method: setup.options}
     names = options.tried if options.compares else [setup.method]
@@ -160,12 +171,24 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     what = f"comparing {len(names)} methods" if options.compares else f"planning with {setup.method}"
     with bar(what) as progress:
         trials = compare(setup.problem, names, own, progress)
-    best = next((trial for trial in trials if trial.method == options.method), trials[0])
-    if best.plan is None:
-        raise PaddockError(best.problem)
+    best = _best(trials, options.method)
+    assert best.plan is not None
     setup = replace(setup, method=best.method, options=dict(best.options))
     metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
     return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
+
+
+def _best(trials: list[Trial], method: str | None) -> Trial:
+    """Return the trial of the given method, or the best one."""
+    found = next((trial for trial in trials if trial.method == method), trials[0])
+    if found.plan is None:
+        raise PaddockError(found.problem)
+    return found
+
+
+def _file_name(name: str) -> str:
+    """Return a valid folder name."""
+    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip(".") or "scenario"
 
 
 def _print_json(found: Findings, output: Output) -> None:

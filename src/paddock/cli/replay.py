@@ -57,12 +57,7 @@ def replay(
     if verify and metrics:
         raise PaddockError("--verify and --metrics are mutually exclusive")
     if verify:
-        from paddock.record import verify as verify_run
-
-        with bar("verifying") as progress:
-            result = verify_run(file, progress)
-        print(json.dumps(result.to_dict(), indent=2) if json_ else "\n".join(result.lines()))
-        return 0 if result.same else 1
+        return _verify(file, json_)
     if metrics:
         return _metrics(file, json_)
     for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
@@ -90,12 +85,7 @@ def _play(
         player.seek(start)
         until = None if seconds is None else start + seconds
         _show(player, until, headless, as_json, served, lambda: bool(caught))
-        numbers = _summary(player)
-        line = (
-            f"{numbers['scenario']}: played to {numbers['position']:.3f} of {numbers['duration']:.3f} s, "
-            f"{numbers['samples']:,} samples, {numbers['events']:,} events, {numbers['actions']:,} actions"
-        )
-        print(json.dumps(numbers, indent=2) if as_json else line)
+        print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
     return 128 + caught[0] if caught else 0
 
 
@@ -146,6 +136,23 @@ def _summary(player: Player) -> dict[str, Any]:
         "events": len(run.events()),
         "actions": len(run.actions()),
     }
+
+
+def _line(player: Player) -> str:
+    numbers = _summary(player)
+    return (
+        f"{numbers['scenario']}: played to {numbers['position']:.3f} of {numbers['duration']:.3f} s, "
+        f"{numbers['samples']:,} samples, {numbers['events']:,} events, {numbers['actions']:,} actions"
+    )
+
+
+def _verify(file: str, as_json: bool) -> int:
+    from paddock.record import verify as verify_run
+
+    with bar("verifying") as progress:
+        result = verify_run(file, progress)
+    print(json.dumps(result.to_dict(), indent=2) if as_json else "\n".join(result.lines()))
+    return 0 if result.same else 1
 
 
 def _metrics(file: str, as_json: bool) -> int:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from paddock.cli.options import RunOptions, ServeOptions, as_flags
+from paddock.cli.options import RunOptions, ServeOptions
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def run(
     try:
         return conduct(single(str(model), given), options or RunOptions(), serve)
     except PaddockError as error:
-        raise PaddockError(as_flags(str(error), FLAGS)) from None
+        raise PaddockError(as_flags(str(error))) from None
 
 
 def single(model: str, given: dict[str, Any]) -> Scenario:
@@ -90,6 +90,13 @@ def single(model: str, given: dict[str, Any]) -> Scenario:
     clock = {"rate": given["rate"]} if "rate" in given else {}
     name = model.rpartition(".")[2]
     return load_scenario({"name": name, "clock": clock, "vehicles": [{"name": name, "model": model, **entry}]})
+
+
+def as_flags(message: str) -> str:
+    """Replace scenario paths in an error message by the flags that set them."""
+    for place, flag in FLAGS.items():
+        message = message.replace(place, flag)
+    return message
 
 
 def _input(text: str) -> tuple[str, float | str]:

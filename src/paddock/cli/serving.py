@@ -50,6 +50,14 @@ def page_link(options: Serve, port: int) -> str:
     return f"http://{host}:{port}/" + (f"?token={quote(options.token, safe='')}" if options.token else "")
 
 
+def open_browser(link: str) -> None:
+    """Open the page in a browser."""
+    import webbrowser
+
+    if not webbrowser.open(link):
+        print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
+
+
 PAGE = "web"  # name of the page's endpoint
 
 
@@ -98,17 +106,18 @@ def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Ser
     """Start the hub; print its addresses unless an earlier run printed them."""
     host, served = _host(source, before, notices)
     if not before.addresses:
-        if served.link:
-            print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
-        for name, address in host.addresses.items():
-            if name != PAGE:
-                print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
-        if served.link and served.open:
-            import webbrowser
-
-            if not webbrowser.open(served.link):
-                print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
+        _print_addresses(host, served)
     return host, replace(served, open=False)
+
+
+def _print_addresses(host: Host, served: Served) -> None:
+    if served.link:
+        print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
+    for name, address in host.addresses.items():
+        if name != PAGE:
+            print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
+    if served.link and served.open:
+        open_browser(served.link)
 
 
 def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:

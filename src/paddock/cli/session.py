@@ -26,6 +26,15 @@ if TYPE_CHECKING:
     from paddock.sitl.host import SitlHost
 
 
+def equipped(scenario: Scenario) -> Scenario:
+    """Add the sensors that the scenario's autopilots need."""
+    if scenario.sitl is None:
+        return scenario
+    from paddock.sitl.from_scenario import equipped_scenario
+
+    return equipped_scenario(scenario)
+
+
 def started(sim: Simulation) -> SitlHost | None:
     """Start the autopilots of the scenario; they stop with the simulation."""
     if sim.scenario.sitl is None:
@@ -113,15 +122,7 @@ class Runs:
         return 128 + caught[0] if caught else 0
 
     def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int], autopilots: SitlHost | None) -> None:
-        run, live = _run_silently, False
-        if self.options.quiet:
-            import rich.progress  # noqa: F401  imported now, so that the import is not timed
-        elif not sys.stdout.isatty():
-            run = _run_with_lines
-        else:
-            from paddock.cli.view import run_live
-
-            run, live = run_live, True
+        run, live = _runner(self.options)
         shown = ViewExtras(self.served.link if self.served is not None else "", autopilots)
         tally.begin()
         with self.notices.holding(live):
@@ -178,11 +179,7 @@ def _built(
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    if scenario.sitl is not None:
-        from paddock.sitl.from_scenario import equipped_scenario
-
-        scenario = equipped_scenario(scenario)  # with the sensors that the autopilots need
-    sim = Simulation(scenario, options.device, prepared=False)
+    sim = Simulation(equipped(scenario), options.device, prepared=False)
     sim.log.most_bytes = 0  # not needed here: a recorder receives every command directly
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
@@ -213,6 +210,23 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
     sim.engine.prepare()  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
+
+
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], ViewExtras], None]
+"""(simulation, tally, simulated time to stop at, interrupted, extras of the view) -> None."""
+
+
+def _runner(options: RunOptions) -> tuple[Runner, bool]:
+    """Return the function that runs, and whether it uses the whole screen."""
+    if options.quiet:
+        import rich.progress  # noqa: F401  imported now, so that the import is not timed
+
+        return _run_silently, False
+    if not sys.stdout.isatty():
+        return _run_with_lines, False
+    from paddock.cli.view import run_live
+
+    return run_live, True
 
 
 def _run_silently(

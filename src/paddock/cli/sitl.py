@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from paddock.cli.options import Flag, RunOptions, ServeOptions, Whole, as_flags
+from paddock.cli.options import Flag, RunOptions, ServeOptions, Whole
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -148,7 +148,10 @@ def _chosen(
     try:
         return load_scenario(_generated(what, real, given))
     except PaddockError as error:
-        raise PaddockError(as_flags(str(error), FLAGS)) from None
+        message = str(error)
+        for place, flag in FLAGS.items():
+            message = message.replace(place, flag)
+        raise PaddockError(message) from None
 
 
 def _written(scenario: str, given: Mapping[str, Any]) -> Scenario:

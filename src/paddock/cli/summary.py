@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import time
 from collections import Counter
@@ -20,11 +19,17 @@ def process_age() -> float:
     """Return the seconds since this process started; where unknown, since the command line was imported."""
     try:
         with open("/proc/self/stat", encoding="ascii") as file:
-            started = int(file.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+            started = int(file.read().rpartition(")")[2].split()[19]) / _clock_ticks()
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
     except (OSError, ValueError, IndexError, AttributeError):
         return time.perf_counter() - _IMPORTED
     return age if 0.0 < age < 1e6 else time.perf_counter() - _IMPORTED
+
+
+def _clock_ticks() -> int:
+    import os
+
+    return os.sysconf("SC_CLK_TCK")
 
 
 def peak_memory_mb() -> float:

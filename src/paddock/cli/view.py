@@ -178,9 +178,7 @@ class RunView:
         least = SIDE if self.shown.autopilots is None else AUTOPILOTS_SIDE
         side = width if width < NARROW else min(max(least, width * 2 // 5), 54)
         stages, events = self._stages(side, rows), event_lines(self.sim, side)
-        most = rows - len(stages) - LEFT
-        host = self.shown.autopilots
-        autopilots = [] if host is None else [*status_lines(host, side, max(most, 3)), Text("")]
+        autopilots = self._autopilots(side, rows - len(stages) - LEFT)
         rows_fleets = max(rows - len(stages) - len(autopilots) - min(len(events), 3) - 1, 3)
         self._update(side, rows_fleets, width - side - 1, rows)
         column = [*self._fleets, Text(""), *autopilots, *stages, *events]
@@ -199,6 +197,11 @@ class RunView:
         lines = [*stage_lines(self.meter, width), Text("")]
         host = self.shown.autopilots
         return lines if host is None or len(host.vehicles) + 1 <= rows - len(lines) - LEFT else []
+
+    def _autopilots(self, width: int, most: int) -> list[Text]:
+        """Return a line per autopilot, as space allows."""
+        host = self.shown.autopilots
+        return [] if host is None else [*status_lines(host, width, max(most, 3)), Text("")]
 
     def _update(self, side: int, rows: int, width: int, height: int) -> None:
         """Update fleets and map from a snapshot; less often with many vehicles."""

@@ -108,12 +108,7 @@ class RunTable:
         vehicles: list[str] = []
         at = 0
         for piece in pieces:
-            layout = piece.layout
-            if id(layout) not in self._known:
-                rows = np.array([self._rows[column] for column in layout.columns], np.int64)
-                names = [layout.vehicle_name(row) for row in range(layout.n)]
-                self._known[id(layout)] = (layout, rows, names)
-            rows, names = self._known[id(layout)][1:]
+            rows, names = self._look_up(piece.layout)
             values[rows, at : at + piece.layout.n] = piece.block
             vehicles += names
             at += piece.layout.n
@@ -121,6 +116,14 @@ class RunTable:
         fleets = [name for piece in pieces for name in (piece.layout.name,) * piece.layout.n]
         ids = np.concatenate([piece.layout.ids for piece in pieces])
         return Batch({**keys, "fleet": fleets, "vehicle": vehicles, "id": ids}, values)
+
+    def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
+        """Return the rows of a layout's columns and the names of its vehicles; cached."""
+        if id(layout) not in self._known:
+            rows = np.array([self._rows[column] for column in layout.columns], np.int64)
+            names = [layout.vehicle_name(row) for row in range(layout.n)]
+            self._known[id(layout)] = (layout, rows, names)
+        return self._known[id(layout)][1:]
 
 
 # formats --------------------------------------------------------------------------------------------------------------
@@ -151,9 +154,13 @@ def _to_parquet(table: RunTable, path: Path, progress: Progress) -> int:
     _pyarrow()
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
-    schema = _arrow_schema(table)
+    schema, done = _arrow_schema(table), 0
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        return _written(table, progress, lambda batch: writer.write_batch(_arrow_batch(batch, schema)))
+        for batch in table.batches():
+            writer.write_batch(_arrow_batch(batch, schema))
+            done += len(batch)
+            progress(done)
+    return done
 
 
 def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]) -> int:

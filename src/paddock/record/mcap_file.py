@@ -84,18 +84,7 @@ class McapFile:
         except OSError as error:
             raise PaddockError(f"cannot read {self.name}: {error.strerror or error}") from None
         try:
-            # find the records of a file of `size` bytes, through its summary if it has one
-            self._file.seek(0)
-            if self._file.read(len(MAGIC)) != MAGIC:
-                raise PaddockError(f"{self.name} is not an MCAP file")
-            summary = _summary(self._file, size)
-            self.complete = summary is not None
-            for opcode, start, length in _file_records(self._file, len(MAGIC), size):
-                if summary is not None and opcode == Opcode.CHUNK:
-                    break  # the summary has the rest
-                self._note(opcode, start, length)
-            if summary is not None:
-                self.chunks = summary
+            self._scan(size)
             self.chunk = lru_cache(CHUNKS_KEPT)(self._chunk)
             self.index = lru_cache(None)(self._index)
             self.topics = self._topics()
@@ -131,6 +120,20 @@ class McapFile:
         return McapMessage(log_time, publish_time, content[MESSAGE.size :])
 
     # locations -------------------------------------------------------------------------------------------------------
+
+    def _scan(self, size: int) -> None:
+        """Find the records of a file of `size` bytes, through its summary if it has one."""
+        self._file.seek(0)
+        if self._file.read(len(MAGIC)) != MAGIC:
+            raise PaddockError(f"{self.name} is not an MCAP file")
+        summary = _summary(self._file, size)
+        self.complete = summary is not None
+        for opcode, start, length in _file_records(self._file, len(MAGIC), size):
+            if summary is not None and opcode == Opcode.CHUNK:
+                break  # the summary has the rest
+            self._note(opcode, start, length)
+        if summary is not None:
+            self.chunks = summary
 
     def _note(self, opcode: int, start: int, length: int) -> None:
         self._file.seek(start)
@@ -177,13 +180,7 @@ class McapFile:
         if chunk.indexed and channel not in chunk.indexes:
             return np.zeros((0, 2), np.int64)
         if not chunk.indexed:  # the file is truncated right after this chunk
-            entries, at = [], 0
-            for opcode, content in _chunk_records(self.chunk(number)):
-                if opcode == Opcode.MESSAGE:
-                    found, _, log_time, _ = MESSAGE.unpack_from(content)
-                    entries += [(log_time, at)] if found == channel else []
-                at += HEAD.size + len(content)
-            return np.array(entries, np.int64).reshape(-1, 2)
+            return _entries_inside(self.chunk(number), channel)
         head = self._read(chunk.indexes[channel], 6)
         nbytes = int.from_bytes(head[2:], "little")
         return np.frombuffer(self._read(chunk.indexes[channel] + 6, nbytes), "<u8").astype(np.int64).reshape(-1, 2)
@@ -208,21 +205,7 @@ class McapFile:
         """Return the records of a chunk, decompressed and checked."""
         location = self.chunks[number]
         try:
-            content = self._read(location.start, location.length)
-            *_, size, crc = CHUNK_HEAD.unpack_from(content)
-            at = CHUNK_HEAD.size
-            name_length = int.from_bytes(content[at : at + 4], "little")
-            compression = content[at + 4 : at + 4 + name_length]
-            at += 4 + name_length
-            length = int.from_bytes(content[at : at + 8], "little")
-            packed = memoryview(content)[at + 8 : at + 8 + length]
-            if size > LARGEST_CHUNK or len(packed) != length or compression not in (b"", b"zstd"):
-                raise ValueError(f"{size} bytes of {compression!r} in {len(packed)}")
-            unpack = zstandard.ZstdDecompressor().decompress
-            data = unpack(packed, max_output_size=size) if compression else bytes(packed)
-            if len(data) != size or (crc and zlib.crc32(data) != crc):
-                raise ValueError("wrong checksum")
-            return memoryview(data)
+            return _unpacked(self._read(location.start, location.length))
         except (*BROKEN, zstandard.ZstdError) as error:
             raise PaddockError(f"{self.name} is damaged: the chunk at byte {location.start}: {error}") from None
 
@@ -268,6 +251,22 @@ def _location(index: ChunkIndex) -> ChunkLocation:
     return ChunkLocation(start, length, offsets, indexed=bool(offsets))
 
 
+def _unpacked(content: bytes) -> memoryview:
+    *_, size, crc = CHUNK_HEAD.unpack_from(content)
+    at = CHUNK_HEAD.size
+    name_length = int.from_bytes(content[at : at + 4], "little")
+    compression = content[at + 4 : at + 4 + name_length]
+    at += 4 + name_length
+    length = int.from_bytes(content[at : at + 8], "little")
+    packed = memoryview(content)[at + 8 : at + 8 + length]
+    if size > LARGEST_CHUNK or len(packed) != length or compression not in (b"", b"zstd"):
+        raise ValueError(f"{size} bytes of {compression!r} in {len(packed)}")
+    data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=size) if compression else bytes(packed)
+    if len(data) != size or (crc and zlib.crc32(data) != crc):
+        raise ValueError("wrong checksum")
+    return memoryview(data)
+
+
 def _chunk_records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     """Yield (opcode, content) of the records of a chunk."""
     at = 0
@@ -275,3 +274,13 @@ def _chunk_records(data: memoryview) -> Iterator[tuple[int, memoryview]]:
         opcode, length = HEAD.unpack_from(data, at)
         yield opcode, data[at + HEAD.size : at + HEAD.size + length]
         at += HEAD.size + length
+
+
+def _entries_inside(data: memoryview, channel: int) -> Ints:
+    entries, at = [], 0
+    for opcode, content in _chunk_records(data):
+        if opcode == Opcode.MESSAGE:
+            found, _, log_time, _ = MESSAGE.unpack_from(content)
+            entries += [(log_time, at)] if found == channel else []
+        at += HEAD.size + len(content)
+    return np.array(entries, np.int64).reshape(-1, 2)

@@ -62,10 +62,7 @@ class _Trace:
 
 def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = None) -> list[Path]:
     """Write tracks.png, speed.png and height.png to a folder; return their paths. Needs the extra `plots`."""
-    try:
-        from matplotlib.figure import Figure  # needs no window system
-    except ImportError:
-        raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
+    figure_class = _matplotlib()
     traces = _traces(run, fleet)
     drawings = {"tracks": _draw_tracks, "speed": _draw_speed, "height": _draw_height}
     paths = [Path(folder) / f"{name}.png" for name in drawings]
@@ -73,7 +70,7 @@ def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = N
         Path(folder).mkdir(parents=True, exist_ok=True)
         for path, draw in zip(paths, drawings.values(), strict=True):
             size = (9.0, _plan_height(traces) if draw is _draw_tracks else 4.5)
-            figure = Figure(figsize=size, dpi=140, layout="constrained")
+            figure = figure_class(figsize=size, dpi=140, layout="constrained")
             axes = figure.add_subplot()
             draw(axes, traces)
             _finish(axes, traces, f"{run.metadata.get('name', '')} · {path.stem}")
@@ -173,3 +170,12 @@ def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
 def _is_plan(axes: Any) -> bool:
     """Return whether the axes show tracks from above."""
     return bool(axes.get_aspect() != "auto")
+
+
+def _matplotlib() -> Any:
+    """Import the figure class; it needs no window system."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingFeatureError("plots need matplotlib: pip install 'paddock[plots]'") from None
+    return Figure

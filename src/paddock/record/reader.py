@@ -153,18 +153,7 @@ class RecordedRun:
 
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
         """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
-        layouts = self.fleet_layouts(name)
-        known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
-        wanted = known if columns is None else tuple(columns)
-        for column in wanted:
-            if column not in known:
-                raise unknown_name("column", column, known, f"fleet {name!r}")
-        members = np.unique(np.concatenate([layout.members for layout in layouts]))
-        data = np.full((len(wanted), len(self), len(members)), np.nan)
-        ticks = _fill(self, name, wanted, members, data)
-        last = layouts[-1]
-        names = tuple(name if last.single else f"{name}[{member}]" for member in members)
-        return FleetHistory(name, last.kind, last.model, self.times(), ticks, members, names, wanted, data)
+        return _fleet_history(self, name, columns)
 
     def to_arrow(self, fleet: str | None = None) -> Any:
         """Return all samples as a pyarrow.Table, a row per vehicle and sample (needs the extra `analysis`)."""
@@ -282,6 +271,21 @@ class FleetHistory:
 
     def __repr__(self) -> str:
         return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
+
+
+def _fleet_history(run: RecordedRun, name: str, wanted: Sequence[str] | None) -> FleetHistory:
+    layouts = run.fleet_layouts(name)
+    known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+    columns = known if wanted is None else tuple(wanted)
+    for column in columns:
+        if column not in known:
+            raise unknown_name("column", column, known, f"fleet {name!r}")
+    members = np.unique(np.concatenate([layout.members for layout in layouts]))
+    data = np.full((len(columns), len(run), len(members)), np.nan)
+    ticks = _fill(run, name, columns, members, data)
+    last = layouts[-1]
+    names = tuple(name if last.single else f"{name}[{member}]" for member in members)
+    return FleetHistory(name, last.kind, last.model, run.times(), ticks, members, names, columns, data)
 
 
 def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:

@@ -135,6 +135,14 @@ class Recorder:
             self._on_markers(change)
         self._queue.put(self._writer.writer.flush)  # so that the file is readable from the first moment on
 
+    def _detach(self) -> None:
+        sim = self.sim
+        self._unwatch()
+        sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
+        sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
+        sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
+        sim.engine.on_restart.remove(self._on_restart)
+
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
 
@@ -233,12 +241,7 @@ class Recorder:
         if not self._closed:
             self._closed = True
             atexit.unregister(self.close)
-            sim = self.sim
-            self._unwatch()
-            sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
-            sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
-            sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
-            sim.engine.on_restart.remove(self._on_restart)
+            self._detach()
             if not self.sim.engine.thread.elsewhere() and not self._queue.closed:
                 if self._last_sample != self.sim.tick:
                     self._on_sample(self.sim.snapshot())

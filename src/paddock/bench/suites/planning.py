@@ -23,8 +23,14 @@ def dubins_length(start: Pose, goal: Pose, radius: float) -> float:
     direction = atan2(dy, dx)
     a, b = (start[2] - direction) % FULL, (goal[2] - direction) % FULL
     sa, ca, sb, cb, cab = sin(a), cos(a), sin(b), cos(b), cos(a - b)
-    both = ((a, b, sa, ca, sb, cb, cab), (-a, -b, -sa, ca, -sb, cb, cab))  # and mirrored: RSR, RSL and LRL
-    return radius * min(word(d, *sides) for word in (_lsl, _lsr, _rlr) for sides in both)
+    return radius * min(
+        _lsl(d, a, b, sa, ca, sb, cb, cab),
+        _rsr(d, a, b, sa, ca, sb, cb, cab),
+        _lsr(d, a, b, sa, ca, sb, cb, cab),
+        _rsl(d, a, b, sa, ca, sb, cb, cab),
+        _rlr(d, a, b, sa, ca, sb, cb, cab),
+        _rlr(d, -a, -b, -sa, ca, -sb, cb, cab),  # the mirror image of an LRL
+    )
 
 
 def _lsl(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
@@ -35,6 +41,10 @@ def _lsl(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: floa
     return (turn - a) % FULL + sqrt(p2) + (b - turn) % FULL
 
 
+def _rsr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    return _lsl(d, -a, -b, -sa, ca, -sb, cb, cab)
+
+
 def _lsr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
     p2 = -2.0 + d * d + 2.0 * cab + 2.0 * d * (sa + sb)
     if p2 < 0.0:
@@ -42,6 +52,10 @@ def _lsr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: floa
     p = sqrt(p2)
     turn = atan2(-ca - cb, d + sa + sb) - atan2(-2.0, p)
     return (turn - a) % FULL + p + (turn - b) % FULL
+
+
+def _rsl(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:
+    return _lsr(d, -a, -b, -sa, ca, -sb, cb, cab)
 
 
 def _rlr(d: float, a: float, b: float, sa: float, ca: float, sb: float, cb: float, cab: float) -> float:

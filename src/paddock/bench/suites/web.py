@@ -34,12 +34,7 @@ def cost(quick: bool) -> Iterator[Result]:
     with Server(swarm(count, RATE), {"web": {"port": 0, "rate": RATE}}) as server:
         watcher = Watcher(server.addresses["web"]["port"], RATE)
         sleep(1.0)
-        # (processor time of the hub, time that the tick's thread spends on snapshots) per second
-        _, pid = server.pids()
-        spent, published, begun = processor_seconds(pid), _publishing(server), monotonic()
-        sleep(seconds)
-        spent, published = processor_seconds(pid) - spent, _publishing(server) - published
-        hub, publishing = spent / (monotonic() - begun), published / (monotonic() - begun)
+        hub, publishing = _shares(server, seconds)
         figures = watcher.result()
     case = f"{count:,} vehicles at {RATE} Hz"
     target = None if quick else "<= 10"
@@ -47,6 +42,15 @@ def cost(quick: bool) -> Iterator[Result]:
     yield measured("web", f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
     yield measured("web", f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
     yield measured("web", f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
+
+
+def _shares(server: Server, seconds: float) -> tuple[float, float]:
+    """(processor time of the hub, time that the tick's thread spends on snapshots) per second."""
+    _, hub = server.pids()
+    spent, published, begun = processor_seconds(hub), _publishing(server), monotonic()
+    sleep(seconds)
+    spent, published = processor_seconds(hub) - spent, _publishing(server) - published
+    return spent / (monotonic() - begun), published / (monotonic() - begun)
 
 
 def _publishing(server: Server) -> float:
