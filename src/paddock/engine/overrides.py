@@ -7,7 +7,7 @@ vehicle on its own are batched, so that one kernel launch serves them all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -111,15 +111,7 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         except PaddockError as error:
             raise type(error)(f"override.{setup.rule.name}.target: {error}") from None
     for name, rows, _ in parts:
-        overrides = programs[name].overrides
-        if overrides is not None and len(overrides.groups) >= MOST_OVERRIDES:
-            marks = overrides.marks.copy()
-            marks[rows] = OWN
-            if len(np.unique(marks[marks > OWN])) >= MOST_OVERRIDES:
-                raise PaddockError(
-                    f"the vehicles of {name!r} have {MOST_OVERRIDES} different overrides already: "
-                    "override several vehicles together, or end some overrides"
-                )
+        _refuse_too_many(programs[name], rows)
     checked = (
         OverridePart(programs[name], rows, _choice_of(choice, setup, places), setup.of(places))
         for name, rows, places in parts
@@ -158,6 +150,18 @@ def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> Behav
         name: [value[k] for k in chosen] if isinstance(value, list) else value for name, value in choice.options.items()
     }
     return choice.model_copy(update={"options": options})
+
+
+def _refuse_too_many(program: FleetProgram, rows: Ints) -> None:
+    if program.overrides is None or len(program.overrides.groups) < MOST_OVERRIDES:
+        return
+    marks = program.overrides.marks.copy()
+    marks[rows] = OWN
+    if len(np.unique(marks[marks > OWN])) >= MOST_OVERRIDES:
+        raise PaddockError(
+            f"the vehicles of {program.fleet.name!r} have {MOST_OVERRIDES} different overrides already: "
+            "override several vehicles together, or end some overrides"
+        )
 
 
 # the vehicles of an override -----------------------------------------------------------------------------------------
@@ -340,7 +344,16 @@ class FleetOverrides:
             held = np.take(fleet.command, self.rows, axis=1)
             report_lost(fleet.name, program.behaviour.run(world, poses, program.parameters, dt))
             fleet.command[:, self.rows] = held
-        if self._changed:  # build batches again, in the order of their first override's number
+        for batch in self._current_batches():
+            lost = batch.run(world, poses, dt)
+            if batch.behaviour.target is not None or not batch.reported:
+                batch.reported = True
+                for number in batch.numbers:
+                    report_lost(f"{fleet.name} {number}", lost)
+
+    def _current_batches(self) -> Iterable[OverrideBatch]:
+        """Return the batches in the order of their first override's number."""
+        if self._changed:
             members: dict[Hashable, dict[int, OverrideGroup]] = {}
             for number, group in self.groups.items():
                 members.setdefault(OverrideBatch.key(number, group.setup), {})[number] = group
@@ -349,12 +362,7 @@ class FleetOverrides:
                 for key, groups in members.items()
             }
             self._changed.clear()
-        for batch in self._batches.values():
-            lost = batch.run(world, poses, dt)
-            if batch.behaviour.target is not None or not batch.reported:
-                batch.reported = True
-                for number in batch.numbers:
-                    report_lost(f"{fleet.name} {number}", lost)
+        return self._batches.values()
 
     def assign(self, rows: Ints, choice: BehaviourChoice, setup: RuleSetup) -> None:
         """Put these vehicles under one override."""
