@@ -13,6 +13,8 @@ from hypothesis import HealthCheck, settings
 
 from paddock.scenario import Scenario, load_scenario
 
+os.environ.setdefault("PADDOCK_COMPILE_WORKERS", "0")  # the test workers already use all cores
+
 # The same examples in every run; `make soak` draws new ones. No deadlines: other processes may use the machine.
 COMMON: dict[str, Any] = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("fixed", **COMMON, derandomize=True, database=None, max_examples=40)

@@ -10,7 +10,7 @@ SHOWN = 8
 
 
 class PaddockError(Exception):
-    """A mistake that a user can mend; the command line prints it without a traceback and exits with 2."""
+    """A usage error; the command line prints it without a traceback and exits with 2."""
 
 
 class UnknownNameError(PaddockError, KeyError):

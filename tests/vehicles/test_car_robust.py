@@ -150,7 +150,7 @@ def test_python_numpy_and_kernel_agree_to_the_bit(level: str) -> None:
         oracle = [model.step(s, u, p, w, 0.01) for s, u in zip(oracle, drivers, strict=True)]
         arrays = step(arrays, Command(*commands), p, w, 0.01)
     assert np.array(oracle).T.tobytes() == rows.tobytes()
-    assert np.array(arrays).tobytes() == rows.tobytes()
+    assert np.array(np.broadcast_arrays(*arrays)).tobytes() == rows.tobytes()
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -1,6 +1,7 @@
 """The fixed-wing aircraft: envelope, turns, wind and guidance."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -86,7 +87,7 @@ def test_envelope_holds_under_random_commands_in_wind() -> None:
     for _ in range(400):
         ranges = [(c.low, c.high) for c in columns_of(Command)]
         command = np.array([random.uniform(low, high, n) for low, high in ranges])
-        kernel(MODEL.named("fixed_wing").step_spec())(n, 1, state, command, np.array(P), np.array(windy), dt)
+        kernel(replace(MODEL, name="fixed_wing").step_spec())(n, 1, state, command, np.array(P), np.array(windy), dt)
         s = State(*state)
         assert s.airspeed.min() >= P.speed_min and s.airspeed.max() <= P.speed_max
         assert s.z.min() >= -2.0

@@ -1,6 +1,7 @@
 """The differential-drive rover against closed-form motion."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -103,7 +104,7 @@ def test_limits_hold_under_random_commands(p: Parameters) -> None:
     for _ in range(200):
         before = state.copy()
         command = random.uniform(-3.0, 3.0, (2, n))
-        kernel(MODEL.named("rover").step_spec())(n, 1, state, command, np.array(p), np.array(W), dt)
+        kernel(replace(MODEL, name="rover").step_spec())(n, 1, state, command, np.array(p), np.array(W), dt)
         s, old = State(*state), State(*before)
         assert np.abs(s.wheel_left).max() <= p.speed_max + 1e-12
         assert np.abs(s.wheel_right).max() <= p.speed_max + 1e-12

@@ -17,7 +17,7 @@ def run(port: int) -> None:
             try:
                 link.recv(4096)
                 frame += 1
-            except OSError:  # nobody there yet, or no answer: the same packet again
+            except OSError:  # no peer yet, or no answer: send the same packet again
                 continue
 
 
