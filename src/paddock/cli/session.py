@@ -57,12 +57,9 @@ def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
     ]
 
 
-WARM_UP = 0.25
-"""Simulated s in which every stage runs for the first time and loads or compiles its kernels."""
-PREPARING = "compiling kernels; the first run takes up to a minute"
-"""Status for clients that connect meanwhile."""
-LINE_EVERY = 1.0
-"""Wall-clock s between two log lines where there is no terminal."""
+WARM_UP = 0.25  # simulated s in which every stage runs for the first time and loads or compiles its kernels
+PREPARING = "compiling kernels; the first run takes up to a minute"  # status for clients that connect meanwhile
+LINE_EVERY = 1.0  # wall-clock s between two log lines where there is no terminal
 
 
 def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:

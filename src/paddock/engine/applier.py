@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine.actions import (
@@ -40,31 +40,23 @@ from paddock.world.world import World
 if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
-LONGEST_TIMEOUT = 1e6
-"""s of simulated time."""
+LONGEST_TIMEOUT = 1e6  # s of simulated time
 
 
+@dataclass(eq=False, repr=False)
 class Applier:
     """Checks actions against the world as it is now, applies and logs them."""
 
-    def __init__(
-        self,
-        world: World,
-        fleets: Fleets,
-        events: EventLog,
-        log: ActionLog,
-        claims: Claims,
-        mission: MissionStage,
-        publisher: PublishStage,
-    ) -> None:
-        self.world = world
-        self.fleets = fleets
-        self.programs = fleets.programs
-        self.events = events
-        self.log = log
-        self.claims = claims
-        self.mission = mission
-        self.publisher = publisher
+    world: World
+    fleets: Fleets
+    events: EventLog
+    log: ActionLog
+    claims: Claims
+    mission: MissionStage
+    publisher: PublishStage
+
+    def __post_init__(self) -> None:
+        self.programs = self.fleets.programs
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
@@ -138,7 +130,10 @@ class Applier:
             self.apply(posted)
         except PaddockError as error:
             tick = self.world.clock.tick
-            self.events.report(tick, "refused", posted.source, _recorded(str(error)))
+            # in the words of earlier recordings: the details of events are part of the state
+            text = re.sub(r"^override(?=[.:])", "order", str(error))
+            text = text.replace(" is driven by its override ", " is driven by its order ")
+            self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
 
     def apply(self, posted: Posted) -> str:
@@ -221,12 +216,6 @@ class Applier:
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()
-
-
-def _recorded(text: str) -> str:
-    """Return an error in the words of earlier recordings: the details of events are part of the state."""
-    text = re.sub(r"^override(?=[.:])", "order", text)
-    return text.replace(" is driven by its override ", " is driven by its order ")
 
 
 def _at(posted: Posted, tick: int) -> Posted:

@@ -184,10 +184,7 @@ class Autopilots:
 
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which a partner is due."""
-        first = NEVER_DUE
-        for partner in self.partners:
-            first = min(first, partner.due(tick))
-        return first
+        return min((partner.due(tick) for partner in self.partners), default=NEVER_DUE)
 
 
 class Claims:
@@ -236,31 +233,21 @@ class Claims:
             claim.wake()
 
 
+@dataclass(eq=False, repr=False)
 class BarrierStage:
     """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
 
+    sync: Sync
+    claims: Claims
+    mailbox: Mailbox
+    applier: Applier
+    publisher: PublishStage
+    thread: ClockThread
     name = "barrier"
-
-    def __init__(
-        self,
-        sync: Sync,
-        claims: Claims,
-        mailbox: Mailbox,
-        applier: Applier,
-        publisher: PublishStage,
-        thread: ClockThread,
-    ) -> None:
-        self.sync = sync
-        self.claims = claims
-        self.autopilots = claims.autopilots
-        self.mailbox = mailbox
-        self.applier = applier
-        self.publisher = publisher
-        self.thread = thread
 
     def due(self, tick: int) -> int:
         """Return the next tick at which a partner is due or claims are requested."""
-        partners = self.autopilots.due(tick)
+        partners = self.claims.autopilots.due(tick)
         return min(partners, every(tick, self.sync.every)) if self.claims.active else partners
 
     def longest_slice(self, tick: int) -> int:
@@ -272,13 +259,13 @@ class BarrierStage:
         first = self.due(tick)
         if first >= tick + ticks:
             return True
-        if self.autopilots.due(tick) < tick + ticks:
+        if self.claims.autopilots.due(tick) < tick + ticks:
             return False
         return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
 
     def run(self, tick: int) -> None:
         """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
-        for partner in self.autopilots.partners:
+        for partner in self.claims.autopilots.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
         if not self.claims.active or tick % self.sync.every:

@@ -15,7 +15,7 @@ from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
-from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot
@@ -24,8 +24,7 @@ from paddock.world.world import World
 MEMORY = "memory"
 POSE_ROWS = len(column_index(Pose))
 
-Where = Callable[[str], str]
-"""Option ("" for the behaviour) -> where the user wrote it, for errors."""
+Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
 PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
 
@@ -117,10 +116,7 @@ def _listed(rule: Rule, name: str, values: list[Any], where: str, count: int) ->
         raise InvalidValueError(f"{where}: vehicles that follow {rule.name!r} together share one value, not a list")
     if len(values) != count:
         raise InvalidValueError(f"{where}: a list has one value per vehicle, here {count}, not {len(values)}")
-    return _checked_all(columns_of(rule.options)[known[name]], values, what, where)
-
-
-def _checked_all(column: Column, values: list[Any], what: str, where: str) -> Floats:
+    column = columns_of(rule.options)[known[name]]
     try:
         numbers = np.array(values)
     except ValueError:  # nested lists of different lengths
@@ -216,18 +212,14 @@ class FleetBehaviour:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
-        self._act(fleet.n, 1, *self._arguments(parameters, rows, targets, dt))
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
+        self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
 
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
         """All kernels of the behaviour."""
         return (self._act,) if self.grid is None else (self._act, self.grid.kernels)
-
-    def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
-        fleet = self.fleet
-        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
-        return (*own, rows, targets, self.path, dt)
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum what the neighbours of each vehicle contribute."""

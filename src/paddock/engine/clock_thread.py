@@ -17,12 +17,9 @@ from typing import Any
 
 from paddock.errors import PaddockError
 
-MOMENT = 0.005
-"""s to wait for a thread that is about to leave its verb."""
-PATIENCE = 0.25
-"""s that a read of the state waits for requests of others."""
-START_POLL = 0.001
-"""s between checks whether a background run has started."""
+MOMENT = 0.005  # s to wait for a thread that is about to leave its verb
+PATIENCE = 0.25  # s that a read of the state waits for requests of others
+START_POLL = 0.001  # s between checks whether a background run has started
 
 Request = tuple[Callable[[], Any], Future[Any]]
 

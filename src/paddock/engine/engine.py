@@ -157,7 +157,8 @@ class Engine:
             load_state(self, blob)
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
-            self._notify_restart("restore")
+            for listener in self.on_restart:
+                listener("restore")
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
@@ -166,7 +167,8 @@ class Engine:
                 self.scenario = self.scenario.model_copy(update={"seed": seed})
             clear_state(self)
             self._populate(prepared=True)
-            self._notify_restart("reset")
+            for listener in self.on_restart:
+                listener("reset")
 
     def close(self) -> None:
         """Stop the run, cancel requests and release claims. A closed engine cannot tick."""
@@ -186,7 +188,7 @@ class Engine:
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
         run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses)
-        self.mission_stage.start(run)
+        self.mission_stage.mission = run
         return run
 
     def _populate(self, prepared: bool) -> None:
@@ -221,10 +223,6 @@ class Engine:
         """Return the simulation time, s, after waiting for a reset that is going on."""
         with self.applier.rebuilding:
             return self.world.clock.time
-
-    def _notify_restart(self, how: str) -> None:
-        for listener in self.on_restart:
-            listener(how)
 
 
 def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:

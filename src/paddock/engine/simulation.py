@@ -41,8 +41,7 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.planning.mission.views import MissionView
 
-LAST_TIME = 1e12
-"""s: a time that no run reaches."""
+LAST_TIME = 1e12  # s: a time that no run reaches
 RENAMED = {
     "order": "override",
     "orders": "overrides",
