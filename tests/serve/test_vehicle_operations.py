@@ -11,7 +11,6 @@ import pytest
 
 import paddock
 from paddock.engine import applier
-from paddock.engine.actions import OverrideAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.serve.operations import vehicles
 
@@ -28,6 +27,9 @@ class Run(SimpleNamespace):
 
     def push(self, kind: str, values: dict[str, Any]) -> None:
         self.pushed.append(kind)
+
+    def aside(self, work: Any) -> Any:
+        return work()
 
     def change(self, work: Any) -> Future[Any]:
         done = self.sim.engine.thread.request(work)
@@ -74,5 +76,5 @@ def test_commands_of_many_vehicles_are_checked_once(monkeypatch: pytest.MonkeyPa
 def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
     with paddock.load({"vehicles": [DOTS]}) as sim:
         checks = counted(monkeypatch, sim.engine.applier, "checked_override")
-        vehicles._order(Run(sim), "ann", OverrideAction("dots", "hold")).result(30)
+        vehicles.order(Run(sim), "ann", "dots", "hold").result(30)
         assert len(checks) == 1 and len(sim.overrides()) == 1

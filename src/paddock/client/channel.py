@@ -91,7 +91,19 @@ class ClientChannel:
             self._lead(future)
         elif self._turn.acquire(blocking=False):
             try:
-                self._take_over(future, attend)
+                if not self._sockets.acquire(blocking=False):
+                    self._wake()
+                    self._sockets.acquire()
+                self._leader = threading.get_ident()
+                try:
+                    if attend:
+                        with self.calls.attended():
+                            self._lead(future, self.calls.make)
+                    else:
+                        self._lead(future)
+                finally:
+                    self._leader = None
+                    self._sockets.release()
             finally:
                 self._led = monotonic()
                 self._turn.release()
@@ -101,12 +113,28 @@ class ClientChannel:
 
     def subscribe(self, address: str, topic: bytes, token: str | None) -> None:
         """Subscribe to a topic."""
-        self._tasks.append(lambda: self._subscribe(address, topic, token))
+
+        def begin() -> None:
+            if self._published is None:
+                self._published = self._socket(zmq.SUB)
+                if token is not None:
+                    self._published.setsockopt(zmq.PLAIN_USERNAME, b"paddock")
+                    self._published.setsockopt(zmq.PLAIN_PASSWORD, token.encode())
+                self._published.connect(address)
+                self._poller.register(self._published, POLLIN)
+            self._published.subscribe(topic)
+
+        self._tasks.append(begin)
         self._wake()
 
     def unsubscribe(self, topic: bytes) -> None:
         """Unsubscribe from a topic."""
-        self._tasks.append(lambda: self._unsubscribe(topic))
+
+        def end() -> None:
+            if self._published is not None:
+                self._published.unsubscribe(topic)
+
+        self._tasks.append(end)
         self._wake()
 
     def close(self) -> None:
@@ -116,21 +144,6 @@ class ClientChannel:
         self._background.join()
         with self._sockets:
             self._shut()
-
-    def _take_over(self, future: Future[Any], attend: bool) -> None:
-        if not self._sockets.acquire(blocking=False):
-            self._wake()
-            self._sockets.acquire()
-        self._leader = threading.get_ident()
-        try:
-            if attend:
-                with self.calls.attended():
-                    self._lead(future, self.calls.make)
-            else:
-                self._lead(future)
-        finally:
-            self._leader = None
-            self._sockets.release()
 
     def _lead(self, future: Future[Any], between: Callable[[], None] = lambda: None) -> None:
         while not future.done() and not self._closed.is_set():
@@ -159,7 +172,11 @@ class ClientChannel:
                 if event & POLLIN:
                     self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
             elif heard is self._published:
-                self._hear_published()
+                with suppress(zmq.Again):
+                    while self._published is not None:
+                        frames = self._published.recv_multipart(NOBLOCK)
+                        if len(frames) == 2:
+                            self._listener.on_published(*frames)
             else:
                 with suppress(BlockingIOError):
                     self._ear.recv(4096)
@@ -178,13 +195,6 @@ class ClientChannel:
             self._stuck = bool(self._outbox)
             self._poller.register(self._dealer, POLLIN | POLLOUT if self._stuck else POLLIN)
 
-    def _hear_published(self) -> None:
-        with suppress(zmq.Again):
-            while self._published is not None:
-                frames = self._published.recv_multipart(NOBLOCK)
-                if len(frames) == 2:
-                    self._listener.on_published(*frames)
-
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made: zmq.Socket[bytes] = self._context.socket(kind)
         options = {zmq.LINGER: 0, zmq.SNDHWM: WAITING, zmq.RCVHWM: WAITING, zmq.IPV6: 1}
@@ -192,20 +202,6 @@ class ClientChannel:
         for option, value in {**options, **beats}.items():
             made.setsockopt(option, value)
         return made
-
-    def _subscribe(self, address: str, topic: bytes, token: str | None) -> None:
-        if self._published is None:
-            self._published = self._socket(zmq.SUB)
-            if token is not None:
-                self._published.setsockopt(zmq.PLAIN_USERNAME, b"paddock")
-                self._published.setsockopt(zmq.PLAIN_PASSWORD, token.encode())
-            self._published.connect(address)
-            self._poller.register(self._published, POLLIN)
-        self._published.subscribe(topic)
-
-    def _unsubscribe(self, topic: bytes) -> None:
-        if self._published is not None:
-            self._published.unsubscribe(topic)
 
     def _wake(self) -> None:
         with suppress(BlockingIOError, OSError):

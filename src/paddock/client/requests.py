@@ -312,13 +312,9 @@ def _added(operation: str, argument: str, summary: str) -> Callable[..., ClientR
     return request
 
 
-add_task = _added(
-    "add_task", "task", 'Add a task: the fields of a scenario\'s task, such as `point={"at": [100, 50]}`.'
-)
+add_task = _added("add_task", "task", 'Add a task: a scenario task\'s fields, such as `point={"at": [100, 50]}`.')
 add_zone = _added("add_zone", "zone", "Add a no-fly zone: the fields of a scenario's zone.")
-add_vehicle = _added(
-    "add_vehicle", "entry", "Add vehicles to the mission: the fields of a scenario's `vehicles` entry."
-)
+add_vehicle = _added("add_vehicle", "entry", "Add vehicles to the mission: fields of a scenario's `vehicles` entry.")
 
 
 def move_task(task: str, x: float, y: float) -> ClientRequest[None]:

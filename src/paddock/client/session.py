@@ -64,7 +64,11 @@ class Session:
 
     def hello(self) -> Future[Reply]:
         """Send Hello."""
-        return self._meet()
+        self._meeting = True
+        asked = Asked(Hello(self.name), Future(), False, monotonic())
+        asked.future.add_done_callback(self._met)
+        self._send(asked)
+        return asked.future
 
     def ask(self, verb: ClientRequest[Any], wake: bool = True) -> Future[Any]:
         """Send a request; the future holds its Reply (of `snapshot`: a Snapshot or None) or a PaddockError."""
@@ -149,7 +153,7 @@ class Session:
             if asked is not None:
                 self._again.append(asked)
             if not self._meeting:
-                self._meet().add_done_callback(self._met_again)
+                self.hello().add_done_callback(self._met_again)
         elif asked is not None:
             asked.future.set_exception(error_from(error.code, error.message))
         elif error.code == "cut_off":
@@ -160,13 +164,6 @@ class Session:
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
             self._asked.pop(number).future.set_exception(error)
-
-    def _meet(self) -> Future[Reply]:
-        self._meeting = True
-        asked = Asked(Hello(self.name), Future(), False, monotonic())
-        asked.future.add_done_callback(self._met)
-        self._send(asked)
-        return asked.future
 
     def _met(self, done: Future[Reply]) -> None:
         self._meeting = False

@@ -36,10 +36,7 @@ RENAMED = {
     "mark": "markers.put",
     "unmark": "markers.remove",
     "show_markers": "markers.show",
-    **{
-        name: f"mission.{name}"
-        for name in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")
-    },
+    **{n: f"mission.{n}" for n in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")},
 }
 """Old spellings, which still work with a DeprecationWarning, and the new ones."""
 

@@ -147,10 +147,8 @@ def taken(ranked: Ints, rows: int, columns: int) -> Ints:
 take_ranked = routine(taken)
 
 
-PRECISION = 1e-7
-"""Of the total, relative to the spread of the costs, where the costs are not whole numbers."""
-SHRINK = 0.2
-"""Epsilon in the next round of scaling."""
+PRECISION = 1e-7  # of the total, relative to the spread of the costs, where the costs are not whole numbers
+SHRINK = 0.2  # epsilon in the next round of scaling
 
 
 def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
@@ -162,7 +160,9 @@ def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
         columns, rows = auction(np.ascontiguousarray(cost.T), epsilon)
         order = np.argsort(rows)
         return rows[order], columns[order]
-    last = _last_epsilon(cost) if epsilon is None else _checked(epsilon)
+    if epsilon is not None and not 0.0 < epsilon < inf:
+        raise InvalidValueError(f"auction: epsilon must be a positive number, not {epsilon!r}")
+    last = _last_epsilon(cost) if epsilon is None else epsilon
     filled = without_infinities(cost, len(cost) * last)
     found = run_auction(np.ascontiguousarray(-filled), float(np.ptp(filled)), last)
     return allowed(cost, np.arange(len(cost)), found)
@@ -174,12 +174,6 @@ def _last_epsilon(cost: Floats) -> float:
         return 1.0
     whole = bool((finite == np.rint(finite)).all()) and float(np.abs(finite).max()) < 1e9
     return 1.0 / (len(cost) + 1) if whole else PRECISION * float(np.ptp(finite)) / len(cost)
-
-
-def _checked(epsilon: float) -> float:
-    if not 0.0 < epsilon < inf:
-        raise InvalidValueError(f"auction: epsilon must be a positive number, not {epsilon!r}")
-    return epsilon
 
 
 def auctioned(values: Floats, spread: float, last: float) -> Ints:

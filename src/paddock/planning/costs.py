@@ -11,7 +11,7 @@ import numpy as np
 
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import nearest_outside
-from paddock.planning.obstacles.crossing import known_walls
+from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.detours import SightWalls, sights_of_corners, ways_to_corners, zone_walls
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path
@@ -220,8 +220,7 @@ def covered_by(
     for task in tasks:
         before = known.get((id(task), *own))
         if before is None or before.zones != len(zones):
-            stands = before is not None and _out_of_reach(before, around)
-            path = before.path if stands and before is not None else _over(task, vehicle, transits)
+            path = before.path if before and _out_of_reach(before, around) else _over(task, vehicle, transits)
             before = known[(id(task), *own)] = KnownCoverage(task, path, len(zones))
         found.append(before.path)
     return found
@@ -238,7 +237,10 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
     try:
-        transits.refuse_inside(task.shape.entry)
+        x, y, _ = task.shape.entry
+        zone = inside(x, y, transits.zones) if transits.zones else None
+        if zone is not None:
+            return InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
         return transits.over(task.shape.path(transits.held_radius(vehicle)), vehicle)
     except InfeasibleError as error:
         return error

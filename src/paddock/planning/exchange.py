@@ -46,14 +46,12 @@ from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.wire import qgc_plan
 from paddock.wire.geojson import Feature, feature, feature_collection, read_features
 from paddock.wire.json_document import TEXT, Document, KeyPath, LatLon, parse_document
-from paddock.wire.qgc_plan import ComplexItem, PlanFence, PlanItem, Survey, read_plan, write_plan
+from paddock.wire.qgc_plan import PlanFence, PlanItem, Survey, read_plan, write_plan
 from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 
-Source = str | Mapping[str, Any] | Document
-"""Text of a file, its object, or a parsed document."""
-Routes = Sequence[tuple[str, Floats]]
-"""Names of vehicles with their waypoints (n, 4): x, y, z in m and heading in rad."""
+Source = str | Mapping[str, Any] | Document  # text of a file, its object, or a parsed document
+Routes = Sequence[tuple[str, Floats]]  # names of vehicles with their waypoints (n, 4): x, y, z in m and heading in rad
 
 
 @dataclass
@@ -127,14 +125,12 @@ def heading(bearing_deg: float) -> float:
 
 def _metres(places: Sequence[LatLon], origin: Origin) -> list[list[float]]:
     """Return local metres in steps of 10 nm: finer than the degrees of a file."""
-    rows: list[list[float]] = (np.round(to_local(places, origin), 8) + 0.0).tolist()  # + 0.0: no -0.0
-    return rows
+    return (np.round(to_local(places, origin), 8) + 0.0).tolist()  # type: ignore[no-any-return]  # + 0.0: no -0.0
 
 
 def _degrees(points: ArrayLike, origin: Origin) -> list[list[float]]:
     """Return latitude and longitude in steps of 1e-10 deg, 0.01 mm."""
-    rows: list[list[float]] = np.round(to_places(points, origin), 10).tolist()
-    return rows
+    return np.round(to_places(points, origin), 10).tolist()  # type: ignore[no-any-return]
 
 
 def _counter_clockwise(ring: Sequence[Sequence[float]]) -> bool:
@@ -165,9 +161,7 @@ KINDS = {
 
 def mission_from_geojson(source: Source, origin: Origin, name: str = TEXT) -> Imported:
     """Read tasks, zones and base from GeoJSON; `name` is the file name in errors."""
-    reader = _GeojsonReader(source if isinstance(source, Document) else parse_document(source, name), origin)
-    reader.read()
-    return reader.found
+    return _GeojsonReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
 
 
 class _GeojsonReader:
@@ -177,30 +171,27 @@ class _GeojsonReader:
         self.unused: Counter[str] = Counter()
         self.taken: dict[str, set[str]] = {"tasks": set(), "zones": set()}
 
-    def read(self) -> None:
-        """Read all features into `found`."""
+    def read(self) -> Imported:
         if "crs" in self.doc.root:
             self.found.notes.append("crs is not used: positions are WGS 84 (RFC 7946)")
         for each in read_features(self.doc):
             if each.skipped:
                 name = each.properties.get("name") or ".".join(map(str, each.path[:-1])) or "the geometry"
                 self.found.notes.append(f"feature {name!r} {each.skipped} and is skipped")
+                continue
+            properties, valid = each.properties, KINDS[each.geometry]
+            zone = properties.get("zone", False) is True
+            kind = "zone" if zone else properties.get("kind", valid[0])
+            if kind not in (("zone",) if zone and each.geometry != "LineString" else valid):
+                self.doc.refuse(each.path, f"a {each.geometry} is one of {', '.join(valid)} or a zone, not {kind!r}")
+            self.unused.update(key for key in properties if key not in COMMON | USED[kind])
+            if kind == "route":
+                self.found.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
             else:
-                self._feature(each)
+                getattr(self, f"_{kind}")(each, [_metres(ring, self.origin) for ring in each.rings])
         for key, count in self.unused.items():
             self.found.notes.append(f"property {key!r} of {count} feature{'s' * (count > 1)} is not used")
-
-    def _feature(self, given: Feature) -> None:
-        properties, valid = given.properties, KINDS[given.geometry]
-        zone = properties.get("zone", False) is True
-        kind = "zone" if zone else properties.get("kind", valid[0])
-        if kind not in (("zone",) if zone and given.geometry != "LineString" else valid):
-            self.doc.refuse(given.path, f"a {given.geometry} is one of {', '.join(valid)} or a zone, not {kind!r}")
-        self.unused.update(key for key in properties if key not in COMMON | USED[kind])
-        if kind == "route":
-            self.found.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
-        else:
-            getattr(self, f"_{kind}")(given, [_metres(ring, self.origin) for ring in given.rings])
+        return self.found
 
     def _point(self, given: Feature, rings: list[list[list[float]]]) -> None:
         self._add_task(given, {"point": {"at": rings[0][0]} | self._heading(given)})
@@ -224,9 +215,9 @@ class _GeojsonReader:
 
     def _polygon(self, given: Feature, rings: list[list[list[float]]]) -> None:
         polygon: dict[str, Any] = {"outline": rings[0]} | ({"holes": rings[1:]} if rings[1:] else {})
-        for key, name in (("spacing_m", "spacing"), ("margin_m", "margin")):
-            if given.properties.get(key) is not None:
-                polygon[name] = self._number(given, key)
+        for name in ("spacing", "margin"):
+            if given.properties.get(f"{name}_m") is not None:
+                polygon[name] = self._number(given, f"{name}_m")
         if given.properties.get("camera") is not None:
             polygon["camera"] = dict(self.doc.mapping(given.properties["camera"], given.path))
         if given.properties.get("angle_deg") is not None:
@@ -302,8 +293,21 @@ def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, rout
     base = {"kind": "base", "heading_deg": bearing(course)}
     features = [feature("base", base, "Point", _positions([[x, y]], origin)[0])]
     features += [_task_feature(task, origin) for task in mission.tasks]
-    features += [_zone_feature(zone, origin) for zone in mission.zones]
-    features += [_route_feature(name, points, origin) for name, points in routes]
+    for zone in mission.zones:
+        if zone.circle is not None:
+            properties = {"zone": True, "radius_m": zone.circle.radius}
+            features.append(feature(zone.name, properties, "Point", _positions([zone.circle.at], origin)[0]))
+        else:
+            assert zone.polygon is not None
+            features.append(feature(zone.name, {"zone": True}, "Polygon", [_closed(zone.polygon, origin)]))
+    for name, points in routes:
+        if not len(points):  # a vehicle that stays
+            features.append(feature(name, {"kind": "route"}, "", None))
+            continue
+        latitude, longitude, height = origin.to_geodetic(np.asarray(points, dtype=np.float64)[:, :3])
+        positions = np.round(np.stack([longitude, latitude, np.round(height, 6)], axis=1), 10).tolist()
+        geometry = ("Point", positions[0]) if len(positions) == 1 else ("LineString", positions)
+        features.append(feature(name, {"kind": "route"}, *geometry))
     return feature_collection(features)
 
 
@@ -353,25 +357,6 @@ def _task_feature(task: TaskEntry, origin: Origin) -> dict[str, Any]:
     return feature(task.name, properties, "LineString", ends)
 
 
-def _zone_feature(zone: NoFlyZone, origin: Origin) -> dict[str, Any]:
-    if zone.circle is not None:
-        properties = {"zone": True, "radius_m": zone.circle.radius}
-        return feature(zone.name, properties, "Point", _positions([zone.circle.at], origin)[0])
-    assert zone.polygon is not None
-    return feature(zone.name, {"zone": True}, "Polygon", [_closed(zone.polygon, origin)])
-
-
-def _route_feature(name: str, points: Floats, origin: Origin) -> dict[str, Any]:
-    """Return a line in space; its geometry is null for a vehicle that stays."""
-    if not len(points):
-        return feature(name, {"kind": "route"}, "", None)
-    latitude, longitude, height = origin.to_geodetic(np.asarray(points, dtype=np.float64)[:, :3])
-    positions = np.round(np.stack([longitude, latitude, np.round(height, 6)], axis=1), 10).tolist()
-    if len(positions) == 1:
-        return feature(name, {"kind": "route"}, "Point", positions[0])
-    return feature(name, {"kind": "route"}, "LineString", positions)
-
-
 # reading .plan files
 
 COMMANDS = {
@@ -386,15 +371,12 @@ COMMANDS = {
 """Names of MAV_CMD."""
 ABSOLUTE, RELATIVE, TERRAIN = (0, 5), (3, 6), (10, 11)
 """MAV_FRAME: altitudes above sea level, above home, above the terrain."""
-HOVERING = (2, 3, 4, 13, 14, 15, 29)
-"""MAV_TYPE of vehicles that hover, for which hoverSpeed applies."""
+HOVERING = (2, 3, 4, 13, 14, 15, 29)  # MAV_TYPE of vehicles that hover, for which hoverSpeed applies
 
 
 def mission_from_plan(source: Source, origin: Origin, name: str = TEXT) -> Imported:
     """Read a mission from the text or the object of a `.plan` file; `name` is the file name in errors."""
-    reader = _PlanReader(source if isinstance(source, Document) else parse_document(source, name), origin)
-    reader.read()
-    return reader.found
+    return _PlanReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
 
 
 class _PlanReader:
@@ -404,8 +386,7 @@ class _PlanReader:
         self.home_height = origin.height_m
         self.counts: Counter[str] = Counter()
 
-    def read(self) -> None:
-        """Read the plan into `found`."""
+    def read(self) -> Imported:
         plan = read_plan(self.doc)
         if plan.home is None:
             self.found.notes.append("no plannedHomePosition: the base does not change")
@@ -419,15 +400,29 @@ class _PlanReader:
         for item in plan.items:
             if isinstance(item, PlanItem):
                 self._simple(item)
+            elif item.survey is not None:
+                self._survey(item.survey, item.path)
             else:
-                self._complex(item)
+                version = f" of version {item.version!r}" if item.kind == "survey" else ""
+                self._note(item.path, f"{item.kind}{version} is not supported")
         if count := self.counts["waypoint"]:
             self.found.notes.append(f"{count} waypoint{'s' * (count > 1)}: each becomes a task, in a planned order")
         for fence in plan.fences:
-            self._fence(fence)
+            if fence.inclusion:
+                kind, number = str(fence.path[1])[:-1], int(fence.path[2]) + 1
+                self.found.notes.append(f"geoFence: inclusion {kind} {number} is not supported")
+                continue
+            zone: dict[str, Any] = {"name": f"fence_{len(self.found.mission['zones'])}"}
+            if fence.center is None:
+                zone["polygon"] = _metres(fence.polygon, self.origin)
+            else:
+                zone["circle"] = {"at": self._place(fence.center), "radius": fence.radius}
+            _checked(self.doc, NoFlyZone, zone, fence.path)
+            self.found.mission["zones"].append(zone)
         self.found.notes += plan.unread
         for k in range(plan.rally_points):
             self.found.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
+        return self.found
 
     def _note(self, path: KeyPath, message: str) -> None:
         self.found.notes.append(f"item {int(path[2]) + 1}: {message}")
@@ -435,7 +430,13 @@ class _PlanReader:
     def _simple(self, item: PlanItem) -> None:
         command = item.command
         if command == qgc_plan.WAYPOINT:
-            self._waypoint(item)
+            hold, _, _, yaw = item.params[:4]
+            if hold:
+                self._note(item.path, f"the waypoint's hold of {hold:g} s is not supported")
+            if yaw:
+                self._note(item.path, f"the waypoint's yaw of {yaw:g} deg is not supported")
+            point = {"at": self._place(self._position(item))}
+            self._add("waypoint", {"point": point, "altitude": self._altitude(item)}, item.path)
         elif command == qgc_plan.LOITER_TURNS:
             self._loiter(item)
         elif command == qgc_plan.CHANGE_SPEED and item.params[1] == self.found.mission.get("speed", inf):
@@ -445,15 +446,6 @@ class _PlanReader:
         elif command != qgc_plan.RETURN:  # all vehicles return to the base
             known = f" ({COMMANDS[command]})" if command in COMMANDS else ""
             self._note(item.path, f"command {command}{known} is not supported")
-
-    def _waypoint(self, item: PlanItem) -> None:
-        hold, _, _, yaw = item.params[:4]
-        if hold:
-            self._note(item.path, f"the waypoint's hold of {hold:g} s is not supported")
-        if yaw:
-            self._note(item.path, f"the waypoint's yaw of {yaw:g} deg is not supported")
-        point = {"at": self._place(self._position(item))}
-        self._add("waypoint", {"point": point, "altitude": self._altitude(item)}, item.path)
 
     def _loiter(self, item: PlanItem) -> None:
         """A circle about a centre, which begins on its eastern side."""
@@ -485,14 +477,6 @@ class _PlanReader:
             self.doc.refuse((*item.path, "frame"), f"a position has frame 0, 3 or 10, not {item.frame!r}")
         return altitude
 
-    def _complex(self, item: ComplexItem) -> None:
-        if item.survey is not None:
-            self._survey(item.survey, item.path)
-        elif item.kind == "survey":
-            self._note(item.path, f"survey of version {item.version!r} is not supported")
-        else:
-            self._note(item.path, f"{item.kind} is not supported")
-
     def _survey(self, survey: Survey, path: KeyPath) -> None:
         polygon: dict[str, Any] = {"outline": _metres(survey.polygon, self.origin), "angle": heading(survey.angle)}
         if survey.spacing is not None:
@@ -510,19 +494,6 @@ class _PlanReader:
             self._note(path, "its altitude above the terrain is used as above home")
         self._add("survey", {"polygon": polygon, "altitude": altitude}, path)
 
-    def _fence(self, fence: PlanFence) -> None:
-        if fence.inclusion:
-            kind, number = str(fence.path[1])[:-1], int(fence.path[2]) + 1
-            self.found.notes.append(f"geoFence: inclusion {kind} {number} is not supported")
-            return
-        zone: dict[str, Any] = {"name": f"fence_{len(self.found.mission['zones'])}"}
-        if fence.center is None:
-            zone["polygon"] = _metres(fence.polygon, self.origin)
-        else:
-            zone["circle"] = {"at": self._place(fence.center), "radius": fence.radius}
-        _checked(self.doc, NoFlyZone, zone, fence.path)
-        self.found.mission["zones"].append(zone)
-
     def _place(self, position: LatLon) -> list[float]:
         return _metres([position], self.origin)[0]
 
@@ -535,8 +506,7 @@ class _PlanReader:
 
 # writing .plan files
 
-STANDING_SPEED = 5.0
-"""m/s: written by QGroundControl for the speed that does not apply."""
+STANDING_SPEED = 5.0  # m/s: written by QGroundControl for the speed that does not apply
 
 
 @dataclass(frozen=True)
@@ -575,10 +545,20 @@ def to_plans(
     mission = _mission(mission)
     ground = mission.base[2] if len(mission.base) == 4 else 0.0
     latitude, longitude = _degrees([mission.base[:2]], origin)[0]
-    fences = [_zone_fence(zone, origin) for zone in mission.zones]
+    fences = []
+    for zone in mission.zones:
+        if zone.circle is not None:
+            at = _degrees([zone.circle.at], origin)[0]
+            fences.append(PlanFence(False, center=(at[0], at[1]), radius=zone.circle.radius))
+        else:
+            assert zone.polygon is not None
+            clockwise = zone.polygon[::-1] if _counter_clockwise(zone.polygon) else zone.polygon
+            fences.append(PlanFence(False, polygon=tuple((row[0], row[1]) for row in _degrees(clockwise, origin))))
     cruise, hover = (STANDING_SPEED, speed) if vehicle == "quad" else (speed, STANDING_SPEED)
     # aircraft hold their speed through the air, others over the ground; the throttle does not change
-    change = _command(qgc_plan.CHANGE_SPEED, (0 if vehicle == "fixed_wing" else 1, speed, -1, 0, 0, 0, 0))
+    change = PlanItem(
+        qgc_plan.CHANGE_SPEED, qgc_plan.MISSION_FRAME, (int(vehicle != "fixed_wing"), speed, -1, 0, 0, 0, 0)
+    )
     return {
         name: write_plan(
             _plan_items(waypoints, origin, ground, tolerance, change),
@@ -614,21 +594,7 @@ def _distances(points: Floats, start: Floats, end: Floats) -> Floats:
     """Return the distances in m of points from the stretch between two others."""
     along = end - start
     share = np.clip((points - start) @ along / max(float(along @ along), 1e-30), 0.0, 1.0)
-    found: Floats = np.linalg.norm(points - start - share[:, None] * along, axis=1)
-    return found
-
-
-def _zone_fence(zone: NoFlyZone, origin: Origin) -> PlanFence:
-    if zone.circle is not None:
-        latitude, longitude = _degrees([zone.circle.at], origin)[0]
-        return PlanFence(False, center=(latitude, longitude), radius=zone.circle.radius)
-    assert zone.polygon is not None
-    clockwise = zone.polygon[::-1] if _counter_clockwise(zone.polygon) else zone.polygon
-    return PlanFence(False, polygon=tuple((row[0], row[1]) for row in _degrees(clockwise, origin)))
-
-
-def _command(command: int, params: tuple[float, ...]) -> PlanItem:
-    return PlanItem(command, qgc_plan.MISSION_FRAME, params)
+    return np.asarray(np.linalg.norm(points - start - share[:, None] * along, axis=1))
 
 
 def _plan_items(
@@ -650,4 +616,5 @@ def _plan_items(
             continue
         for x, y, z, _ in thinned(part, tolerance).tolist():
             add(qgc_plan.WAYPOINT if items else qgc_plan.TAKEOFF, (0, 0, 0, None), (x, y, z))
-    return [items[0], change, *items[1:], _command(qgc_plan.RETURN, (0,) * 7)] if items else []
+    home = PlanItem(qgc_plan.RETURN, qgc_plan.MISSION_FRAME, (0,) * 7)
+    return [items[0], change, *items[1:], home] if items else []

@@ -24,26 +24,22 @@ from paddock.planning.methods import Tell, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.paths.path import Pose
 from paddock.planning.planner import solve
 from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
-from paddock.scenario.tasks import NoFlyZone, PolygonTask
+from paddock.scenario.tasks import NoFlyZone
 from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
-from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same places
-MARGIN = 1.25
-"""Planned turns are this much wider than the tightest, so that something is left for corrections."""
-LATERAL = 2.5
-"""m/s2: of turns of vehicles that hover, drive fast, or are points."""
-SHARE = 0.6
-"""Of the top speed at which vehicles without a cruise speed travel."""
+MARGIN = 1.25  # planned turns are this much wider than the tightest, so that something is left for corrections
+LATERAL = 2.5  # m/s2: of turns of vehicles that hover, drive fast, or are points
+SHARE = 0.6  # of the top speed at which vehicles without a cruise speed travel
 
 
 class PlacedError(InvalidValueError):
@@ -84,7 +80,9 @@ def ability(model: str, kind: str, p: Mapping[str, float], speed: float | None =
 def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry) -> list[Vehicle]:
     """Return the vehicles of a `vehicles` entry, in its order."""
     model = find_model(entry.model)
-    can = ability(entry.model, model.kind, _parameters(entry), mission.speed)
+    defaults = dict(zip(column_index(model.parameters), defaults_of(model.parameters).tolist(), strict=True))
+    parameters = defaults | load_preset(entry.model, entry.preset) | entry.parameters
+    can = ability(entry.model, model.kind, parameters, mission.speed)
     if can.speed > can.fastest * (1.0 + 1e-9):
         raise PlacedError(
             f"{scenario.at('mission', 'speed')}: {entry.name!r} is at most {can.fastest:g} m/s fast, not {can.speed:g}"
@@ -97,10 +95,12 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
         )
     range_ = inf if mission.range is None else mission.range - mission.reserve
     ground = scenario.world.ground_z
-    home = home_pose(mission, can.moves, ground)
     height = ground if can.moves == "ground" else mission.altitude
+    x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
+    home = (x, y, mission.base[2] if len(mission.base) == 4 else height, heading)
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
-    poses = _poses(scenario, entry).tolist()
+    streams = stream_ids(entry.name, np.arange(entry.count))
+    poses = spawn_poses(entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), ground).tolist()
     return [
         Vehicle(
             name=name,
@@ -120,27 +120,6 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
     ]
 
 
-def home_pose(mission: MissionSection, moves: Moves, ground: float) -> Pose:
-    """Return where vehicles return to."""
-    x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
-    if len(mission.base) == 4:
-        return x, y, mission.base[2], heading
-    return x, y, ground if moves == "ground" else mission.altitude, heading
-
-
-def _parameters(entry: VehicleEntry) -> dict[str, float]:
-    model = find_model(entry.model)
-    values = dict(zip(column_index(model.parameters), defaults_of(model.parameters).tolist(), strict=True))
-    return values | load_preset(entry.model, entry.preset) | entry.parameters
-
-
-def _poses(scenario: Scenario, entry: VehicleEntry) -> Floats:
-    streams = stream_ids(entry.name, np.arange(entry.count))
-    return spawn_poses(
-        entry, lambda _, columns: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, columns), scenario.world.ground_z
-    )
-
-
 T = TypeVar("T")
 
 
@@ -149,7 +128,9 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     mission = scenario.mission
     if mission is None:
         raise InvalidValueError(f"scenario {scenario.name!r} has no mission: add a section `mission` with tasks")
-    vehicles = _vehicles(scenario, mission)
+    vehicles: list[Vehicle] = []
+    for k in participants(scenario, mission):
+        vehicles += _at(scenario.at("vehicles", k), vehicles_of, scenario, mission, scenario.vehicles[k])
     where = [scenario.at("mission", "tasks", k) for k in range(len(mission.tasks))]
     tasks = [_at(place, task_of, task, mission) for task, place in zip(mission.tasks, where, strict=True)]
     for task, place in zip(tasks, where, strict=True):
@@ -187,13 +168,6 @@ def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
     taking_part = {entry.name for entry in scenario.vehicles} if mission.members is None else set(mission.members)
     places = [k for k, entry in enumerate(scenario.vehicles) if entry.name in taking_part]
     return sorted(places, key=lambda k: scenario.vehicles[k].name)
-
-
-def _vehicles(scenario: Scenario, mission: MissionSection) -> list[Vehicle]:
-    found: list[Vehicle] = []
-    for k in participants(scenario, mission):
-        found += _at(scenario.at("vehicles", k), vehicles_of, scenario, mission, scenario.vehicles[k])
-    return found
 
 
 def _drawn(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> list[Task]:
@@ -243,17 +217,11 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
         return CircleShape(s.at[0], s.at[1], s.heading, s.radius, s.turn == "left")
     if section.kind == "area":
         return AreaShape(s.at[0], s.at[1], s.heading, s.length, s.spacing, s.passes, s.side == "left")
-    height = mission.altitude if section.altitude is None else section.altitude
-    return PolygonShape(s.outline, s.holes, _spacing(s, height), s.angle, s.margin)
-
-
-def _spacing(section: PolygonTask, height: float) -> float:
-    """Return the metres between swaths: as given, or from the camera's footprint and its side overlap."""
-    if section.camera is None:
-        assert section.spacing is not None
-        return section.spacing
-    camera = section.camera
-    return camera.sensor_width_mm / camera.focal_length_mm * height * (1.0 - camera.side_overlap)
+    spacing, camera = s.spacing, s.camera
+    if camera is not None:  # from its footprint and its side overlap
+        height = mission.altitude if section.altitude is None else section.altitude
+        spacing = camera.sensor_width_mm / camera.focal_length_mm * height * (1.0 - camera.side_overlap)
+    return PolygonShape(s.outline, s.holes, spacing, s.angle, s.margin)
 
 
 def zone_of(section: NoFlyZone) -> Zone:

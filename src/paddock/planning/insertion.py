@@ -33,8 +33,7 @@ from paddock.planning.tours import (
 )
 from paddock.world.columns import Floats
 
-ROOM = 9
-"""Columns of the tables that `trace` fills."""
+ROOM = 9  # columns of the tables that `trace` fills
 
 
 class Packed(NamedTuple):

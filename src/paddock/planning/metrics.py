@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
 from paddock.planning.mission.kinematic import Trace
@@ -20,15 +19,13 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
 from paddock.planning.problem import Vehicle, renamed
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.routes import Plan, Route
 from paddock.world.columns import Floats
 
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 RESTING = ("home", "damaged")
-EXPORTED = {"vehicles": "agents", "vehicle": "agent"}
-"""Fields that have another name in exported files."""
-BLOCK = 4_000_000
-"""Distances computed in one block."""
+EXPORTED = {"vehicles": "agents", "vehicle": "agent"}  # fields that have another name in exported files
+BLOCK = 4_000_000  # distances computed in one block
 
 
 @dataclass(frozen=True)
@@ -159,38 +156,22 @@ def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics,
     joined = {str(entry.vehicle): entry.time for entry in mission.log if entry.kind == "vehicle"}
     done = [entry.vehicle for entry in mission.log if entry.kind == "completed"]
     began = mission.log[0].time if mission.log else mission.time
-    return tuple(
-        VehicleMetrics(
-            vehicle.name,
-            vehicle.status,
-            vehicle.travelled,
-            share_of_range(vehicle.travelled, vehicle.spec),
-            done.count(vehicle.name),
-            _rested(own[vehicle.name]),
-            None,
-            _seconds(own[vehicle.name], joined.get(vehicle.name, began), mission.time),
-        )
-        for vehicle in mission.vehicles
-    )
+    found = []
+    for vehicle in mission.vehicles:
+        name, flown, log = vehicle.name, vehicle.travelled, own[vehicle.name]
+        spent = {str(status): 0.0 for status in STATUSES}
+        times = [joined.get(name, began), *(entry.time for entry in log), mission.time]
+        for status, since, until in zip(["idle", *(entry.detail for entry in log)], times[:-1], times[1:], strict=True):
+            spent[status] += until - since
+        rested = log[-1].time if log and log[-1].detail in RESTING else None
+        share = share_of_range(flown, vehicle.spec)
+        found.append(VehicleMetrics(name, vehicle.status, flown, share, done.count(name), rested, None, spent))
+    return tuple(found)
 
 
 def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
     """Return the share of its range that a vehicle uses; None: no limit, or no range."""
     return flown / vehicle.range if isfinite(vehicle.range) and vehicle.range > 0.0 else None
-
-
-def _rested(states: list[LogEntry]) -> float | None:
-    return states[-1].time if states and states[-1].detail in RESTING else None
-
-
-def _seconds(states: list[LogEntry], begins: float, ends: float) -> dict[str, float]:
-    """Return seconds in each status."""
-    spent = dict.fromkeys(STATUSES, 0.0)
-    times = [begins, *(entry.time for entry in states), ends]
-    names = ["idle", *(entry.detail for entry in states)]
-    for name, since, until in zip(names, times[:-1], times[1:], strict=True):
-        spent[name] += until - since  # type: ignore[index]
-    return {str(name): seconds for name, seconds in spent.items()}
 
 
 def _task(mission: Mission, name: str) -> TaskMetrics:
@@ -234,7 +215,7 @@ def rows_of(metrics: MissionMetrics, table: str) -> Iterable[dict[str, Any]]:
     """One of the tables `vehicles`, `tasks` and `series`, row by row."""
     plain = metrics.to_dict()
     if table == "agents":
-        return [row | _columns(row.pop("seconds")) for row in plain["agents"]]
+        return [row | {f"{status}_s": value for status, value in row.pop("seconds").items()} for row in plain["agents"]]
     if table == "series":
         series = plain["series"]
         return [dict(zip(series, row, strict=True)) for row in zip(*series.values(), strict=True)]
@@ -242,19 +223,15 @@ def rows_of(metrics: MissionMetrics, table: str) -> Iterable[dict[str, Any]]:
     return rows
 
 
-def _columns(seconds: dict[str, float]) -> dict[str, float]:
-    return {f"{status}_s": value for status, value in seconds.items()}
-
-
 FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
-MOST = 2_000_000
-"""Poses that are looked at for that."""
+MOST = 2_000_000  # poses that are looked at for that
 
 
 def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     """Return those of a plan that is followed to its end; with the smallest separation if `apart`."""
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
+    step = pause(plan.makespan, len(plan.routes)) if apart else None
     return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
@@ -266,7 +243,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
         vehicles=tuple(_planned_vehicle(vehicle, route, plan.makespan) for vehicle, route in vehicles),
         tasks=_planned_tasks(plan),
         series=_planned_series(plan),
-        separation=_separation(plan) if apart else None,
+        separation=None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step))),
     )
 
 
@@ -275,7 +252,15 @@ def planned_trace(plan: Plan, times: Floats) -> Trace:
     poses = np.empty((len(times), len(plan.routes), 4))
     statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
     for k, (vehicle, route) in enumerate(zip(plan.problem.vehicles, plan.routes, strict=True)):
-        poses[:, k], statuses[:, k] = _followed(vehicle, route, times)
+        poses[:, k] = vehicle.pose  # it stands before its first leg and after its last
+        for leg in route.legs:
+            now = (times >= leg.begins) & (times <= leg.ends)
+            lasts = leg.ends - leg.begins
+            if now.any() and lasts > 0.0:
+                poses[now, k] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
+                statuses[now, k] = STATUSES.index(STATUS_ON[leg.kind])
+            poses[times > leg.ends, k] = leg.end
+        statuses[times > route.ends, k] = STATUSES.index("home" if route.legs else "idle")
     return Trace(tuple(vehicle.name for vehicle in plan.problem.vehicles), times, poses, statuses)
 
 
@@ -301,16 +286,16 @@ def _planned_vehicle(vehicle: Vehicle, route: Route, until: float) -> VehicleMet
 def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
     done = {leg.task: (route.vehicle, leg) for route in plan.routes for leg in route.legs if leg.kind == "coverage"}
     reasons = {one.task: one.reason for one in plan.undone}
-    return tuple(
-        _done(task.name, task.shape.kind, *done[task.name])
-        if task.name in done
-        else TaskMetrics(task.name, task.shape.kind, "undone", None, 0.0, None, None, None, None, reasons[task.name])
-        for task in plan.problem.tasks
-    )
-
-
-def _done(name: str, kind: str, vehicle: str, leg: Leg) -> TaskMetrics:
-    return TaskMetrics(name, kind, "completed", vehicle, 0.0, 0.0, leg.begins, leg.ends, leg.ends, "")
+    found = []
+    for task in plan.problem.tasks:
+        name, kind = task.name, task.shape.kind
+        if name in done:
+            vehicle, leg = done[name]
+            times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
+            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, ""))
+        else:
+            found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
+    return tuple(found)
 
 
 def _planned_series(plan: Plan) -> Series:
@@ -334,28 +319,8 @@ def flown_over_time(route: Route) -> tuple[Floats, Floats]:
     return np.array(moments, dtype=np.float64), flown[: len(moments)]
 
 
-def _separation(plan: Plan) -> ClosestApproach | None:
-    step = pause(plan.makespan, len(plan.routes))
-    return None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)))
-
-
-def _followed(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
-    """Return poses (k, 4) and statuses (k,); a vehicle stands before its first leg and after its last."""
-    poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
-    for leg in route.legs:
-        now = (times >= leg.begins) & (times <= leg.ends)
-        lasts = leg.ends - leg.begins
-        if now.any() and lasts > 0.0:
-            poses[now] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
-            statuses[now] = STATUSES.index(STATUS_ON[leg.kind])
-        poses[times > leg.ends] = leg.end
-    statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
-    return poses, statuses
-
-
 TABLES = ("tasks", "agents", "series")
-TYPES = {"tasks": "int64", "done": "int64"}
-"""Of columns that are neither text nor float64."""
+TYPES = {"tasks": "int64", "done": "int64"}  # of columns that are neither text nor float64
 TEXT = ("name", "status", "kind", "state", "agent", "reason")
 
 

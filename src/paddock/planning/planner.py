@@ -23,8 +23,7 @@ from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
 
-MEASURED = 1e-9
-"""Relative: a route that fits may exceed the range by this, as it is measured on its paths."""
+MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
 ROUNDS = 4
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
@@ -144,23 +143,19 @@ def reason(costs: Costs, task: int) -> str:
     alone = costs.alone[:, task]
     ranges = np.array([vehicle.range for vehicle in costs.problem.vehicles])
     if not np.isfinite(alone).any():
-        return _unreachable(costs, task)
+        zones = costs.problem.zones
+        homes = [inside(v.home[0], v.home[1], zones) if zones else None for v in costs.problem.vehicles]
+        closed = [zone.name for zone in homes if zone is not None]
+        if len(closed) == len(homes):
+            return f"the base lies in the no-fly zone {closed[0]!r}"
+        if costs.problem.tasks[task].closes < inf:
+            return _too_late(costs, task)
+        return "no way leads there and back around the no-fly zones"
     if not (alone <= ranges).any():
         nearest = int(np.argmin(alone - ranges))
         name = costs.problem.vehicles[nearest].name
         return f"it takes {alone[nearest]:,.0f} m there and back, {name} has a range of {ranges[nearest]:,.0f} m left"
     return "no vehicle has enough range left, or time in its window, beside its other tasks"
-
-
-def _unreachable(costs: Costs, task: int) -> str:
-    zones = costs.problem.zones
-    homes = [inside(vehicle.home[0], vehicle.home[1], zones) if zones else None for vehicle in costs.problem.vehicles]
-    closed = [zone.name for zone in homes if zone is not None]
-    if len(closed) == len(homes):
-        return f"the base lies in the no-fly zone {closed[0]!r}"
-    if costs.problem.tasks[task].closes < inf:
-        return _too_late(costs, task)
-    return "no way leads there and back around the no-fly zones"
 
 
 def _too_late(costs: Costs, task: int) -> str:

@@ -20,7 +20,6 @@ Objective = Literal["total", "makespan"]
 
 def renamed(old: str, new: str) -> Any:
     """Return a property that reads an attribute by its old name and warns."""
-
     return property(lambda self: renamed_value(self, old, new), doc=f"Deprecated name of `{new}`.")
 
 

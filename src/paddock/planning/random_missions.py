@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, load_scenario
-from paddock.scenario.mission import Generate, MissionSection, TaskMix, fleet_entry
+from paddock.scenario.mission import Generate, MissionSection, fleet_entry
 from paddock.scenario.tasks import TaskEntry, numbered
 from paddock.world.columns import Floats
 from paddock.world.fleet import draw_uniforms, stream_ids
@@ -25,17 +25,12 @@ PASS_LENGTH = (150.0, 1000.0)  # m
 PASS_SPACING = (2.0, 4.0)  # turn radii
 PASSES = (2, 5)
 ZONE_RADIUS = (1.0, 3.0)  # turn radii
-CLEARANCE = 2.0
-"""Turn radii between a zone and the base, a task or another zone: room to turn."""
-TIGHTEST = 10.0
-"""m: used for vehicles that turn more tightly, so that circles and areas have a size."""
+CLEARANCE = 2.0  # turn radii between a zone and the base, a task or another zone: room to turn
+TIGHTEST = 10.0  # m: used for vehicles that turn more tightly, so that circles and areas have a size
 PURPOSE = 1
-COLUMNS = 10
-"""Numbers drawn for each task, used or not."""
-TRIES = 512
-"""Places tried for each zone."""
-ABREAST = 10
-"""Most aircraft in one line; more form a grid."""
+COLUMNS = 10  # numbers drawn for each task, used or not
+TRIES = 512  # places tried for each zone
+ABREAST = 10  # most aircraft in one line; more form a grid
 
 
 def generate(
@@ -68,7 +63,10 @@ def generate(
         raise InvalidValueError(f"zones must be >= 0, not {zones}")
     if zones:
         written["zones"] = _zones(seed, zones, checked, found, max(radius, TIGHTEST), uavs)
-    vehicles = [] if uavs == 0 else [_fleet(checked, uavs)]
+    vehicles = [] if uavs == 0 else [fleet_entry(checked, uavs)]
+    if uavs > ABREAST:
+        grid = {"spacing": 60.0, "z": checked.altitude, "origin": checked.base[:2], "heading": checked.base[-1]}
+        vehicles[0]["spawn"] = {"grid": grid}
     return load_scenario({"name": f"mission_{seed}", "seed": seed, "vehicles": vehicles, "mission": written})
 
 
@@ -84,17 +82,13 @@ def drawn_tasks(
     draws = draw_uniforms(seed, stream_ids("mission.tasks", np.arange(section.tasks)), PURPOSE, COLUMNS)
     columns = _columns(draws, section, max(radius, TIGHTEST), base)
     name = numbered("task", set(names))
-    kinds = _kinds(draws[:, 0], section.mix)
+    ends = np.cumsum([getattr(section.mix, kind) for kind in KINDS])
+    kinds = [KINDS[k] for k in np.searchsorted(ends, draws[:, 0] * ends[-1], side="right")]
     rows = ({key: values[k].item() for key, values in columns.items()} for k in np.arange(section.tasks))
     return tuple(
         TaskEntry.model_validate({"name": name(len(names) + k), **_task(kind, row)})
         for k, (kind, row) in enumerate(zip(kinds, rows, strict=True))
     )
-
-
-def _kinds(draws: Floats, mix: TaskMix) -> list[str]:
-    ends = np.cumsum([getattr(mix, kind) for kind in KINDS])
-    return [KINDS[k] for k in np.searchsorted(ends, draws * ends[-1], side="right")]
 
 
 def _columns(draws: Floats, section: Generate, radius: float, base: Sequence[float]) -> dict[str, Any]:
@@ -132,14 +126,6 @@ def _task(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {"area": {**where, **passes, "side": side}}
 
 
-def _fleet(mission: MissionSection, count: int) -> dict[str, Any]:
-    entry = fleet_entry(mission, count)
-    if count > ABREAST:
-        grid = {"spacing": 60.0, "z": mission.altitude, "origin": mission.base[:2], "heading": mission.base[-1]}
-        entry["spawn"] = {"grid": grid}
-    return entry
-
-
 # zones ---------------------------------------------------------------------------------------------------------------
 
 
@@ -148,7 +134,10 @@ def _zones(
 ) -> list[dict[str, Any]]:
     """Return circles in the area, clear of the base, the fleet around it, all tasks and each other."""
     assert mission.generate is not None
-    taken = cKDTree(_occupied(mission, tasks, uavs))
+    span = 30.0 * (min(uavs, ABREAST) + 1)
+    x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
+    fleet = _local(x, y, heading, np.zeros(31), np.linspace(-span, span, 31))
+    taken = cKDTree(np.concatenate([fleet, *(_footprint(task) for task in tasks)]))  # points at most about 20 m apart
     found: list[tuple[float, float, float]] = []
     for k in range(count):
         u = draw_uniforms(seed, stream_ids(f"mission.zones.{k}", np.arange(TRIES)), PURPOSE, 3)
@@ -162,14 +151,6 @@ def _zones(
             raise InvalidValueError(f"there is room for {k} of {count} zones beside the tasks; make the area larger")
         found.append((*places[fitting[0]].tolist(), float(sizes[fitting[0]])))
     return [{"circle": {"at": [x, y], "radius": size}} for x, y, size in found]
-
-
-def _occupied(mission: MissionSection, tasks: Sequence[TaskEntry], uavs: int) -> Floats:
-    """Return points (n, 2) at most about 20 m apart on all that zones have to leave free."""
-    x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
-    span = 30.0 * (min(uavs, ABREAST) + 1)
-    fleet = _local(x, y, heading, np.zeros(31), np.linspace(-span, span, 31))
-    return np.concatenate([fleet, *(_footprint(task) for task in tasks)])
 
 
 def _footprint(task: TaskEntry) -> Floats:

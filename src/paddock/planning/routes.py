@@ -111,8 +111,7 @@ class Plan:
         raise unknown_name("vehicle", str(vehicle), [route.vehicle for route in self.routes])
 
 
-SOON = 1e-9
-"""s: shorter waiting times are ignored."""
+SOON = 1e-9  # s: shorter waiting times are ignored
 
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
@@ -122,7 +121,11 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
         return Route(who.name, (), who.speed)
     if predictable(costs, vehicle, order):
         return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
-    return Route(who.name, tuple(_followed(costs, vehicle, order)), who.speed)
+    writer = _Writer(costs, vehicle)
+    for t in order:
+        writer.do(t)
+    writer.follow("return", None, writer.way(who.home), who.home[3])
+    return Route(who.name, tuple(writer.legs), who.speed)
 
 
 def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
@@ -152,15 +155,6 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
         writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, writer.coverage(t, z))
     way = float(table[-1, 0])
     writer.add("return", None, way, way / who.speed, who.home, writer.way(who.home))
-    return writer.legs
-
-
-def _followed(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
-    """Leg by leg, each measured on its path."""
-    writer = _Writer(costs, vehicle)
-    for t in order:
-        writer.do(t)
-    writer.follow("return", None, writer.way(writer.who.home), writer.who.home[3])
     return writer.legs
 
 
@@ -229,8 +223,13 @@ class _Writer:
         """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""
         path = make()
         x, y, z, nose = path.end
-        end: Pose = (x, y, z, self._course(path, nose) if heading is None else heading)
-        self.add(kind, task, path.flown, path.flown / self.who.speed, end, _made(path))
+        if heading is None and not path.segments:
+            heading = self.here[3]
+        elif heading is None:
+            drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
+            still = hypot(drift_x, drift_y) == 0.0
+            heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
+        self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), _made(path))
 
     @property
     def stays(self) -> bool:
@@ -250,15 +249,6 @@ class _Writer:
             turn = self.costs.transits.circle(self.who, self.here)
             path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
             self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, _made(path))
-
-    def _course(self, path: Path, nose: float) -> float:
-        """Over the ground, at the end of a path."""
-        if not path.segments:
-            return self.here[3]
-        last = path.segments[-1]
-        if hypot(last.drift_x, last.drift_y) == 0.0:
-            return nose
-        return float(np.arctan2(np.sin(nose) + last.drift_y, np.cos(nose) + last.drift_x))
 
 
 def lifted(path: Path, z: float) -> Path:

@@ -143,12 +143,9 @@ def parallel_tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
     return TourRoutine(function, True)
 
 
-NOISE = 1e-6
-"""m by which rounding may take a least length above the true one."""
-SLACK = 1e-12
-"""Relative: a tour may be longer than the range by rounding."""
-LEG_COLUMNS = 6
-"""Columns of the table that `write_legs` fills."""
+NOISE = 1e-6  # m by which rounding may take a least length above the true one
+SLACK = 1e-12  # relative: a tour may be longer than the range by rounding
+LEG_COLUMNS = 6  # columns of the table that `write_legs` fills
 
 
 class Jobs(NamedTuple):

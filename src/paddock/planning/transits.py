@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.planning.coverage.shapes import Entry, InfeasibleError
+from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap, on_border, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
@@ -18,14 +18,11 @@ from paddock.planning.paths.reeds_shepp import reeds_shepp
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
 from paddock.planning.problem import Problem, Vehicle
 
-Goal = tuple[float, float, float, float | None]
-"""x, y, z in m and heading in rad; None: any."""
+Goal = tuple[float, float, float, float | None]  # x, y, z in m and heading in rad; None: any
 Start = tuple[float, float, float]
 End = tuple[float, float, float | None]
-SAME_HEIGHT = 1e-9
-"""m."""
-NARROW = 2.0
-"""m: radius of the spiral on which a vehicle climbs that could as well turn on the spot."""
+SAME_HEIGHT = 1e-9  # m
+NARROW = 2.0  # m: radius of the spiral on which a vehicle climbs that could as well turn on the spot
 
 
 class Transits:
@@ -42,31 +39,24 @@ class Transits:
         """Return the path from a pose to another; raise InfeasibleError with the reason if there is none."""
         if not self.zones:
             return self._path(vehicle, start, goal)
-        key = (
-            vehicle.radius,
-            vehicle.speed,
-            vehicle.slope,
-            vehicle.moves,
-            vehicle.reverse,
-            vehicle.tightest,
-            start,
-            goal,
-        )
+        own = (vehicle.radius, vehicle.speed, vehicle.slope, vehicle.moves, vehicle.reverse, vehicle.tightest)
+        key = (*own, start, goal)
         if key not in self._known:
             self._known[key] = self._path(vehicle, start, goal)
         return self._known[key]
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
-        level = self._level(vehicle, start, goal)
+        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
+        level = self._direct(vehicle, begin, end)
+        # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
+        zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
+        if zones and blocked_by(level, zones, self._kept(zones, begin, end)) is not None:
+            level = self._around(begin, end, self.held_radius(vehicle), zones)
+            if self._windy(vehicle):
+                level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, as zones are
         if abs(start[2] - goal[2]) < SAME_HEIGHT:
             return tilted(level, start[2], start[2])
         return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
-
-    def refuse_inside(self, entry: Entry) -> None:
-        """Refuse a place inside a zone."""
-        zone = inside(entry.x, entry.y, self.zones) if self.zones else None
-        if zone is not None:
-            raise InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
 
     def over(self, path: Path, vehicle: Vehicle) -> Path:
         """Return a path over the ground as the vehicle flies it in this wind; raise in or near a zone."""
@@ -94,16 +84,6 @@ class Transits:
             return vehicle.radius
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
         return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
-
-    def _level(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
-        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        direct = self._direct(vehicle, begin, end)
-        # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
-        zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
-        if not zones or blocked_by(direct, zones, self._kept(zones, begin, end)) is None:
-            return direct
-        way = self._around(begin, end, self.held_radius(vehicle), zones)
-        return over_ground(way, vehicle.speed, self.wind) if self._windy(vehicle) else way  # held over it, as zones are
 
     def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
         """Return a way around zones; one that begins inside leaves them first."""

@@ -29,14 +29,13 @@ def problems_of(text: str, known: Known) -> list[ScenarioProblem]:
         found = error.problems
     except PaddockError as error:
         found = [str(error)]
-    return [_fitting(problem, text) for problem in sorted(located(line, TEXT_SOURCE) for line in found)[:MOST_PROBLEMS]]
-
-
-def _fitting(problem: ScenarioProblem, text: str) -> ScenarioProblem:
-    """Shorten the message and move a position after the end of the text to its end."""
     lines = text.splitlines() or [""]
-    problem = problem._replace(message=problem.message[:LONGEST_MESSAGE])
-    return problem if problem.line <= len(lines) else problem._replace(line=len(lines), column=len(lines[-1]) + 1)
+    places = sorted(located(line, TEXT_SOURCE) for line in found)[:MOST_PROBLEMS]
+    fitting = [  # a position after the end of the text is moved to its end
+        place if place.line <= len(lines) else place._replace(line=len(lines), column=len(lines[-1]) + 1)
+        for place in places
+    ]
+    return [place._replace(message=place.message[:LONGEST_MESSAGE]) for place in fitting]
 
 
 def main() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.program import VARYING, FleetProgram
+from paddock.engine.program import VARYING
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
@@ -143,15 +143,10 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "state": value_trees(columns_of(model.state), values["state"]),
         "command": value_trees(columns_of(model.command), values["command"]),
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
-        "sensors": _sensors(program, rows, sim.tick),
-    }
-
-
-def _sensors(program: FleetProgram, rows: Any, tick: int) -> dict[str, list[ValueTree]]:
-    readings = program.readings(rows, tick, one=True)
-    kinds = {name: one.sensor for name, one in program.sensors.items()}
-    return {
-        name: value_trees((*columns_of(kinds[name].reading), SAMPLE_TICK), values) for name, values in readings.items()
+        "sensors": {
+            name: value_trees((*columns_of(program.sensors[name].sensor.reading), SAMPLE_TICK), readings)
+            for name, readings in program.readings(rows, sim.tick, one=True).items()
+        },
     }
 
 
@@ -196,7 +191,9 @@ def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
             "inputs": [_input_tree(column) for column in columns_of(program.model.command)],
             "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
             "sensors": list(program.sensors),
-            "parameters": _parameters(program.model.parameters, program.parameter_values.tolist()),
+            "parameters": dict(
+                zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True)
+            ),
             "varying": list(program.varying),
         }
         for name, program in sim.engine.programs.items()
@@ -207,10 +204,6 @@ def _input_tree(column: Column) -> dict[str, Any]:
     limits = {"low": column.low, "high": column.high}
     finite = {name: value for name, value in limits.items() if abs(value) != float("inf")}
     return {"name": column.name, "unit": column.unit, "meaning": column.meaning, **finite, "choices": column.choices}
-
-
-def _parameters(kind: type, values: list[float]) -> dict[str, float]:
-    return {column.name: value for column, value in zip(columns_of(kind), values, strict=True)}
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:

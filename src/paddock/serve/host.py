@@ -114,10 +114,9 @@ class Host:
         """Handle a message of a hub. Runs in the thread of its connection."""
         if "gone" in message:
             self.source.gone(message["gone"])
-        elif "operation" in message:
-            self._operate(hub, message)
-
-    def _operate(self, hub: HubConnection, message: dict[str, Any]) -> None:
+            return
+        if "operation" not in message:
+            return
         number = message.get("id")
         try:
             result = self.source.operate(message["operation"], message["client"], message["arguments"])
@@ -125,7 +124,9 @@ class Host:
             self._reply(hub, number, None, error)
             return
         if isinstance(result, Future):
-            result.add_done_callback(lambda done: self._reply(hub, number, *_outcome(done)))
+            result.add_done_callback(
+                lambda done: self._reply(hub, number, None if done.exception() else done.result(), done.exception())
+            )
         else:
             self._reply(hub, number, result, None)
 
@@ -180,11 +181,6 @@ class Host:
             self._tell_all()
         except (PaddockError, OSError) as error:  # tried again later
             self.tell(f"the hub could not start: {error}")
-
-
-def _outcome(done: Future[Any]) -> tuple[Any, BaseException | None]:
-    error = done.exception()
-    return (None, error) if error is not None else (done.result(), None)
 
 
 PIECE = 1 << 18

@@ -58,7 +58,16 @@ class HttpServer:
 
     async def open(self, host: str, port: int) -> int:
         """Listen, and return the port. OSError if that is not possible."""
-        listening = _listen(host, port)
+        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+        listening = socket.socket(family, kind, protocol)
+        try:
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+            listening.bind(address)
+        except OSError:
+            listening.close()
+            raise
+        listening.setblocking(False)
         await self._server.startup(sockets=[listening])  # only this: signals and the loop are the hub's
         found: int = listening.getsockname()[1]
         return found
@@ -72,17 +81,3 @@ class HttpServer:
         """Finish open requests, then close."""
         with suppress(TimeoutError):
             await asyncio.wait_for(self._server.shutdown(), SHUTTING_DOWN)
-
-
-def _listen(host: str, port: int) -> socket.socket:
-    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-    listening = socket.socket(family, kind, protocol)
-    try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
-        listening.bind(address)
-    except OSError:
-        listening.close()
-        raise
-    listening.setblocking(False)
-    return listening

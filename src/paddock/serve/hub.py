@@ -176,7 +176,15 @@ class Hub:
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "reply" in message:
-            self._on_reply(message)
+            self.tick, self.time = message["tick"], message["time"]
+            then = self._requests.pop(message["reply"] or 0, None)
+            error = message.get("error")
+            if error is not None:
+                self.counters.add("refused_operations")
+                if then is not None:
+                    then(OperationError(error["kind"], error["message"]))
+            elif then is not None:
+                then(OperationOutcome(message["result"], message["tick"], message["time"]))
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
@@ -184,17 +192,6 @@ class Hub:
             self.link.send({"beat": True})
         elif "stop" in message:
             self.stopped.set()
-
-    def _on_reply(self, message: dict[str, Any]) -> None:
-        self.tick, self.time = message["tick"], message["time"]
-        then = self._requests.pop(message["reply"] or 0, None)
-        error = message.get("error")
-        if error is not None:
-            self.counters.add("refused_operations")
-            if then is not None:
-                then(OperationError(error["kind"], error["message"]))
-        elif then is not None:
-            then(OperationOutcome(message["result"], message["tick"], message["time"]))
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
         self.mirror.hear(kind, content)

@@ -119,7 +119,14 @@ class HubLink:
             if not self._waiting:
                 message = message[self._push(message) :]
             if message:
-                self._wait_with(message)
+                self._waiting.append(message)
+                self._waiting_bytes += len(message)
+                if self._waiting_bytes > MOST_WAITING:
+                    raise LinkClosedError("the other end of the link has stopped reading")
+                if self._sender is None:
+                    self._sender = threading.Thread(target=self._drain, name="link-sender", daemon=True)
+                    self._sender.start()
+                self._drained.notify_all()
 
     def close(self) -> None:
         """Close; unsent messages are lost."""
@@ -136,16 +143,6 @@ class HubLink:
             return 0
         except OSError as error:
             raise LinkClosedError(f"the other end of the link is gone: {error}") from None
-
-    def _wait_with(self, rest: memoryview) -> None:
-        self._waiting.append(rest)
-        self._waiting_bytes += len(rest)
-        if self._waiting_bytes > MOST_WAITING:
-            raise LinkClosedError("the other end of the link has stopped reading")
-        if self._sender is None:
-            self._sender = threading.Thread(target=self._drain, name="link-sender", daemon=True)
-            self._sender.start()
-        self._drained.notify_all()
 
     def _drain(self) -> None:
         """Send waiting data, in order, whenever the socket accepts more."""

@@ -71,22 +71,20 @@ class LiveRun:
         """
         outcome: Future[Any] = Future()
 
+        def copy(done: Future[Any]) -> None:
+            if (error := done.exception()) is not None:
+                outcome.set_exception(error)
+            else:
+                outcome.set_result(done.result())
+
         def begin() -> None:
             try:
-                work().add_done_callback(lambda done: _copy(done, outcome))
+                work().add_done_callback(copy)
             except BaseException as error:
                 outcome.set_exception(error)
 
         self.worker.submit(begin)
         return outcome
-
-
-def _copy(done: Future[Any], outcome: Future[Any]) -> None:
-    error = done.exception()
-    if error is not None:
-        outcome.set_exception(error)
-    else:
-        outcome.set_result(done.result())
 
 
 class LiveSource:

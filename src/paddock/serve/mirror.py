@@ -33,7 +33,14 @@ class Mirror:
             self.preparing = str(content["text"])
             return
         if kind == "markers":
-            self._take_markers(content)
+            if "namespace" in content:
+                (self.hidden.discard if content["visible"] else self.hidden.add)(content["namespace"])
+            for namespace, number in content.get("removed", ()):
+                self.markers.pop((namespace, number), None)
+            if content.get("cleared"):
+                self.markers.clear()
+            for tree in content.get("put", ()):
+                self.markers[tree["namespace"], tree["id"]] = tree
         elif kind == "hidden":
             self.hidden = set(content["namespaces"])
         elif kind == "frames":
@@ -46,9 +53,8 @@ class Mirror:
 
     def alive(self, time: float) -> list[dict[str, Any]]:
         """The visible markers at a simulation time, sorted by namespace and id; expired ones are deleted."""
-        for key in [
-            key for key, tree in self.markers.items() if tree["expires"] is not None and tree["expires"] <= time
-        ]:
+        ends = {key: tree["expires"] for key, tree in self.markers.items() if tree["expires"] is not None}
+        for key in [key for key, expires in ends.items() if expires <= time]:
             del self.markers[key]
             self.version += 1
         return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
@@ -72,16 +78,6 @@ class Mirror:
         placed = [*content["position"], *content["quaternion"]]
         self._placed[content["name"]] = _frame_tree(content["name"], content["parent"], placed)
 
-    def _take_markers(self, content: dict[str, Any]) -> None:
-        if "namespace" in content:
-            (self.hidden.discard if content["visible"] else self.hidden.add)(content["namespace"])
-        for namespace, number in content.get("removed", ()):
-            self.markers.pop((namespace, number), None)
-        if content.get("cleared"):
-            self.markers.clear()
-        for tree in content.get("put", ()):
-            self.markers[tree["namespace"], tree["id"]] = tree
-
 
 def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
     """From a row of position and quaternion."""
@@ -89,19 +85,7 @@ def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
     return {"name": name, "parent": parent, "position": (x, y, z), "quaternion": (qx, qy, qz, qw)}
 
 
-FIELDS = (
-    "namespace",
-    "id",
-    "kind",
-    "position",
-    "quaternion",
-    "scale",
-    "color",
-    "vertices",
-    "label",
-    "frame",
-    "ttl",
-)
+FIELDS = tuple(Marker.__dataclass_fields__)
 
 
 def marker_from_tree(tree: Mapping[str, Any]) -> Marker:

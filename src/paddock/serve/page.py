@@ -43,17 +43,13 @@ def find_file(folder: Path, path: str, gzip: bool) -> File | None:
     packed = place.with_name(f"{place.name}.gz")
     use_packed = gzip and packed.is_file()
     content = (packed if use_packed else place).read_bytes()
-    return File(content, _headers(place, content, use_packed))
-
-
-def _headers(place: Path, content: bytes, packed: bool) -> dict[str, str]:
     kind = KINDS.get(place.suffix) or mimetypes.guess_type(place.name)[0] or "application/octet-stream"
     text = kind.startswith("text/") or kind == "application/json"
     named_by_content = place.parent.name == "assets" and place.name.startswith("chunk-")
-    found = {
+    headers = {
         "Content-Type": f"{kind}; charset=utf-8" if text else kind,
         "Cache-Control": FOREVER if named_by_content else ASK_AGAIN,
         "ETag": f'"{xxhash.xxh3_64_hexdigest(content)}"',
         "Vary": "Accept-Encoding",
     }
-    return {**found, "Content-Encoding": "gzip"} if packed else found
+    return File(content, {**headers, "Content-Encoding": "gzip"} if use_packed else headers)

@@ -85,7 +85,7 @@ class ReplaySource:
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
         """The present markers, for a new hub."""
         self._markers = ReplayedMarkers(self.player.recording.marker_commands())
-        return [("markers", change) for change in self._marker_changes()]
+        return [("markers", change) for change in self._markers.up_to(self.player.position, self.player.time)]
 
     def figures(self) -> dict[str, Any]:
         """Figures of the playback."""
@@ -204,11 +204,8 @@ class ReplaySource:
         self.player.seek(position)
         return self.player.position
 
-    def _marker_changes(self) -> list[dict[str, Any]]:
-        return self._markers.up_to(self.player.position, self.player.time)
-
     def _on_sample(self, snapshot: Snapshot) -> None:
-        for change in self._marker_changes():
+        for change in self._markers.up_to(self.player.position, self.player.time):
             self._push("markers", change)
 
     def _on_event(self, event: Event) -> None:

@@ -39,9 +39,13 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
     sensors = {name for program in used for name in program.sensors}
     sensors |= {sensor.name for entry in entries for sensor in entry.sensors}
+    rules = {program.behaviour.rule.name for program in used if program.behaviour is not None}
+    rules |= {entry.controller.name for entry in entries if entry.controller is not None}
+    groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
+    rules |= {group.setup.rule.name for fleet in groups for group in fleet}
     return {
         "model": sorted({*installed["model"], *models}),
-        "behaviour": sorted({*installed["behaviour"], *_rules_in_use(sim)}),
+        "behaviour": sorted({*installed["behaviour"], *rules}),
         "sensor": sorted({*installed["sensor"], *sensors}),
         "method": sorted({*installed["method"], *methods}),
     }
@@ -53,14 +57,6 @@ def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
     events = () if scenario.mission is None else scenario.mission.events
     joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
     return found + [(place, entry) for place, entry in joining if entry is not None]
-
-
-def _rules_in_use(sim: Simulation) -> set[str]:
-    used = list(sim.engine.programs.values())
-    rules = {program.behaviour.rule.name for program in used if program.behaviour is not None}
-    rules |= {entry.controller.name for _, entry in _entries(sim.scenario) if entry.controller is not None}
-    groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
-    return rules | {group.setup.rule.name for fleet in groups for group in fleet}
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
@@ -112,7 +108,13 @@ def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
             for squad in orders["squads"].values():
                 refuse_foreign_behaviour(squad["behaviour"], known)
         for posted in tree["mailbox"]["queue"]:
-            _refuse_foreign_action(sim, posted["kind"], posted["action"], known)
+            kind, action = posted["kind"], posted["action"]
+            if kind == "spawn":
+                refuse_foreign(sim, action["entry"])
+            elif kind == "order":
+                refuse_foreign_behaviour(action["behaviour"], known)
+            elif kind == "mission" and action["verb"] == "add_vehicle":
+                refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")
     except PaddockError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError):
@@ -124,12 +126,3 @@ def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
     for name in _names(behaviour):
         if name not in known["behaviour"]:
             raise unknown_name("behaviour", name, known["behaviour"], "override")
-
-
-def _refuse_foreign_action(sim: Simulation, kind: str, action: Mapping[str, Any], known: Known) -> None:
-    if kind == "spawn":
-        refuse_foreign(sim, action["entry"])
-    elif kind == "order":
-        refuse_foreign_behaviour(action["behaviour"], known)
-    elif kind == "mission" and action["verb"] == "add_vehicle":
-        refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")

@@ -32,11 +32,6 @@ class Capabilities:
     terrain: bool = False
     wind: bool = False
 
-    @property
-    def multi_vehicle(self) -> bool:
-        """Whether one adapter has several vehicles."""
-        return self.max_vehicles > 1
-
 
 @dataclass(frozen=True)
 class Placed:
@@ -57,16 +52,12 @@ class SimulatorAdapter(ABC):
     Actuators hold their last value. `step` advances all vehicles, by exactly `dt_us` where it `supports_lockstep`.
     """
 
-    adapter_type: ClassVar[str]
-    """Name under which it is registered."""
-    hosted: ClassVar[bool] = False
-    """Whether the engine moves its vehicles: the bridge then never calls `step`."""
+    adapter_type: ClassVar[str]  # name under which it is registered
+    hosted: ClassVar[bool] = False  # whether the engine moves its vehicles: the bridge then never calls `step`
 
     def __init__(self, name: str = "") -> None:
         self.name = name or self.adapter_type
         self.lock = threading.RLock()  # implementations hold it while they access shared state
-
-    # life cycle -------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def connect(self) -> None:
@@ -98,8 +89,6 @@ class SimulatorAdapter(ABC):
     def reset(self) -> None:
         """Return to the state after `connect` and `add_vehicle`, at time 0, without disconnecting."""
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     @abstractmethod
     def supports_lockstep(self) -> bool:
@@ -118,8 +107,6 @@ class SimulatorAdapter(ABC):
     @abstractmethod
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
         """Advance simulated time by `dt_us`; False if the simulator did not answer within `timeout` s."""
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     @abstractmethod
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:

@@ -16,13 +16,11 @@ from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators
 from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, Report, TimeoutPolicy, Vehicle, problem
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 
-RETRY = 0.1
-"""s of wall time per attempt while the simulation waits for a simulator."""
+RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 """s of wall time between attempts to connect; each pause is twice the previous one."""
 TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
-NEVER = -1.0
-"""Time of a sensor that has not measured yet."""
+NEVER = -1.0  # time of a sensor that has not measured yet
 
 Breathe = Callable[[float], bool]
 """Let other threads work for some seconds while waiting; False when the run is to stop."""
@@ -51,7 +49,14 @@ class Reconnect:
             self._next = monotonic() + self._pause
         elif monotonic() >= self._next:
             self.attempts += 1
-            self._thread = threading.Thread(target=self._attempt, name=f"connect {self.adapter.name}", daemon=True)
+
+            def attempt() -> None:
+                try:
+                    self.adapter.connect()
+                except Exception as error:  # the next attempt follows
+                    self.problem = problem(error)
+
+            self._thread = threading.Thread(target=attempt, name=f"connect {self.adapter.name}", daemon=True)
             self._thread.start()
         return False
 
@@ -59,12 +64,6 @@ class Reconnect:
         """Wait for an attempt in progress."""
         if self._thread is not None:
             self._thread.join(timeout)
-
-    def _attempt(self) -> None:
-        try:
-            self.adapter.connect()
-        except Exception as error:  # the next attempt follows
-            self.problem = problem(error)
 
 
 class AdapterLink:
@@ -197,7 +196,13 @@ class AdapterLink:
             return True
         if self.connected:
             self.lose("connection lost")
-        reconnect = self._reconnect or self._open()
+        if (reconnect := self._reconnect) is None:
+            reconnect = self._reconnect = Reconnect(self.adapter)
+            try:
+                self.adapter.connect()
+            except Exception as error:
+                reconnect.problem = problem(error)
+                self.report("unreachable", self, f"{problem(error)}; retrying")
         while not (self.adapter.is_connected or reconnect.poll()):
             if not self.known or self.policy.fallback is Fallback.FREE_RUN:
                 return True
@@ -205,15 +210,6 @@ class AdapterLink:
                 return False
         self._admit(time_us)
         return True
-
-    def _open(self) -> Reconnect:
-        self._reconnect = Reconnect(self.adapter)
-        try:
-            self.adapter.connect()
-        except Exception as error:
-            self._reconnect.problem = problem(error)
-            self.report("unreachable", self, f"{problem(error)}; retrying")
-        return self._reconnect
 
     def lose(self, detail: str) -> None:
         """Disconnect a failed simulator and start to reconnect."""
@@ -265,21 +261,19 @@ class AdapterLink:
         if self.adapter.hosted or not self.connected:
             return True
         try:
-            lag = self._lag(time_us)
-            return lag <= 0 or self._step(time_us, lag, waiting and not self.free_running, breathe)
+            lag, waiting = self._lag(time_us), waiting and not self.free_running
+            if lag <= 0:
+                return True
+            if self.adapter.step(lag, self.policy.timeout if waiting else 0.0):
+                self._answered(time_us)
+            elif not waiting:
+                self._anchor(time_us)
+            else:
+                return self._late(time_us, breathe)
         except BridgeStoppedError:
             raise
         except Exception as error:
             self.lose(problem(error))
-            return True
-
-    def _step(self, time_us: int, lag: int, waiting: bool, breathe: Breathe) -> bool:
-        if self.adapter.step(lag, self.policy.timeout if waiting else 0.0):
-            self._answered(time_us)
-        elif not waiting:
-            self._anchor(time_us)
-        else:
-            return self._late(time_us, breathe)
         return True
 
     def _late(self, time_us: int, breathe: Breathe) -> bool:

@@ -24,12 +24,10 @@ from paddock.world.fleet import Ints
 ENTRY_POINTS = "paddock.airframes"
 """The entry point group: `boat = "my_package.boat"` is the airframe of models whose kind is `boat`."""
 
-FIRST_SERVO = 1 + MOTORS
-"""The column of the first servo in a block of actuator commands."""
+FIRST_SERVO = 1 + MOTORS  # the column of the first servo in a block of actuator commands
 
 Inputs = dict[str, float | Floats]
-Rows = Ints | slice
-"""Rows of a fleet."""
+Rows = Ints | slice  # rows of a fleet
 
 
 class Airframe(ABC):

@@ -14,8 +14,7 @@ from typing import ClassVar
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import SensorData
 
-DEBUGGING = "to stop it in a debugger, use --on-timeout hold"
-"""Hint for an autopilot that is silent on purpose."""
+DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
 
 
 @dataclass

@@ -33,12 +33,9 @@ from paddock.sitl.bridge_vehicle import (
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
-IDLE_PERIOD_US = 20_000
-"""Simulated time between exchanges while there are no vehicles."""
-NEVER_US = 1 << 62
-"""A simulated time that no run reaches."""
-SLICE = 0.02
-"""s of wall time to wait for one autopilot before the next is polled."""
+IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
+NEVER_US = 1 << 62  # a simulated time that no run reaches
+SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
 
 
 class FairLock:
@@ -253,7 +250,11 @@ class Bridge:
         for link in used:
             self._fresh.update(link.receive())
         self._offer(due)
-        answered, finished = self._collect(due, waiting, breathe)
+        started, answered, finished = monotonic(), list[Vehicle](), True
+        pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)]
+        while pending and finished:
+            pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
+            finished = not pending or breathe(0.0)
         for link in used:
             if link.connected:
                 link.send()
@@ -277,33 +278,22 @@ class Bridge:
                 except Exception as error:
                     self._fail(vehicle, error)
 
-    def _collect(
-        self, vehicles: Sequence[Vehicle], waiting: bool, breathe: Callable[[float], bool]
-    ) -> tuple[list[Vehicle], bool]:
-        """Take the answers; return the vehicles that answered, and False if the exchange was interrupted."""
-        started = monotonic()
-        answered: list[Vehicle] = []
-        pending = [vehicle for vehicle in vehicles if not self._poll(vehicle, waiting, None, answered)]
-        while pending:
-            pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
-            if pending and not breathe(0.0):
-                return answered, False
-        return answered, True
-
     def _poll(self, vehicle: Vehicle, waiting: bool, started: float | None, answered: list[Vehicle]) -> bool:
         """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
         if vehicle.failed:
             return True
         try:
             if started is None:
-                self._notice(vehicle)
+                # log that an autopilot has connected or disconnected
+                live = vehicle.autopilot.live
+                if live != vehicle.was_live:
+                    vehicle.was_live = live
+                    detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
+                    self._report("connected" if live else "lost", vehicle, detail)
                 waiting = waiting and vehicle.awaited and not vehicle.free_running and vehicle.was_live
             commands = vehicle.autopilot.collect(min(vehicle.policy.timeout, SLICE) if waiting else 0.0)
-            if (
-                commands is None
-                and waiting
-                and (started is None or vehicle.holding or not self._late(vehicle, started))
-            ):
+            waits = commands is None and waiting
+            if waits and (started is None or vehicle.holding or not self._late(vehicle, started)):
                 return False
             self._take(vehicle, commands)
         except BridgeStoppedError:
@@ -314,14 +304,6 @@ class Bridge:
         if commands is not None:
             answered.append(vehicle)
         return True
-
-    def _notice(self, vehicle: Vehicle) -> None:
-        """Log that an autopilot has connected or disconnected."""
-        live = vehicle.autopilot.live
-        if live != vehicle.was_live:
-            vehicle.was_live = live
-            detail = f"{vehicle.autopilot.kind} answers" if live else vehicle.diagnosis()
-            self._report("connected" if live else "lost", vehicle, detail)
 
     def _late(self, vehicle: Vehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""

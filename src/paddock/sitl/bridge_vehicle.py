@@ -17,10 +17,8 @@ from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import SensorData
 
-FIRST_ID, LAST_ID = 1, 254
-"""MAVLink's system ids; 255 is the ground station, 0 is broadcast."""
-LATENCIES = 512
-"""Samples kept per vehicle."""
+FIRST_ID, LAST_ID = 1, 254  # MAVLink's system ids; 255 is the ground station, 0 is broadcast
+LATENCIES = 512  # samples kept per vehicle
 
 
 Report = Callable[[str, object, str], None]

@@ -24,19 +24,17 @@ from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin,
 from paddock.world.pose import Environment
 
 SATELLITES = 12.0
-LEAST_ERROR = 0.1
-"""m: error reported by a receiver without noise; zero would mean unknown."""
+LEAST_ERROR = 0.1  # m: error reported by a receiver without noise; zero would mean unknown
 
 ENVIRONMENT = np.array(Environment())
 TIMES = {"imu": "imu_time_us", "gnss": "gnss_time_us", "compass": "compass_time_us", "barometer": "baro_time_us"}
 """Sensor -> the column with the time of its samples."""
-SHOWN = {
+SHOWN = {  # column <- reading, from forward-left-up and east-north-up to forward-right-down and north-east-down
     "imu": {"gyro_x": "wx", "gyro_y": "-wy", "gyro_z": "-wz", "accel_x": "ax", "accel_y": "-ay", "accel_z": "-az"},
     "gnss": {"gnss_vn": "vy", "gnss_ve": "vx", "gnss_vd": "-vz"},
     "compass": {"mag_x": "field_x", "mag_y": "-field_y", "mag_z": "-field_z"},
     "barometer": {"pressure": "pressure", "temperature": "temperature"},
 }
-"""Column <- reading, from forward-left-up and east-north-up to forward-right-down and north-east-down."""
 
 
 def show_readings(
@@ -266,10 +264,9 @@ def standard_sensors(craft: str, imu_rate: float | None = None, most: float = in
     return [{"imu": {"rate": rate}}, *slower]
 
 
-VEHICLES: dict[str, dict[str, Any]] = {
+VEHICLES: dict[str, dict[str, Any]] = {  # craft -> its standard vehicle
     "copter": {"model": "quad", "preset": "iris"},
     "rover": {"model": "rover", "preset": "skid"},
     "rover_ackermann": {"model": "car.kinematic", "preset": "buggy"},
     "plane": {"model": "fixed_wing", "preset": "mapper"},
 }
-"""Craft -> its standard vehicle."""

@@ -45,13 +45,12 @@ class FleetFeed:
         self.posted_at = -1
         self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
         self._tick_us = tick_us
-        self._writers = [
-            ReadingWriter(kind, program.sensors[kind], origin) for kind in TIMES if kind in program.sensors
-        ]
+        sensors = program.sensors
+        self._writers = [ReadingWriter(kind, sensors[kind], origin) for kind in TIMES if kind in sensors]
         self._shown = [-1] * len(self._writers)  # tick of the sample in the block
         self._ranges = [
             (sensor, float(sensor.options[column_index(sensor.sensor.options)["range_max"]]))
-            for sensor in program.sensors.values()
+            for sensor in sensors.values()
             if sensor.sensor.name == "rangefinder"
         ][:RANGEFINDERS]
         self._range_tick = -1
@@ -59,8 +58,6 @@ class FleetFeed:
         self._tick = -1
         self.any_truth = False
         self._all = slice(0, program.fleet.n)
-
-    # sensors ----------------------------------------------------------------------------------------------------------
 
     @property
     def carried(self) -> frozenset[str]:
@@ -108,22 +105,17 @@ class FleetFeed:
             self._range_tick = sensor.sample_tick
             self.block[:, COLUMN["range_time_us"]] = round(self._range_tick * self._tick_us)
 
-    # actuators --------------------------------------------------------------------------------------------------------
-
     def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""
         fleet, inputs = self.program.fleet, self.airframe.commanded(block, rows)
         expiring = self.program.timeout_ticks is not None or (fleet.tables["expires"][rows] != NEVER).any()
         if self.posted_at != tick and not expiring:
             commands, known = fleet.tables["command"], column_index(self.program.model.command)
-            if all(_same(commands[known[name], rows], value) for name, value in inputs.items()):
+            present = ((commands[known[name], rows], value) for name, value in inputs.items())
+            if all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present):
                 return None
         self.posted_at = tick
         return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
-
-
-def _same(values: Floats, wanted: float | Floats) -> bool:
-    return same_values(values, wanted) if isinstance(wanted, np.ndarray) else bool((values == wanted).all())
 
 
 def all_same(values: Floats, wanted: Floats) -> bool:

@@ -24,11 +24,9 @@ ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover
 """Frames of ArduPilot that the command line offers -> craft."""
 RATES = {"builtin": 250.0, "ardupilot": 1200.0, "px4": 250.0}
 """Tick rate for each autopilot, Hz; ArduPilot asks for 1,200 frames per second by default."""
-SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}
-"""m between neighbours."""
+SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
 DESCRIPTIONS = {"builtin": "the built-in autopilot", "ardupilot": "ArduPilot", "px4": "PX4"}
-NORTH = 1.5707963267948966
-"""rad, counter-clockwise from east."""
+NORTH = 1.5707963267948966  # rad, counter-clockwise from east
 
 
 class FlownVehicle(NamedTuple):
@@ -41,34 +39,26 @@ class FlownVehicle(NamedTuple):
     instance: int
 
 
-# sensors --------------------------------------------------------------------------------------------------------------
-
-
 def equipped_scenario(scenario: Scenario) -> Scenario:
     """Return the scenario with standard sensors on each vehicle that has an autopilot and no sensors."""
     if scenario.sitl is None:
         return scenario
     flown = {pilots.vehicles: pilots for pilots in scenario.sitl.pilots if pilots.adapter == WORLD}
-    return scenario.with_vehicles(
-        tuple(
-            entry if entry.name not in flown or entry.sensors else _equipped(entry, flown[entry.name], scenario)
-            for entry in scenario.vehicles
-        )
-    )
-
-
-def _equipped(entry: VehicleEntry, pilots: AutopilotEntry, scenario: Scenario) -> VehicleEntry:
     ticks = scenario.clock.rate  # a real autopilot expects an IMU sample per tick
-    chosen = standard_sensors(_craft(pilots, entry), None if pilots.autopilot == "builtin" else ticks, ticks)
-    sensors = tuple(SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items())
-    return entry.model_copy(update={"sensors": sensors})
+
+    def equipped(entry: VehicleEntry) -> VehicleEntry:
+        if entry.name not in flown or entry.sensors:
+            return entry
+        rate = None if flown[entry.name].autopilot == "builtin" else ticks
+        chosen = standard_sensors(_craft(flown[entry.name], entry), rate, ticks)
+        sensors = [SensorChoice(name=name, options=options) for choice in chosen for name, options in choice.items()]
+        return entry.model_copy(update={"sensors": tuple(sensors)})
+
+    return scenario.with_vehicles(tuple(map(equipped, scenario.vehicles)))
 
 
 def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
     return pilots.craft or (MODEL_CRAFTS[entry.model] if entry is not None else "")
-
-
-# adapters -------------------------------------------------------------------------------------------------------------
 
 
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
@@ -95,9 +85,6 @@ def _check_options(kind: type[SimulatorAdapter], entry: AdapterEntry, where: str
         number = isinstance(default, int | float) and not isinstance(default, bool)
         if number and not isinstance(value, int | float):
             raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
-
-
-# vehicles and autopilots ----------------------------------------------------------------------------------------------
 
 
 def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
@@ -154,9 +141,6 @@ def listen_address(sitl: Sitl) -> str:
     """Return the address to bind: all interfaces where ground stations are on other machines."""
     local = sitl.mavlink.host == "localhost" or sitl.mavlink.host.startswith("127.")
     return sitl.listen or ("127.0.0.1" if local else "0.0.0.0")
-
-
-# scenarios from arguments ---------------------------------------------------------------------------------------------
 
 
 def quick_scenario(

@@ -23,14 +23,10 @@ if TYPE_CHECKING:
     from paddock.sitl.from_scenario import FlownVehicle
     from paddock.sitl.mavlink.hub import MavlinkHub
 
-SYSTEM, COMPONENT = 255, 190
-"""Ids of a ground station."""
-STATION: Address = ("station", 0)
-"""Address of the ground station; no socket has it."""
-PERIOD_US = 20_000
-"""Simulated us between two rounds of service."""
-REPEAT_US = 1_000_000
-"""Simulated us after which an unanswered request is repeated."""
+SYSTEM, COMPONENT = 255, 190  # ids of a ground station
+STATION: Address = ("station", 0)  # address of the ground station; no socket has it
+PERIOD_US = 20_000  # simulated us between two rounds of service
+REPEAT_US = 1_000_000  # simulated us after which an unanswered request is repeated
 READY = mav.MAV_SYS_STATUS_PREARM_CHECK
 ACCEPTED = (mav.MAV_RESULT_ACCEPTED, mav.MAV_RESULT_IN_PROGRESS)
 
@@ -41,20 +37,16 @@ class MemoryLink(MavlinkLink):
     def __init__(self) -> None:
         super().__init__(socket=None, peers=MavlinkPeers(STATION))  # type: ignore[arg-type]
         self.to_station: deque[bytes] = deque(maxlen=1000)
-        self._to_vehicle: deque[bytes] = deque()
+        self.to_vehicle: deque[bytes] = deque()
 
     def _send_to(self, address: Address, packet: bytes) -> None:
         self.to_station.append(packet)
         self.counters.sent += 1
 
-    def send_to_vehicle(self, packet: bytes) -> None:
-        """Queue a packet of the ground station."""
-        self._to_vehicle.append(packet)
-
     def receive(self, reader: PacketReader, wall: float) -> None:
         """Deliver the packets of the ground station to the vehicle."""
-        while self._to_vehicle:
-            self._take(reader.messages(self._to_vehicle.popleft(), self.counters), STATION, wall)
+        while self.to_vehicle:
+            self._take(reader.messages(self.to_vehicle.popleft(), self.counters), STATION, wall)
 
     def messages(self, reader: PacketReader) -> list[Any]:
         """Return the messages that have reached the ground station."""
@@ -75,12 +67,11 @@ class StartStage(Enum):
     REFUSED = "refused"
 
 
-NEXT = {
+NEXT = {  # stage -> its command, and the stage after the command is accepted
     StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING),
     StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING),
     StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY),
 }
-"""Stage -> its command, and the stage after the command is accepted."""
 
 
 class MissionStarter:
@@ -153,7 +144,7 @@ class MissionStarter:
         self._send(mav.MAVLink_command_long_message(self.sysid, 1, NEXT[self.stage][0], 0, *numbers))
 
     def _send(self, message: Any) -> None:
-        self.link.send_to_vehicle(self._writer.pack(message))
+        self.link.to_vehicle.append(self._writer.pack(message))
 
 
 def _mission(vehicle: FlownVehicle, autopilot: BuiltInAutopilot) -> Callable[[], list[MissionItem] | None]:
@@ -162,11 +153,8 @@ def _mission(vehicle: FlownVehicle, autopilot: BuiltInAutopilot) -> Callable[[],
     if isinstance(mission, str):
         items = mission_file(mission, craft)
         return lambda: items
-
-    def around_home() -> list[MissionItem] | None:
-        return None if autopilot.home is None else point_mission(mission or (), LocalFrame(*autopilot.home), craft)
-
-    return around_home
+    points = mission or ()
+    return lambda: None if autopilot.home is None else point_mission(points, LocalFrame(*autopilot.home), craft)
 
 
 class GroundStation:

@@ -27,10 +27,8 @@ if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots nee
     from paddock.sitl.mavlink.hub import MavlinkHub
 
 FLYING = ("copter", "plane")
-QGROUNDCONTROL = 14550
-"""UDP port at which QGroundControl listens by default."""
-SHOWN_LAUNCHES = 3
-"""Real autopilots whose command lines are printed."""
+QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
+SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
 
 
 class PortRow(NamedTuple):
@@ -189,19 +187,19 @@ class SitlHost:
 
     def ports(self) -> list[PortRow]:
         """Return the table of ports."""
-        return [self._port(vehicle) for vehicle in self.vehicles]
-
-    def _port(self, vehicle: FlownVehicle) -> PortRow:
-        sysid, kind = vehicle.placed.id, vehicle.entry.autopilot
-        if self.hub is not None and sysid in self.hub.vehicles:
-            host, port = self.hub.ports.station(sysid)
-            listens, speaks = f"udp {self.hub.ports.own(sysid)}", f"udp {host}:{port}"
-            if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
-                speaks = f"with all others: {speaks}"  # from the shared port, not from its own
-        else:
-            scheme = "tcp" if kind == "px4" else "udp"
-            listens, speaks = f"{scheme} {getattr(vehicle.autopilot, 'port', '-')}", "any client"
-        return PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks)
+        found = []
+        for vehicle in self.vehicles:
+            sysid, kind = vehicle.placed.id, vehicle.entry.autopilot
+            if self.hub is not None and sysid in self.hub.vehicles:
+                host, port = self.hub.ports.station(sysid)
+                listens, speaks = f"udp {self.hub.ports.own(sysid)}", f"udp {host}:{port}"
+                if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
+                    speaks = f"with all others: {speaks}"  # from the shared port, not from its own
+            else:
+                scheme = "tcp" if kind == "px4" else "udp"
+                listens, speaks = f"{scheme} {getattr(vehicle.autopilot, 'port', '-')}", "any client"
+            found.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
+        return found
 
     def hints(self) -> list[str]:
         """Return lines on how to connect ground stations and start real autopilots."""

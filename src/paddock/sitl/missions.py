@@ -17,8 +17,7 @@ from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_plan, read_waypoints
 
 FLYING = ("copter", "plane")
-TAKEOFF_HEIGHT = 10.0
-"""m above home, unless the first point is lower."""
+TAKEOFF_HEIGHT = 10.0  # m above home, unless the first point is lower
 MAX_INT32 = 2**31 - 1
 MAX_COMMAND, MAX_FRAME = 65_535, 255
 MAX_FLOAT32 = 3.4e38
@@ -42,10 +41,8 @@ def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> lis
     """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return."""
     items = [_at(WAYPOINT, start, (0.0, 0.0, 0.0), AltitudeFrame.GLOBAL, start.altitude)]  # home
     if craft == "copter":
-        first = points[0][2]
-        items.append(
-            _at(TAKEOFF, start, (0.0, 0.0, 0.0), AltitudeFrame.RELATIVE, min(first, TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT)
-        )
+        height = min(points[0][2], TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT
+        items.append(_at(TAKEOFF, start, (0.0, 0.0, 0.0), AltitudeFrame.RELATIVE, height))
     items += [_at(WAYPOINT, start, point, AltitudeFrame.RELATIVE, point[2]) for point in points]
     if craft in FLYING:
         items.append(MissionItem(RETURN, AltitudeFrame.MISSION))
@@ -64,7 +61,11 @@ def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise PaddockError(f"mission {file}: cannot read: {getattr(error, 'strerror', None) or error}") from None
-    items = [_without_place(item) for item in _read(text, str(file))]
+    items = _read(text, str(file))
+    for k, item in enumerate(items):  # zeros for an omitted place, where the command needs none
+        kind = ITEM_KINDS.get(item.command)
+        if kind is None or not kind.place:
+            items[k] = replace(item, x=0.0 if isnan(item.x) else item.x, y=0.0 if isnan(item.y) else item.y)
     if len(items) < 2:
         raise PaddockError(f"mission {file}: no items")
     if (found := objection(items, craft)) is not None:
@@ -86,17 +87,6 @@ def _read(text: str, source: str) -> list[MissionItem]:
 def _item(item: PlanItem) -> MissionItem:
     p1, p2, p3, p4, x, y, z = (nan if value is None else value for value in item.params)
     return MissionItem(item.command, item.frame, p1, p2, p3, p4, x, y, z)
-
-
-def _without_place(item: MissionItem) -> MissionItem:
-    """Return the item with zeros for an omitted place, where its command needs none."""
-    kind = ITEM_KINDS.get(item.command)
-    if kind is not None and kind.place:
-        return item
-    return replace(item, x=0.0 if isnan(item.x) else item.x, y=0.0 if isnan(item.y) else item.y)
-
-
-# upload ---------------------------------------------------------------------------------------------------------------
 
 
 def item_message(item: MissionItem, sysid: int, sequence: int) -> Any:

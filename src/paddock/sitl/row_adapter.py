@@ -27,11 +27,9 @@ class RowAdapter(SimulatorAdapter):
     `_block`, the sensor data of all.
     """
 
-    crafts: ClassVar[tuple[str, ...]]
-    """Crafts that it supports."""
+    crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
     capacity: ClassVar[int] = LAST_ID
-    has_imu: ClassVar[bool] = False
-    """Whether the simulator has its own IMU, which is then not among the instruments."""
+    has_imu: ClassVar[bool] = False  # whether the simulator has its own IMU, which is then not among the instruments
 
     def __init__(
         self,
@@ -52,9 +50,8 @@ class RowAdapter(SimulatorAdapter):
         self.noise = options.factor("noise", noise)
         self.truth = options.typed("truth", truth, bool, "true or false")
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
-        self._instruments = options.instruments(
-            {} if sensors is None else sensors, rates, self.noise, self.origin, self.capacity
-        )
+        given = {} if sensors is None else sensors
+        self._instruments = options.instruments(given, rates, self.noise, self.origin, self.capacity)
         self._connected = False
         self._placed: list[Placed] = []
         self._row_of = np.full(256, -1, dtype=np.int64)
@@ -111,7 +108,17 @@ class RowAdapter(SimulatorAdapter):
         """Add a vehicle at its place."""
         with self.lock:
             self._check()
-            self._check_newcomer(vehicle)
+            if vehicle.craft not in self.crafts:
+                known = ", ".join(map(repr, self.crafts))
+                raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
+            if not 1 <= vehicle.id <= LAST_ID:
+                raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
+            if self._row_of[vehicle.id] >= 0:
+                raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
+            if len(self._placed) == self.capacity:
+                raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
+            if not np.isfinite([*vehicle.position, vehicle.heading]).all():
+                raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
             row = len(self._placed)
             self._enter(row, vehicle)
             self._placed.append(vehicle)
@@ -119,19 +126,6 @@ class RowAdapter(SimulatorAdapter):
             self._begin_row(row)
             for instrument in self._instruments:
                 instrument.align(self._time_us)
-
-    def _check_newcomer(self, vehicle: Placed) -> None:
-        if vehicle.craft not in self.crafts:
-            known = ", ".join(map(repr, self.crafts))
-            raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
-        if not 1 <= vehicle.id <= LAST_ID:
-            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
-        if self._row_of[vehicle.id] >= 0:
-            raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
-        if len(self._placed) == self.capacity:
-            raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
-        if not np.isfinite([*vehicle.position, vehicle.heading]).all():
-            raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
 
     def _begin_row(self, row: int) -> None:
         """Clear the sensor data of a row and seed its noise."""

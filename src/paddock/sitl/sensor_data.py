@@ -78,8 +78,7 @@ class SensorColumns(NamedTuple):
     true_qz: float
 
 
-COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}
-"""Index of each column."""
+COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}  # index of each column
 
 WIDTH = len(COLUMN)
 TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)
@@ -148,8 +147,7 @@ class SensorData:
         return SensorData(self.row.copy())
 
 
-TRIPLES = {
+TRIPLES = {  # vectors: name -> columns
     name: slice(COLUMN[first], COLUMN[first] + 3)
     for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
 }
-"""Vectors: name -> columns."""

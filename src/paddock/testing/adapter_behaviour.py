@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from paddock.testing.adapters import AdapterRig
 
 GRAVITY = 9.80665
-RANGES = {
+RANGES = {  # plausible range of each column
     "latitude": (-90.0, 90.0),
     "longitude": (-180.0, 180.0),
     "altitude": (-500.0, 50_000.0),
@@ -26,10 +26,8 @@ RANGES = {
     "battery_voltage": (0.0, 1_000.0),
     "airspeed": (-5.0, 400.0),
 }
-"""Plausible range of each column."""
-FIELD = (1.8e-5, 7.2e-5)
-"""T: the Earth's magnetic field, with some noise."""
-BELONGING = {
+FIELD = (1.8e-5, 7.2e-5)  # T: the Earth's magnetic field, with some noise
+BELONGING = {  # sensor -> the column with its sample time, and the columns that it fills
     "imu": ("imu_time_us", ("gyro_x", "gyro_y", "gyro_z", "accel_x", "accel_y", "accel_z")),
     "gnss": ("gnss_time_us", ("latitude", "longitude", "altitude", "gnss_vn", "gnss_ve", "gnss_vd")),
     "compass": ("compass_time_us", ("mag_x", "mag_y", "mag_z")),
@@ -39,7 +37,6 @@ BELONGING = {
     "battery": ("", ("battery_voltage",)),
     "truth": ("", tuple(SensorColumns._fields[TRUTH])),
 }
-"""Sensor -> the column with its sample time, and the columns that it fills."""
 
 
 def check_sensors(rig: AdapterRig) -> str:
@@ -52,10 +49,16 @@ def check_sensors(rig: AdapterRig) -> str:
         if bad.size:
             rig.fail(f"{name} is {bad[0]:g}, outside {low:g} to {high:g}")
     if np.isinf(rows).any():
-        rig.fail(
-            f"{SensorColumns._fields[int(np.argwhere(np.isinf(rows))[0, 1])]} is infinite: use NaN for no measurement"
-        )
-    _check_times(rig, rows, adapter.sim_time_us)
+        name = SensorColumns._fields[int(np.argwhere(np.isinf(rows))[0, 1])]
+        rig.fail(f"{name} is infinite: use NaN for no measurement")
+    if rows[-1, 0] != adapter.sim_time_us:
+        rig.fail(f"time_us is {rows[-1, 0]:.0f} after the last step, sim_time_us {adapter.sim_time_us}")
+    for name, k in COLUMN.items():
+        if name.endswith("time_us"):
+            if np.isnan(rows[:, k]).any() or (np.diff(rows[:, k]) < 0.0).any():
+                rig.fail(f"{name} decreases, or is NaN: -1 means never")
+            if (rows[:, k] > rows[:, 0]).any():
+                rig.fail(f"{name} is later than time_us")
     field = np.linalg.norm(rows[:, COLUMN["mag_x"] : COLUMN["mag_z"] + 1], axis=1)
     if np.nanmax(field, initial=FIELD[0]) > FIELD[1] or np.nanmin(field, initial=FIELD[1]) < FIELD[0]:
         rig.fail(
@@ -65,18 +68,6 @@ def check_sensors(rig: AdapterRig) -> str:
     if (np.abs(quaternion[~np.isnan(quaternion)] - 1.0) > 1e-6).any():
         rig.fail(f"the true attitude is not a unit quaternion: norm {quaternion[-1]:.6g}")
     return f"{len(rows)} rows plausible"
-
-
-def _check_times(rig: AdapterRig, rows: Floats, now_us: int) -> None:
-    if rows[-1, 0] != now_us:
-        rig.fail(f"time_us is {rows[-1, 0]:.0f} after the last step, sim_time_us {now_us}")
-    for name, k in COLUMN.items():
-        if name.endswith("time_us"):
-            times = rows[:, k]
-            if np.isnan(times).any() or (np.diff(times) < 0.0).any():
-                rig.fail(f"{name} decreases, or is NaN: -1 means never")
-            if (times > rows[:, 0]).any():
-                rig.fail(f"{name} is later than time_us")
 
 
 def check_at_rest(rig: AdapterRig) -> str:
@@ -159,10 +150,8 @@ def check_refused(rig: AdapterRig) -> str:
 
 def check_clipping(rig: AdapterRig) -> str:
     """Commands out of range, even infinite ones, act as the limit."""
-    large = ActuatorCommands(armed=True, motors=[5.0] * 4)
-    endless = ActuatorCommands(armed=True, motors=[inf] * 4)
-    full = ActuatorCommands(armed=True, motors=[1.0] * 4)
-    limit, beyond, far = (rig.record(rig.connected(), 10, commands) for commands in (full, large, endless))
+    tried = [ActuatorCommands(armed=True, motors=[share] * 4) for share in (1.0, 5.0, inf)]
+    limit, beyond, far = (rig.record(rig.connected(), 10, commands) for commands in tried)
     for rows in (beyond, far):
         if np.isinf(rows).any():
             rig.fail("a command out of range makes a sensor value infinite")
@@ -204,17 +193,12 @@ def _greatest_speed(rows: Floats) -> float:
 
 
 TRAVEL_TIME = 6.0
-DEGREE = 111_000.0
-"""m of latitude in a degree, to half a percent."""
+DEGREE = 111_000.0  # m of latitude in a degree, to half a percent
 AXES = {"latitude": "gnss_vn", "longitude": "gnss_ve", "altitude": "gnss_vd"}
-LEAST_SPREAD = 0.2
-"""m (standard deviation) of motion along an axis that is needed to judge it."""
-SURE = 0.1
-"""Standard error of a ratio above which it is not judged."""
-TOLERANCE = 0.5
-"""Largest difference of the ratio from 1."""
-PUSH = 0.1
-"""Share of thrust by which a copter's rear motors exceed the front ones, then fall short of them, to tilt it."""
+LEAST_SPREAD = 0.2  # m (standard deviation) of motion along an axis that is needed to judge it
+SURE = 0.1  # standard error of a ratio above which it is not judged
+TOLERANCE = 0.5  # largest difference of the ratio from 1
+PUSH = 0.1  # share of thrust by which a copter's rear motors exceed the front ones, then fall short of them, to tilt it
 
 
 def check_position(rig: AdapterRig) -> str:
@@ -248,7 +232,9 @@ def _agrees(rig: AdapterRig, samples: Floats, name: str) -> bool:
     times, velocity = samples[:, COLUMN["gnss_time_us"]] * 1e-6, samples[:, COLUMN[AXES[name]]]
     steps = np.diff(times) * 0.5 * (velocity[1:] + velocity[:-1])
     expected = np.concatenate([[0.0], np.cumsum(steps)])
-    shown = (samples[:, COLUMN[name]] - samples[0, COLUMN[name]]) * _scale(name, samples)
+    narrower = cos(radians(samples[0, COLUMN["latitude"]]))
+    scale = {"latitude": DEGREE, "longitude": DEGREE * narrower, "altitude": -1.0}[name]  # m along the velocity's axis
+    shown = (samples[:, COLUMN[name]] - samples[0, COLUMN[name]]) * scale
     expected, shown = expected - expected.mean(), shown - shown.mean()
     if expected.std() < LEAST_SPREAD:
         return False
@@ -260,9 +246,3 @@ def _agrees(rig: AdapterRig, samples: Floats, name: str) -> bool:
         unit = "m, upwards" if name == "altitude" else "degrees"
         rig.fail(f"{name} changes {ratio:.3g} times as much as {AXES[name]} implies: it must be in {unit}")
     return True
-
-
-def _scale(name: str, samples: Floats) -> float:
-    """Return m along the velocity's axis per unit."""
-    narrower = cos(radians(samples[0, COLUMN["latitude"]]))
-    return {"latitude": DEGREE, "longitude": DEGREE * narrower, "altitude": -1.0}[name]

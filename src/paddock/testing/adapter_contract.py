@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from paddock.testing.adapters import AdapterRig
 
 SENSORS = ("imu", "gnss", "compass", "barometer", "rangefinder", "airspeed", "battery", "truth")
-FEW = 8
-"""Adapters with room for at most this many vehicles are filled."""
+FEW = 8  # adapters with room for at most this many vehicles are filled
 
 
 def check_declarations(rig: AdapterRig) -> str:
@@ -94,13 +93,7 @@ def check_vehicles(rig: AdapterRig) -> str:
         for number in range(20, 20 + most - len(ids)):
             adapter.add_vehicle(rig.placed(number))
         rig.refuses(f"vehicle number {most + 1}", lambda: adapter.add_vehicle(rig.placed(40)))
-    _remove(rig)
-    return f"{len(ids)} added in any order, unknown and duplicate ids refused"
-
-
-def _remove(rig: AdapterRig) -> None:
-    """The others keep their rows when one is removed."""
-    adapter = rig.connected(rig.several())
+    adapter = rig.connected(rig.several())  # the others keep their rows when one is removed
     rig.step(adapter, 3)
     adapter.remove_vehicle(1)
     if 1 in adapter.vehicles:
@@ -113,6 +106,7 @@ def _remove(rig: AdapterRig) -> None:
     adapter.add_vehicle(rig.placed(1))
     rig.step(adapter)
     rig.sensors(adapter, 1)
+    return f"{len(ids)} added in any order, unknown and duplicate ids refused"
 
 
 STEPS = 50
@@ -164,8 +158,7 @@ def check_determinism(rig: AdapterRig) -> str:
     return f"{STEPS} rows equal bit for bit"
 
 
-MARK = -12345.0
-"""Content of a row before it is received."""
+MARK = -12345.0  # content of a row before it is received
 
 
 def check_blocks(rig: AdapterRig) -> str:
@@ -184,9 +177,8 @@ def check_blocks(rig: AdapterRig) -> str:
     block = blank_sensors(count)
     together.receive_block(ids, block)
     if rig.deterministic:
-        rig.same(
-            block, np.array([rig.sensors(single, number).row for number in ids]), "between a block and single rows"
-        )
+        singles = np.array([rig.sensors(single, number).row for number in ids])
+        rig.same(block, singles, "between a block and single rows")
     if together.supports_lockstep:
         block[:] = MARK
         together.receive_block(ids, block)

@@ -15,15 +15,13 @@ from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.testing import adapter_behaviour, adapter_contract
 from paddock.testing.conformance import ConformanceError, ConformanceReport
 
-MOTIONS = {
+MOTIONS = {  # commands that visibly move a craft from rest
     "rover": ActuatorCommands(armed=True, motors=[0.6, 0.4]),
     "rover_ackermann": ActuatorCommands(armed=True, motors=[0.5], servos=[0.2]),
     "copter": ActuatorCommands(armed=True, motors=[0.9, 0.9, 0.9, 0.9]),
 }
-"""Commands that visibly move a craft from rest."""
 
-SPACING = 20.0
-"""m between the vehicles of the rig."""
+SPACING = 20.0  # m between the vehicles of the rig
 
 
 class AdapterRig:
@@ -148,8 +146,7 @@ class AdapterRig:
                 self.fail(f"{name!r} differs {when}: {a.flat[first]:.17g} and {b.flat[first]:.17g}")
 
 
-PATIENCE = 20.0
-"""s after which a call counts as hanging; a step has a timeout of 5."""
+PATIENCE = 20.0  # s after which a call counts as hanging; a step has a timeout of 5
 
 
 def watched(run: Callable[[AdapterRig], str], rig: AdapterRig) -> str:
@@ -177,7 +174,7 @@ def watched(run: Callable[[AdapterRig], str], rig: AdapterRig) -> str:
     return results[0]
 
 
-CHECKS: dict[str, Callable[[AdapterRig], str]] = {
+CHECKS: dict[str, Callable[[AdapterRig], str]] = {  # the checks, in the order in which they run
     "declarations": adapter_contract.check_declarations,
     "life cycle": adapter_contract.check_life_cycle,
     "unconnected": adapter_contract.check_unconnected,
@@ -196,7 +193,6 @@ CHECKS: dict[str, Callable[[AdapterRig], str]] = {
     "determinism": adapter_contract.check_determinism,
     "threads": adapter_contract.check_threads,
 }
-"""The checks, in the order in which they run."""
 
 
 def check_adapter(
@@ -216,9 +212,8 @@ def check_adapter(
     """
     made: object = find_adapter(make) if isinstance(make, str) else make
     if isinstance(made, SimulatorAdapter):
-        problem = (
-            f"give the class or a function that creates one, check_adapter({type(made).__name__}), not an instance"
-        )
+        instead = f"check_adapter({type(made).__name__})"
+        problem = f"give the class or a function that creates one, {instead}, not an instance"
         raise ConformanceError("declarations", f"adapter {made.adapter_type!r}", problem)
     if not callable(made):
         problem = f"give a class, a function that creates one, or a type's name, not {made!r}"

@@ -46,8 +46,7 @@ class ConformanceReport:
         return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
 
 
-UNBOUNDED = 10.0
-"""Random commands reach this far where a column states no limit."""
+UNBOUNDED = 10.0  # random commands reach this far where a column states no limit
 
 
 class Rig:
@@ -55,9 +54,7 @@ class Rig:
 
     def __init__(self, model: VehicleModel, seed: int) -> None:
         """`seed` determines all random places and commands."""
-        self.model = model
-        self.seed = seed
-        self.check = ""
+        self.model, self.seed, self.check = model, seed, ""
         self.random = np.random.default_rng(seed)
 
     def begin(self, check: str) -> None:
@@ -180,7 +177,15 @@ def check_declarations(rig: Rig) -> str:
     reports = () if model.report_type is None else (model.report_type,)
     for tuple_class in (model.state, model.command, model.parameters, *reports):
         for column in columns_of(tuple_class):
-            _check_column(rig, f"{tuple_class.__name__}.{column.name}", column)
+            place = f"{tuple_class.__name__}.{column.name}"
+            if not column.meaning.strip():
+                rig.fail(f"column {place} has no meaning")
+            if not column.low <= column.high:
+                rig.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
+            for what in ("default", "failsafe", "brake"):
+                value = getattr(column, what)
+                if value is not None and not column.low <= value <= column.high:
+                    rig.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
     for tuple_class in (model.command, model.parameters):
         for column in columns_of(tuple_class):
             if column.default is None:
@@ -189,17 +194,6 @@ def check_declarations(rig: Rig) -> str:
     _check_names(rig, "steady", model.steady, model.command)
     counts = [len(columns_of(c)) for c in (model.state, model.command, model.parameters)]
     return "{} state, {} command, {} parameter columns".format(*counts)
-
-
-def _check_column(rig: Rig, place: str, column: Column) -> None:
-    if not column.meaning.strip():
-        rig.fail(f"column {place} has no meaning")
-    if not column.low <= column.high:
-        rig.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
-    for what in ("default", "failsafe", "brake"):
-        value = getattr(column, what)
-        if value is not None and not column.low <= value <= column.high:
-            rig.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
 
 
 def _check_names(rig: Rig, what: str, names: tuple[str, ...], tuple_class: type) -> None:
@@ -251,7 +245,8 @@ def check_branch_free(rig: Rig) -> str:
 
 def _problems(function: types.FunctionType) -> Iterator[tuple[int, str]]:
     for line, instruction in _lines(function):
-        if _branches(instruction.opname):
+        opcode = instruction.opname
+        if ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
             yield line, "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
     for line, instruction in _lines(function):
         if instruction.opname == "LOAD_GLOBAL" and _is_foreign(function, instruction.argval):
@@ -264,10 +259,6 @@ def _lines(function: types.FunctionType) -> Iterator[tuple[int, dis.Instruction]
     for instruction in dis.get_instructions(function):
         line = instruction.positions.lineno if instruction.positions and instruction.positions.lineno else line
         yield line, instruction
-
-
-def _branches(opcode: str) -> bool:
-    return ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP")
 
 
 def _is_foreign(function: types.FunctionType, name: str) -> bool:

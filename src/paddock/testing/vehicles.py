@@ -41,17 +41,13 @@ def check_python(rig: Rig) -> str:
         state = rig.model.state(*map(float, start[:, k]))
         for command in commands:
             rig.run(fleet, np.ascontiguousarray(command[:, k : k + 1]), rig.model.dt_max)
-            state = _python_step(rig, state, command[:, k])
+            given = rig.model.command(*map(float, command[:, k]))
+            try:
+                state = rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
+            except (ArithmeticError, ValueError) as error:
+                rig.fail(f"step() raises {error!r} in plain Python, at {state}")
             rig.demand_same_bits(np.array(state)[:, None], fleet, "between Python and compiled code")
     return f"{TICKS} ticks of 3 vehicles equal the compiled kernel bit for bit"
-
-
-def _python_step(rig: Rig, state: Any, command: Floats) -> Any:
-    given = rig.model.command(*map(float, command))
-    try:
-        return rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
-    except (ArithmeticError, ValueError) as error:
-        rig.fail(f"step() raises {error!r} in plain Python, at {state}")
 
 
 def check_numpy(rig: Rig) -> str:
@@ -199,11 +195,9 @@ def _arguments(rig: Rig, state: Any, command: Any) -> tuple[Any, ...]:
     return rig.model.state(*state), rig.model.command(*command), rig.parameters, rig.environment
 
 
-ROUNDING_LEVEL = 1e-10
-"""Relative errors below this are rounding: no order can be measured, none is asked for."""
+ROUNDING_LEVEL = 1e-10  # relative errors below this are rounding: no order can be measured, none is asked for
 
-ENERGY_MARGIN = 0.01
-"""Allowed gain relative to the largest initial energy, for integration error and overshoot."""
+ENERGY_MARGIN = 0.01  # allowed gain relative to the largest initial energy, for integration error and overshoot
 
 
 def check_standstill(rig: Rig) -> str:
@@ -254,7 +248,8 @@ def check_convergence(rig: Rig) -> str:
     orders = 0.5 * np.log2(errors[0] / np.maximum(errors[2], 1e-300))
     order = float(np.median(orders[measurable]))
     if order < rig.model.order - 0.3:
-        worst = _worst_column(rig, ends[8], ends[128])
+        largest = int(np.argmax(np.median(_differences(rig, ends[8], ends[128]), axis=1)))
+        worst = columns_of(rig.model.state)[largest].name
         rig.fail(f"the stated order is {rig.model.order}, the measured one {order:.2f} (largest error in {worst!r})")
     return f"order {rig.model.order} stated, {order:.2f} measured"
 
@@ -282,11 +277,6 @@ def _differences(rig: Rig, state: Floats, reference: Floats) -> Floats:
 
 def _error(rig: Rig, state: Floats, reference: Floats) -> Floats:
     return np.asarray(np.sqrt((_differences(rig, state, reference) ** 2).sum(axis=0)))
-
-
-def _worst_column(rig: Rig, state: Floats, reference: Floats) -> str:
-    largest = int(np.argmax(np.median(_differences(rig, state, reference), axis=1)))
-    return columns_of(rig.model.state)[largest].name
 
 
 def check_energy(rig: Rig) -> str:
@@ -364,7 +354,7 @@ def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float)
     return np.array([after.x - before.x, after.y - before.y])
 
 
-CHECKS: dict[str, Callable[[Rig], str]] = {
+CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which they run
     "declarations": check_declarations,
     "branch-free": check_branch_free,
     "standstill": check_standstill,
@@ -382,7 +372,6 @@ CHECKS: dict[str, Callable[[Rig], str]] = {
     "place": check_place,
     "guide": check_guide,
 }
-"""The checks in the order in which they run."""
 
 
 def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:
@@ -399,10 +388,7 @@ def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> Conforma
         except ConformanceError:
             raise
         except Exception as error:  # the model's own code failed, or no twin can be made of it
-            raise ConformanceError(check, report.subject, _first_line(error)) from error
+            text = next(iter(str(error).splitlines()), "")
+            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
+            raise ConformanceError(check, report.subject, problem) from error
     return report
-
-
-def _first_line(error: Exception) -> str:
-    text = next(iter(str(error).splitlines()), "")
-    return text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"

@@ -24,8 +24,7 @@ MAGIC_16 = 18458
 MAGIC_32 = 29569
 RANGEFINDERS = 6
 RC_CHANNELS = 12
-LONGEST_LINE = 65000
-"""Bytes of ArduPilot's buffer, the longest line it can receive."""
+LONGEST_LINE = 65000  # bytes of ArduPilot's buffer, the longest line it can receive
 
 _SERVOS = {40: (MAGIC_16, struct.Struct("<HHI16H")), 72: (MAGIC_32, struct.Struct("<HHI32H"))}
 
@@ -115,14 +114,11 @@ def _unsendable(state: State) -> InvalidValueError:
     """Return the error for the required values."""
     if not isfinite(state.timestamp):
         return InvalidValueError(f"this state cannot be sent as JSON: timestamp is {state.timestamp}, not a number")
-    given = zip(_REQUIRED, (*state[1:5], state.quaternion, state.attitude), strict=True)
-    key, values = next(
-        (key, values)
-        for key, values in given
-        if values is not None and (len(values) != _REQUIRED[key] or not _finite(values))
-    )
+    given = zip(_REQUIRED.items(), (*state[1:5], state.quaternion, state.attitude), strict=True)
+    known = [(key, count, values) for (key, count), values in given if values is not None]
+    key, count, values = next(one for one in known if len(one[2]) != one[1] or not _finite(one[2]))
     return InvalidValueError(
-        f"this state cannot be sent as JSON: {key} must be {_REQUIRED[key]} finite numbers, not {list(values)}"
+        f"this state cannot be sent as JSON: {key} must be {count} finite numbers, not {list(values)}"
     )
 
 

@@ -10,10 +10,8 @@ from typing import Any, NoReturn
 
 from paddock.errors import PaddockError
 
-KeyPath = tuple[str | int, ...]
-"""Keys and list indices from the root to a value."""
-LatLon = tuple[float, float]
-"""Latitude and longitude in deg, WGS 84."""
+KeyPath = tuple[str | int, ...]  # keys and list indices from the root to a value
+LatLon = tuple[float, float]  # latitude and longitude in deg, WGS 84
 TEXT = "<text>"
 
 

@@ -11,14 +11,11 @@ from typing import Any
 
 from paddock.wire.json_document import Document, DocumentError, KeyPath, LatLon
 
-WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF, CHANGE_SPEED = 16, 18, 20, 22, 178
-"""MAV_CMD."""
+WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF, CHANGE_SPEED = 16, 18, 20, 22, 178  # MAV_CMD
 GLOBAL_FRAME, MISSION_FRAME, RELATIVE_FRAME = 0, 2, 3
 """MAV_FRAME: altitude above sea level; no position; altitude above home."""
-FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}
-"""MAV_AUTOPILOT."""
-VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}
-"""MAV_TYPE."""
+FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}  # MAV_AUTOPILOT
+VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}  # MAV_TYPE
 MANUAL_CAMERA = "Manual (no camera specs)"
 SURVEY_VERSIONS = (4, 5)
 CAMERA_FIELDS = ("ImageWidth", "ImageHeight", "SensorWidth", "SensorHeight", "FocalLength", "SideOverlap")
@@ -97,10 +94,16 @@ def read_plan(doc: Document) -> QgcPlan:
     _check_version(doc, mission, ("mission",), 2, "mission")
     fences, unread = _fences(doc, doc.mapping(root.get("geoFence", {}), ("geoFence",)))
     rally = doc.mapping(root.get("rallyPoints", {}), ("rallyPoints",))
-    vehicle = mission.get("vehicleType")
+    items = _items(doc, mission.get("items"), ("mission", "items"))
+    vehicle, home = mission.get("vehicleType"), None
+    if mission.get("plannedHomePosition") is not None:
+        where = ("mission", "plannedHomePosition")
+        values = doc.items(mission["plannedHomePosition"], where)
+        altitude = values[2] if len(values) > 2 else None
+        home = (*doc.position(values, where), None if altitude is None else doc.number(altitude, (*where, 2)))
     return QgcPlan(
-        items=_items(doc, mission.get("items"), ("mission", "items")),
-        home=_home(doc, mission.get("plannedHomePosition"), ("mission", "plannedHomePosition")),
+        items=items,
+        home=home,
         vehicle_type=vehicle if isinstance(vehicle, int) else None,
         cruise_speed=_speed(doc, mission, "cruiseSpeed"),
         hover_speed=_speed(doc, mission, "hoverSpeed"),
@@ -132,14 +135,6 @@ def read_waypoints(text: str, source: str) -> list[PlanItem]:
 def _check_version(doc: Document, part: Mapping[str, Any], path: KeyPath, known: int, kind: str) -> None:
     if part.get("version") != known:
         doc.refuse((*path, "version"), f"expected {kind} version {known}, not {part.get('version')!r}")
-
-
-def _home(doc: Document, value: Any, path: KeyPath) -> tuple[float, float, float | None] | None:
-    if value is None:
-        return None
-    values = doc.items(value, path)
-    altitude = values[2] if len(values) > 2 else None
-    return (*doc.position(values, path), None if altitude is None else doc.number(altitude, (*path, 2)))
 
 
 def _speed(doc: Document, mission: Mapping[str, Any], key: str) -> float | None:

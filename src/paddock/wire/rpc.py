@@ -75,7 +75,13 @@ def parse(line: bytes) -> Message | list[Message | RpcError]:
         return _message(value)
     if not 1 <= len(value) <= MAX_BATCH:
         raise RpcError("count", f"a batch has 1 to {MAX_BATCH} messages, not {len(value)}", INVALID_REQUEST)
-    return [_message_or_error(item) for item in value]
+    messages: list[Message | RpcError] = []
+    for item in value:
+        try:
+            messages.append(_message(item))
+        except RpcError as error:
+            messages.append(error)
+    return messages
 
 
 def _readable_id(line: bytes, error: WireError) -> Id:
@@ -88,13 +94,6 @@ def _readable_id(line: bytes, error: WireError) -> Id:
         return None
     id = value.get("id") if isinstance(value, dict) else None
     return id if _is_id(id) else None
-
-
-def _message_or_error(value: Any) -> Message | RpcError:
-    try:
-        return _message(value)
-    except RpcError as error:
-        return error
 
 
 def _message(value: Any) -> Message:

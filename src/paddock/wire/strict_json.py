@@ -101,10 +101,6 @@ def _whole_or_none(digits: str) -> int | None:
         return None
 
 
-def _none(digits: str) -> None:
-    return None
-
-
 def _refused(word: str) -> NoReturn:
     raise WireError("value", f"{word} is not JSON")
 
@@ -119,6 +115,6 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_int=_whole, parse_float=_real, parse_constant=_refused)
 _LENIENT = json.JSONDecoder(
-    object_pairs_hook=_object, parse_int=_whole_or_none, parse_float=_none, parse_constant=_none
+    object_pairs_hook=_object, parse_int=_whole_or_none, parse_float=lambda _: None, parse_constant=lambda _: None
 )
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain)

@@ -26,8 +26,7 @@ Records = NDArray[np.void]
 MAGIC = 0x56445331
 VERSION = 4
 CMD, STATE, SUBSCRIBE = 1, 2, 3
-NAMES = {CMD: "CMD", STATE: "STATE", SUBSCRIBE: "SUBSCRIBE"}
-"""The types of messages."""
+NAMES = {CMD: "CMD", STATE: "STATE", SUBSCRIBE: "SUBSCRIBE"}  # the types of messages
 
 HEADER = (
     Field("magic", "<u4", "", f"0x{MAGIC:08X}"),
@@ -154,7 +153,7 @@ def decode(datagram: Buffer) -> Command | State | Subscribe:
     if crc32(memoryview(datagram)[:-4]) != _CHECK.unpack_from(datagram, size - 4)[0]:
         raise WireError("crc", f"VDS1 {NAMES[kind]}: the CRC32 does not match the {size - 4} bytes before it")
     if kind == CMD:
-        return _command(sequence, vehicle, time, *_CMD_BODY.unpack_from(datagram, _HEAD.size))
+        return _command(sequence, vehicle, time, _CMD_BODY.unpack_from(datagram, _HEAD.size))
     if kind == STATE:
         return State(sequence, vehicle, time, _STATE_BODY.unpack_from(datagram, _HEAD.size))
     return Subscribe(sequence, vehicle, time)
@@ -172,18 +171,8 @@ def _misfit(magic: int, version: int, kind: int, size: int) -> WireError:
     return WireError("length", f"VDS1 {NAMES[kind]} has {_SIZES[kind]} bytes, not {size}")
 
 
-def _command(
-    sequence: int,
-    vehicle: int,
-    time: float,
-    steer: float,
-    throttle: float,
-    brake: float,
-    gear: int,
-    handbrake: int,
-    aux_accel: float,
-    aux_speed: float,
-) -> Command:
+def _command(sequence: int, vehicle: int, time: float, body: tuple[Any, ...]) -> Command:
+    steer, throttle, brake, gear, handbrake, aux_accel, aux_speed = body
     finite = math.isfinite(steer) and math.isfinite(throttle) and math.isfinite(brake)
     if not finite or not -1 <= gear <= 1 or handbrake > 1 or math.isinf(aux_accel) or math.isinf(aux_speed):
         raise WireError(
@@ -202,8 +191,9 @@ def encode_command(command: Command) -> bytes:
     speed = math.nan if command.aux_speed is None else command.aux_speed
     try:
         head = _HEAD.pack(MAGIC, VERSION, CMD, *command[:3])
-        packed = head + _CMD_BODY.pack(*command[3:7], command.handbrake, accel, speed)
-        _command(*command[:7], command.handbrake, accel, speed)
+        body = *command[3:8], accel, speed
+        packed = head + _CMD_BODY.pack(*body)
+        _command(*command[:3], body)
     except (struct.error, WireError) as error:
         raise InvalidValueError(f"this command cannot be sent: {error}") from error
     return packed + _CHECK.pack(crc32(packed))
@@ -247,15 +237,12 @@ def decode_states(datagrams: NDArray[np.uint8] | Buffer) -> Records:
     if len(flat) % STATE_RECORD.size:
         raise WireError("length", f"VDS1: {len(flat)} bytes are not a number of STATE of {STATE_RECORD.size} bytes")
     records = flat.view(STATE_RECORD.dtype)
-    for field, valid in (("magic", MAGIC), ("version", VERSION), ("type", STATE)):
-        _require(records[field] == valid, field)
-    _require(records["crc"] == _checksums(flat.reshape(-1, STATE_RECORD.size)), "crc")
+    checks = _checksums(flat.reshape(-1, STATE_RECORD.size))
+    for field, valid in (("magic", MAGIC), ("version", VERSION), ("type", STATE), ("crc", checks)):
+        right = records[field] == valid
+        if not right.all():
+            raise WireError(field, f"VDS1: datagram {int(np.argmin(right))} of {len(right)} STATE has a wrong {field}")
     return records
-
-
-def _require(right: NDArray[np.bool_], field: str) -> None:
-    if not right.all():
-        raise WireError(field, f"VDS1: datagram {int(np.argmin(right))} of {len(right)} STATE has a wrong {field}")
 
 
 def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:

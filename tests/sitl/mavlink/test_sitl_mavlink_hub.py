@@ -107,13 +107,13 @@ def test_invalid_bytes_do_not_affect_others(make_fleet: Any) -> None:
         vandal.send_bytes(data)
     fleet.arrived(1)
     fleet.pass_time(0.5)
-    assert vandal.port not in [port for _, port in fleet.hub.stations(1)]
-    assert fleet.hub.counters(1).rejected > 0
-    assert fleet.hub.counters(2).rejected == 0
+    assert vandal.port not in [port for _, port in (peer.address for peer in fleet.hub.links[1].peers)]
+    assert fleet.hub.links[1].counters.rejected > 0
+    assert fleet.hub.links[2].counters.rejected == 0
     reported, end = [vehicle.autopilot.status for vehicle in fleet.hub.vehicles.values()], time.monotonic() + PATIENCE
     while not reported[0].rejected and time.monotonic() < end:  # housekeeping runs in wall time
         fleet.pass_time(0.02)
-    assert [status.rejected for status in reported[:2]] == [fleet.hub.counters(1).rejected, 0]
+    assert [status.rejected for status in reported[:2]] == [fleet.hub.links[1].counters.rejected, 0]
     honest.command(400, 0.0, target=2)
     assert fleet.expect(honest, "COMMAND_ACK").get_srcSystem() == 2
 

@@ -18,17 +18,12 @@ from paddock.engine.mission.verbs import carry_out, checked
 from paddock.engine.program import FleetProgram
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.mission.mission import Mission
-from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.scenario import Scenario
 from paddock.world.world import World
 
-POINTS = 400
-"""Of a route that people are shown, at most."""
-FINEST = 2.0
-"""m between two of them, at least."""
-
-
+POINTS = 400  # of a route that people are shown, at most
+FINEST = 2.0  # m between two of them, at least
 EVENTS = {
     "planned": "mission_planned",
     "completed": "task_completed",
@@ -87,7 +82,13 @@ class MissionRun:
         """Carry on at this tick."""
         self.begin()
         time = self.world.clock.time
-        self._bring(time)
+        # vehicles that the scenario has join now
+        assert self.scenario.mission is not None
+        while self.joined < len(self.joining) and self.joining[self.joined][0] <= time:
+            entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
+            assert entry is not None
+            self.joined += 1
+            self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
         self.execution.run(time, fresh)
         self._report(tick)
 
@@ -158,21 +159,13 @@ class MissionRun:
             self.cast.fleets.discard(name)
             raise
 
-    def _bring(self, time: float) -> None:
-        """Vehicles that the scenario has join now."""
-        assert self.scenario.mission is not None
-        while self.joined < len(self.joining) and self.joining[self.joined][0] <= time:
-            entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
-            assert entry is not None
-            self.joined += 1
-            self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
-
     def _report(self, tick: int) -> None:
         log = self.mission.log
         for entry in log[self.reported :]:
             kind = STATES.get(entry.detail) if entry.kind == "state" else EVENTS.get(entry.kind)
             if kind is not None:
-                self.events.report(tick, kind, entry.vehicle or entry.task or "", _detail(entry))
+                parts = () if entry.kind == "state" else (entry.task if entry.vehicle else "", entry.detail)
+                self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.reported = len(log)
 
     # the state -------------------------------------------------------------------------------------------------------
@@ -195,9 +188,3 @@ class MissionRun:
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
         self.joined, self.reported = saved["joined"], saved["told"]
-
-
-def _detail(entry: LogEntry) -> str:
-    if entry.kind == "state":
-        return ""
-    return ": ".join(part for part in (entry.task if entry.vehicle else "", entry.detail) if part)

@@ -62,16 +62,6 @@ def checked(order: MissionAction) -> MissionAction:
     """Return the order in plain values if its verb and arguments are valid."""
     if order.verb not in VERBS:
         raise unknown_name("verb of a mission", order.verb, VERBS)
-    _refuse_unknown(order)
-    try:
-        order = MissionAction(order.verb, plain(order.arguments, (order.verb,)))
-    except ScenarioError as error:
-        raise InvalidValueError(error.problems[0]) from None
-    _read(order)
-    return order
-
-
-def _refuse_unknown(order: MissionAction) -> None:
     verb, given = VERBS[order.verb], order.arguments
     takes = verb.section.model_fields
     if not verb.what and set(given) != set(takes):
@@ -79,6 +69,12 @@ def _refuse_unknown(order: MissionAction) -> None:
     for name in given:
         if name not in takes:
             raise unknown_name(f"field of a {verb.what}", name, takes)
+    try:
+        order = MissionAction(order.verb, plain(order.arguments, (order.verb,)))
+    except ScenarioError as error:
+        raise InvalidValueError(error.problems[0]) from None
+    _read(order)
+    return order
 
 
 def _read(order: MissionAction) -> Section:

@@ -44,8 +44,7 @@ class TaskShape(Protocol):
         """Return points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
 
 
-SLACK = 1e-9
-"""Relative: a turn may be tighter than a vehicle's radius by rounding."""
+SLACK = 1e-9  # relative: a turn may be tighter than a vehicle's radius by rounding
 
 
 def check_finite(what: str, **values: float) -> None:
@@ -135,8 +134,7 @@ class LineShape:
         return np.array([(self.x, self.y), end])
 
 
-CORNERS = 72
-"""Of the ring that shows it on a map."""
+CORNERS = 72  # of the ring that shows it on a map
 
 
 @dataclass(frozen=True)

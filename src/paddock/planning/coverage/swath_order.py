@@ -58,7 +58,10 @@ def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
     found = []
     for side in (swaths, swaths[::-1]) if len(swaths) > 1 else (swaths,):
         for first in (0, 1):
-            ways = [_flown(side[interleaved(len(side), stride)], first) for stride in _strides(len(side))]
+            ways = [
+                _flown(side[interleaved(len(side), stride)], first)
+                for stride in range(1, min((len(side) + 1) // 2, MOST_STRIDES) + 1)
+            ]
             costs = [float(turns[way[:-1], way[1:]].sum()) for way in ways]
             best = int(np.argmin(np.round(costs, 6)))
             found.append(Pattern(ways[best], costs[best]))
@@ -75,17 +78,12 @@ def interleaved(count: int, stride: int) -> list[int]:
     return order
 
 
-def _strides(count: int) -> range:
-    return range(1, min((count + 1) // 2, MOST_STRIDES) + 1)
-
-
 def _flown(swaths: Nodes, first: int) -> Nodes:
     """To and fro, the first one rightwards (0) or leftwards (1)."""
     return 2 * swaths + (np.arange(len(swaths)) + first) % 2
 
 
-Choice = tuple[int, int]
-"""A cell, and which of its patterns."""
+Choice = tuple[int, int]  # a cell, and which of its patterns
 MOST_STARTS, MOST_MOVED = 24, 4
 """Corners from which a tour is grown when it may begin anywhere, and how many of those tours are improved."""
 
@@ -168,14 +166,11 @@ def _cost(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> f
     return links + sum(patterns[cell][k].inner for cell, k in tour)
 
 
-MOST_POLISHED = 300
-"""Swaths: the search looks at all pairs of them in every round."""
+MOST_POLISHED = 300  # swaths: the search looks at all pairs of them in every round
 MOST_ROUNDS = 1000
 LONGEST_MOVED = 4
-SHAKES, SHAKEN = 60, 1800
-"""Most shakes, and most shakes times swaths: large tours are shaken less."""
-SAVES = 1e-6
-"""m, at least: less is rounding."""
+SHAKES, SHAKEN = 60, 1800  # most shakes, and most shakes times swaths: large tours are shaken less
+SAVES = 1e-6  # m, at least: less is rounding
 
 
 def polished(tour: Nodes, turns: Floats) -> Nodes:
@@ -198,8 +193,10 @@ def polished(tour: Nodes, turns: Floats) -> Nodes:
 
 def _improved(tour: Nodes, turns: Floats) -> Nodes:
     """Apply the best single change until no change shortens the tour."""
+    lengths = range(1, min(LONGEST_MOVED, len(tour) - 3) + 1)
     for _ in range(MOST_ROUNDS):
-        change, after = min((_reversal(tour, turns), *_moves(tour, turns)), key=lambda found: found[0])
+        moves = (_move(tour, turns, length, backwards) for length in lengths for backwards in (False, True))
+        change, after = min((_reversal(tour, turns), *moves), key=lambda found: found[0])
         if change > -SAVES:
             break
         tour = after
@@ -219,16 +216,6 @@ def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
     i, j = (int(k) + 1 for k in np.unravel_index(np.argmin(change), change.shape))
     after = np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
     return float(change[i - 1, j - 1]), after
-
-
-def _moves(tour: Nodes, turns: Floats) -> list[tuple[float, Nodes]]:
-    """Return the best move of a part of each length, as it is or reversed."""
-    count = len(tour) - 1
-    return [
-        _move(tour, turns, length, backwards)
-        for length in range(1, min(LONGEST_MOVED, count - 2) + 1)
-        for backwards in (False, True)
-    ]
 
 
 def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:

@@ -22,12 +22,9 @@ from shapely.geometry.base import BaseGeometry
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
-MOST_SWATHS = 1000
-"""Of one region: their order is searched over a matrix of all the turns between them."""
-SHORTEST = 0.5
-"""Spacings: a row's shorter piece is left to its neighbours, and to the patches if they do not reach it."""
-SPECK = 1e-6
-"""Square spacings: a smaller part of a region in a band is rounding."""
+MOST_SWATHS = 1000  # of one region: their order is searched over a matrix of all the turns between them
+SHORTEST = 0.5  # spacings: a row's shorter piece is left to its neighbours, and to the patches if they do not reach it
+SPECK = 1e-6  # square spacings: a smaller part of a region in a band is rounding
 Interval = tuple[float, float]
 
 
@@ -57,7 +54,8 @@ def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacin
         for left, right in without(_joined(_reach(band, spacing), spacing, block), block)
     ]
     check_count(len(swaths), spacing)
-    return _worthwhile(swaths, spacing)
+    long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
+    return long or sorted(swaths, key=lambda s: s.left - s.right)[:1]
 
 
 def check_count(count: float, spacing: float) -> None:
@@ -101,17 +99,6 @@ def lines_of(swaths: list[Swath]) -> Floats:
     return np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
 
 
-def length_of(swaths: list[Swath]) -> float:
-    """m, of all."""
-    return sum(s.right - s.left for s in swaths)
-
-
-def scale_of(region: BaseGeometry) -> float:
-    """Return the diagonal of its box in m."""
-    low_x, low_y, high_x, high_y = region.bounds
-    return hypot(high_x - low_x, high_y - low_y)
-
-
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
     """Return how far the region reaches in a band: where they share more than an edge."""
     parts = shapely.get_parts(band)
@@ -128,11 +115,6 @@ def _joined(intervals: list[Interval], gap: float, blocks: list[Interval]) -> li
         else:
             merged.append((left, right))
     return merged
-
-
-def _worthwhile(swaths: list[Swath], spacing: float) -> list[Swath]:
-    long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
-    return long or sorted(swaths, key=lambda s: s.left - s.right)[:1]
 
 
 MOST_STEPS = 6
@@ -181,17 +163,23 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
     return sorted(inside, key=lambda y: -lengths[y])[:MOST_STEPS]
 
 
-LEFT_OVER = 2e-4
-"""The share of the region that may stay uncovered in slivers."""
-SLIVER = 0.02
-"""Square spacings: a piece below this is covered only if the share asks for it."""
+LEFT_OVER = 2e-4  # the share of the region that may stay uncovered in slivers
+SLIVER = 0.02  # square spacings: a piece below this is covered only if the share asks for it
 ROUNDS, HEIGHTS = 8, 7
 
 
 def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spacing: float) -> list[Swath]:
     """Return the swaths, and as many short ones as it takes to cover all but slivers."""
     for _ in range(ROUNDS):
-        pieces = _missed(region, swaths, spacing)
+        missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
+        areas = shapely.area(missed)
+        order = np.argsort(-areas, kind="stable")
+        still = areas.sum() - np.concatenate([[0.0], np.cumsum(areas[order])])[:-1]
+        pieces = [
+            missed[k]
+            for k, rest in zip(order, still, strict=True)
+            if areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area
+        ]
         more = [patch for piece in pieces if (patch := _patch(piece, holes, spacing))]
         if not more or len(swaths) + len(more) > MOST_SWATHS:
             break
@@ -202,19 +190,6 @@ def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spac
 def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
     """Return all within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
     return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
-
-
-def _missed(region: MultiPolygon, swaths: list[Swath], spacing: float) -> list[Polygon]:
-    """Return the uncovered pieces that matter, the largest first."""
-    missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
-    areas = shapely.area(missed)
-    order = np.argsort(-areas, kind="stable")
-    still = areas.sum() - np.concatenate([[0.0], np.cumsum(areas[order])])[:-1]
-    return [
-        missed[k]
-        for k, rest in zip(order, still, strict=True)
-        if areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area
-    ]
 
 
 def _patch(piece: Polygon, holes: BaseGeometry, spacing: float) -> Swath | None:
@@ -231,8 +206,7 @@ def _patch(piece: Polygon, holes: BaseGeometry, spacing: float) -> Swath | None:
     return found[int(np.argmax(gains))] if found and max(gains) > 0.0 else None
 
 
-Cell = list[int]
-"""Indices of swaths, one in each row, from row to row."""
+Cell = list[int]  # indices of swaths, one in each row, from row to row
 
 
 def cells_of(swaths: list[Swath]) -> list[Cell]:
@@ -268,13 +242,10 @@ def _neighbours(swaths: list[Swath]) -> tuple[list[list[int]], list[list[int]]]:
 
 TURN = 3.0
 """Spacings that a turn between swaths is reckoned to cost when angles are compared, before a vehicle is known."""
-TRIED = 8
-"""Angles for which swaths are laid out, the best by the sum of altitudes."""
-REFINED = 3
-"""Of those, how many are tried with every layout of rows."""
+TRIED = 8  # angles for which swaths are laid out, the best by the sum of altitudes
+REFINED = 3  # of those, how many are tried with every layout of rows
 MOST_ANGLES = 720
-APART = 0.01
-"""rad between two angles that are worth trying both."""
+APART = 0.01  # rad between two angles that are worth trying both
 
 
 @dataclass(frozen=True)
@@ -290,12 +261,11 @@ class Sweep:
     def to_world(self, points: Floats) -> Floats:
         """(..., 2) from the sweep's frame."""
         c, s = cos(self.angle), sin(self.angle)
-        turned: Floats = points @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
-        return turned
+        return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
 
     def cost(self, spacing: float) -> float:
         """m flown, roughly: the swaths, and a turn after each."""
-        return length_of(self.swaths) + TURN * spacing * len(self.swaths)
+        return sum(s.right - s.left for s in self.swaths) + TURN * spacing * len(self.swaths)
 
 
 def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: float, ways: int | None = None) -> Sweep:
@@ -304,11 +274,12 @@ def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: floa
     c, s = cos(angle), sin(angle)
 
     def to_sweep(points: Floats) -> Floats:
-        turned: Floats = (points - (centre.x, centre.y)) @ np.array([[c, -s], [s, c]])
-        return turned
+        return np.asarray((points - (centre.x, centre.y)) @ np.array([[c, -s], [s, c]]))
 
     turned, kept = shapely.transform(region, to_sweep), shapely.transform(holes, to_sweep)
-    kept = kept.buffer(-1e-10 * scale_of(region), join_style="mitre")  # to touch a hole is not to cross it
+    low_x, low_y, high_x, high_y = region.bounds
+    scale = hypot(high_x - low_x, high_y - low_y)
+    kept = kept.buffer(-1e-10 * scale, join_style="mitre")  # to touch a hole is not to cross it
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
         swaths = patched(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
@@ -342,17 +313,10 @@ def promising_angles(region: BaseGeometry, spacing: float) -> list[float]:
     across = np.abs(np.outer(np.cos(angles), edges[:, 1]) - np.outer(np.sin(angles), edges[:, 0]))
     sums = np.round(0.5 * across.sum(axis=1), 6)
     few = sums <= max(sums.min(), 0.5 * MOST_SWATHS * spacing)  # no layout for those with far too many rows
-    return _apart(angles[few][np.argsort(sums[few], kind="stable")])
-
-
-def _apart(angles: Floats) -> list[float]:
-    """Return the first few that differ from those before them."""
     chosen: list[float] = []
-    for angle in angles.tolist():
-        if all(abs(sin(angle - other)) > APART for other in chosen):
+    for angle in angles[few][np.argsort(sums[few], kind="stable")].tolist():
+        if len(chosen) < TRIED and all(abs(sin(angle - other)) > APART for other in chosen):
             chosen.append(angle)
-        if len(chosen) == TRIED:
-            break
     return chosen
 
 

@@ -20,8 +20,7 @@ from paddock.world.columns import filled
 ENTRY_POINTS = "paddock.planning_methods"
 
 
-Tell = Callable[[float], None]
-"""Called with the progress, 0 to 1."""
+Tell = Callable[[float], None]  # called with the progress, 0 to 1
 
 
 @dataclass(frozen=True)

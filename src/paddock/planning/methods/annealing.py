@@ -23,18 +23,12 @@ from paddock.planning.tours import Ints, TourData, detours_of, fits, jobs_of, mo
 from paddock.world.columns import Column, Floats
 
 STEPS_A_TASK = 5_000
-MOST_STEPS = 1_000_000
-"""Unless more are asked for."""
-SHARE = 0.2
-"""Temperature at the start, as a share of the mean cost of a task."""
-POLISH = 0.01
-"""The same, where good orders are only to be polished."""
-REVISION = 10_000
-"""Steps after an event."""
-NEIGHBOURS = 10
-"""The nearest tasks that a move looks at."""
-PRICE = 100.0
-"""Price of a task that is not done, in multiples of the longest single tour."""
+MOST_STEPS = 1_000_000  # unless more are asked for
+SHARE = 0.2  # temperature at the start, as a share of the mean cost of a task
+POLISH = 0.01  # the same, where good orders are only to be polished
+REVISION = 10_000  # steps after an event
+NEIGHBOURS = 10  # the nearest tasks that a move looks at
+PRICE = 100.0  # price of a task that is not done, in multiples of the longest single tour
 
 
 class Options(NamedTuple):
@@ -132,18 +126,13 @@ def _neighbours(costs: Costs) -> Ints:
 METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options, revise)
 
 
-STREAM = 0x616E6E65616C
-"""Of the numbers drawn."""
+STREAM = 0x616E6E65616C  # of the numbers drawn
 EVENLY = 0.1
 """Weight of the mean end beside the last one, where the last one counts: so that every tour is worth shortening."""
-TIE = 0.001
-"""The same for the last part of a search and for the best: the last end counts most."""
-FINISH = 0.75
-"""Where in a search its last part begins."""
-NEAR = 0.8
-"""How often a move looks at a neighbour; otherwise anywhere."""
-SEGMENT = 3
-"""Tasks that are moved together, at most."""
+TIE = 0.001  # the same for the last part of a search and for the best: the last end counts most
+FINISH = 0.75  # where in a search its last part begins
+NEAR = 0.8  # how often a move looks at a neighbour; otherwise anywhere
+SEGMENT = 3  # tasks that are moved together, at most
 
 
 class Schedule(NamedTuple):

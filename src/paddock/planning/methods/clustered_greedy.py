@@ -128,10 +128,8 @@ _sequence = tour_routine(sequence)
 METHOD = Method("k-means clusters, one for each vehicle, in each the nearest task next", solve, NoOptions, revise)
 
 
-STREAM = 0x6B6D65616E73
-"""Of the numbers drawn."""
-ROUNDS = 1000
-"""More than it ever takes until no point changes its cluster."""
+STREAM = 0x6B6D65616E73  # of the numbers drawn
+ROUNDS = 1000  # more than it ever takes until no point changes its cluster
 
 
 def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:

@@ -29,18 +29,12 @@ if TYPE_CHECKING:
 
 Whole = NDArray[np.int64]
 
-SCALE = 10.0
-"""PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one."""
-NEVER = 10**8
-"""A way that does not exist: 10,000 km."""
-PRIZE = 4 * 10**7
-"""The value of a task: more than any detour, less than a way that does not exist."""
-OVERTIME = 50
-"""Cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts."""
-ROUNDS = 2
-"""Of search: headings are chosen for the orders that were found, then orders for these headings."""
-AIMS = 5
-"""Times that are aimed at, one after the other, where the last one home counts."""
+SCALE = 10.0  # PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one
+NEVER = 10**8  # a way that does not exist: 10,000 km
+PRIZE = 4 * 10**7  # the value of a task: more than any detour, less than a way that does not exist
+OVERTIME = 50  # cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts
+ROUNDS = 2  # of search: headings are chosen for the orders that were found, then orders for these headings
+AIMS = 5  # times that are aimed at, one after the other, where the last one home counts
 
 
 class Options(NamedTuple):
@@ -147,18 +141,15 @@ class Tables:
         from pyvrp import Client, Depot, Location, ProblemData
 
         vehicles, tasks = self.costs.vehicles, self.costs.tasks
-        clients = [self._client(Client, t) for t in range(tasks)]
+        clients = []
+        for place, task in enumerate(self.costs.problem.tasks, 2 * vehicles):
+            late: dict[str, Any] = {"tw_late": self._time(task.closes)} if task.closes < np.inf else {}
+            clients.append(Client(place, tw_early=self._time(task.opens), prize=PRIZE, required=False, **late))
         types = [self._vehicle(a, aim) for a in range(vehicles)]
         locations = [Location(0, 0) for _ in range(2 * vehicles + tasks)]
         return ProblemData(
             locations, clients, [Depot(k) for k in range(2 * vehicles)], types, self.distances, self.durations
         )
-
-    def _client(self, make: Any, task: int) -> Any:
-        given = self.costs.problem.tasks[task]
-        late: dict[str, Any] = {"tw_late": self._time(given.closes)} if given.closes < np.inf else {}
-        place = 2 * self.costs.vehicles + task
-        return make(place, tw_early=self._time(given.opens), prize=PRIZE, required=False, **late)
 
     def _vehicle(self, vehicle: int, aim: float | None) -> Any:
         from pyvrp import VehicleType
@@ -208,12 +199,9 @@ def _ways(costs: Costs, kind: int) -> Whole:
 METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise)
 
 
-COARSE = 32
-"""Headings tried for each task at first, all around."""
-FINE = 7
-"""And then, around the best so far."""
-REFINEMENTS = 6
-"""How often the grid is made finer."""
+COARSE = 32  # headings tried for each task at first, all around
+FINE = 7  # and then, around the best so far
+REFINEMENTS = 6  # how often the grid is made finer
 
 
 def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:

@@ -97,8 +97,7 @@ class KinematicRun:
         def pose(row: int) -> Pose:
             return _pose(fleet.list[row], float(progress[row] - fleet.passed[row]))
 
-        new = self.mission.observe(time, progress, pose, self._before + progress)
-        if new:
+        if new := self.mission.observe(time, progress, pose, self._before + progress):
             self._take_up(new)
 
     def _take_up(self, rows: list[int]) -> None:
@@ -157,12 +156,16 @@ def trace(run: KinematicRun, dt: float) -> Trace:
     times = np.append(np.arange(begin, run.time, dt), run.time)
     poses = np.empty((len(times), len(mission.vehicles), 4))
     for row, vehicle in enumerate(mission.vehicles):
-        own = [followed for followed in run.history if followed.row == row]
         poses[:, row] = vehicle.spec.pose
-        for followed in own:
+        for followed in (followed for followed in run.history if followed.row == row):
             later = times >= followed.since
             poses[later, row] = _flown(followed, times[later])
-    return Trace(tuple(vehicle.name for vehicle in mission.vehicles), times, poses, _statuses(run, times))
+    statuses = np.zeros(poses.shape[:2], dtype=np.int8)
+    for entry in mission.log:
+        if entry.kind == "state":
+            row = mission.fleet.row[str(entry.vehicle)]
+            statuses[np.searchsorted(times, entry.time) :, row] = STATUSES.index(entry.detail)
+    return Trace(tuple(vehicle.name for vehicle in mission.vehicles), times, poses, statuses)
 
 
 def _flown(followed: Followed, times: Floats) -> Floats:
@@ -173,12 +176,3 @@ def _flown(followed: Followed, times: Floats) -> Floats:
     when = np.array([legs[0].begins, *(leg.ends for leg in legs)])
     where = np.concatenate([[0.0], np.cumsum([leg.flown for leg in legs])])
     return followed.route.path.at(np.interp(times, when, where))
-
-
-def _statuses(run: KinematicRun, times: Floats) -> NDArray[np.int8]:
-    rows = run.mission.fleet.row
-    found = np.zeros((len(times), len(rows)), dtype=np.int8)
-    for entry in run.mission.log:
-        if entry.kind == "state":
-            found[np.searchsorted(times, entry.time) :, rows[str(entry.vehicle)]] = STATUSES.index(entry.detail)
-    return found

@@ -17,7 +17,6 @@ from paddock.planning.mission.replanning import enforce_battery, enforce_range, 
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import (
     Job,
-    LogEntry,
     MissionChange,
     MissionData,
     MoveTask,
@@ -26,7 +25,7 @@ from paddock.planning.mission.state import (
     Request,
     moved,
 )
-from paddock.planning.mission.vehicles import MissionFleet, MissionVehicle
+from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
@@ -38,22 +37,21 @@ Poses = Floats | PoseOf
 """x, y, z in m and heading in rad, (n, 4); or a function of the row, called only when it is needed."""
 
 
-class Mission:
+class Mission(MissionData):
     """The state machine of a mission."""
 
     def __init__(self, setup: MissionSetup, tolerance: float = 1e-3, plan: Plan | None = None) -> None:
         """`tolerance` in m: so near to its end a leg counts as flown; `plan`: that of the setup, if it is known."""
-        self.setup = setup
+        super().__init__(setup)
         self.tolerance = tolerance
         self.plan = plan  # the one that it begins with
-        self._state = MissionData(setup)
 
     def start(self, time: float = 0.0) -> list[int]:
         """Plan; returns the rows of the vehicles, all of which have new routes."""
-        if self._state.started:
+        if self.started:
             raise RuntimeError("the mission has been started already")
-        self._state.time, self._state.started = time, True
-        self.plan, new = first_plan(self._state, self.plan)
+        self.time, self.started = time, True
+        self.plan, new = first_plan(self, self.plan)
         return sorted(new)
 
     def observe(
@@ -65,37 +63,27 @@ class Mission:
         unknown). A new route begins at the pose given, with a progress of 0.
         """
         self.note(time, progress, travelled)
-        state, all_ = self._state, self.fleet
+        all_ = self.fleet
         for row in np.flatnonzero((all_.progress >= all_.due - self.tolerance) & (time >= all_.gate)).tolist():
-            state.pass_legs(all_.list[row], self.tolerance)
+            self.pass_legs(all_.list[row], self.tolerance)
         change, pose_of = MissionChange(), self._pose_of(poses)
         for request in self._due():
-            happen(state, request, pose_of, change)
-        enforce_range(state, change)
+            happen(self, request, pose_of, change)
+        enforce_range(self, change)
         if charge is not None:
-            enforce_battery(state, charge, pose_of, change)
+            enforce_battery(self, charge, pose_of, change)
         if change.matters:
-            replan(state, pose_of, change)
+            replan(self, pose_of, change)
         return sorted(change.new)
 
     def note(self, time: float, progress: Floats, travelled: Floats) -> None:
         """Record the progress of all vehicles; it takes effect at the next observation."""
-        if not self._state.started:
+        if not self.started:
             raise RuntimeError("the mission has not been started")
-        self._state.time = time
+        self.time = time
         self.fleet.progress[:], self.fleet.travelled[:] = progress, travelled
 
     # what there is ---------------------------------------------------------------------------------------------------
-
-    @property
-    def time(self) -> float:
-        """When it was last observed, s."""
-        return self._state.time
-
-    @property
-    def started(self) -> bool:
-        """Whether it has been planned."""
-        return self._state.started
 
     @property
     def vehicles(self) -> Sequence[MissionVehicle]:
@@ -103,51 +91,25 @@ class Mission:
         return self.fleet.list
 
     @property
-    def fleet(self) -> MissionFleet:
-        """The vehicles and arrays over all of them."""
-        return self._state.fleet
-
-    @property
     def tasks(self) -> Mapping[str, Job]:
         """The state of each task."""
-        return self._state.board.jobs
+        return self.board.jobs
 
     def task(self, name: str) -> Task:
         """Return a task as it is now."""
-        return self._state.board.task(name)
+        return self.board.task(name)
 
     @property
     def known(self) -> Sequence[Task]:
         """All tasks that there ever were, in all their versions."""
-        return self._state.board.known
-
-    @property
-    def problem(self) -> Problem:
-        """The wind, the zones that are closed now, the objective; without vehicles and tasks."""
-        return self._state.problem
-
-    @property
-    def zones(self) -> tuple[Zone, ...]:
-        """The zones that are closed now."""
-        return self._state.zones
-
-    @property
-    def log(self) -> list[LogEntry]:
-        """All events so far."""
-        return self._state.log
-
-    @property
-    def replans(self) -> int:
-        """Number of times it was replanned."""
-        return self._state.replans
+        return self.board.known
 
     @property
     def next_happening(self) -> float:
         """Time of the next known event, s; inf: none."""
-        state = self._state
-        if state.queue:
-            return state.time
-        return state.happenings[state.happened].at if state.happened < len(state.happenings) else inf
+        if self.queue:
+            return self.time
+        return self.happenings[self.happened].at if self.happened < len(self.happenings) else inf
 
     @property
     def finished(self) -> bool:
@@ -167,61 +129,60 @@ class Mission:
         """One more task."""
         if task.name in self.tasks or any(task.name == t.name for t in self._announced("task")):
             raise InvalidValueError(f"there is a task {task.name!r} already; give it another name")
-        self._state.queue.append(Happening(self.time, task=task))
+        self.queue.append(Happening(self.time, task=task))
 
     def add_vehicle(self, spec: Vehicle) -> None:
         """One more vehicle."""
         if spec.name in self.fleet.row or any(spec.name == a.name for a in self._announced("vehicle")):
             raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
         Problem((spec,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
-        self._state.queue.append(Happening(self.time, vehicle=spec))
+        self.queue.append(Happening(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
         """Close a zone from now on."""
         if zone.name in {known.name for known in (*self.zones, *self._announced("zone"))}:
             raise InvalidValueError(f"there is a zone {zone.name!r} already; give it another name")
-        self._state.queue.append(Happening(self.time, zone=zone))
+        self.queue.append(Happening(self.time, zone=zone))
 
     def damage(self, name: str) -> None:
         """A vehicle can do nothing more."""
         known = {*self.fleet.row, *(spec.name for spec in self._announced("vehicle"))}
         if name not in known:
             raise unknown_name("vehicle", name, known)
-        self._state.queue.append(Happening(self.time, damage=name))
+        self.queue.append(Happening(self.time, damage=name))
 
     def move_task(self, name: str, x: float, y: float) -> None:
         """A task is to be done elsewhere (m)."""
-        self._state.board.unfinished(name)
+        self.board.unfinished(name)
         moved(self.task(name), x, y)  # refuses what cannot be moved
-        self._state.queue.append(MoveTask(name, float(x), float(y)))
+        self.queue.append(MoveTask(name, float(x), float(y)))
 
     def remove_task(self, name: str) -> None:
         """A task need not be done."""
-        self._state.board.unfinished(name)
-        self._state.queue.append(RemoveTask(name))
+        self.board.unfinished(name)
+        self.queue.append(RemoveTask(name))
 
     # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return all of it: plain values and arrays."""
-        return saved_state(self._state) | {"tolerance": self.tolerance}
+        return saved_state(self) | {"tolerance": self.tolerance}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Go on from a state that a mission with the same setup was saved in."""
-        self._state, self.tolerance = load_state(self.setup, saved), saved["tolerance"]
+        vars(self).update(vars(load_state(self.setup, saved)), tolerance=saved["tolerance"])
 
     def _announced(self, what: str) -> list[Any]:
         """Return the requested things that have not happened yet."""
-        found = [getattr(request, what, None) for request in self._state.queue if isinstance(request, Happening)]
+        found = [getattr(request, what, None) for request in self.queue if isinstance(request, Happening)]
         return [one for one in found if one is not None]
 
     def _due(self) -> list[Request]:
         """Return the requests that are due and remove them."""
-        state, due = self._state, list[Request]()
-        while state.happened < len(state.happenings) and state.happenings[state.happened].at <= state.time:
-            due.append(state.happenings[state.happened])
-            state.happened += 1
-        due, state.queue = due + state.queue, []
+        first = self.happened
+        while self.happened < len(self.happenings) and self.happenings[self.happened].at <= self.time:
+            self.happened += 1
+        due, self.queue = [*self.happenings[first : self.happened], *self.queue], []
         return due
 
     def _pose_of(self, poses: Poses) -> PoseOf:

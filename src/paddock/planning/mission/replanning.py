@@ -18,12 +18,11 @@ from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
-from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.world.columns import Floats
 
-LEVEL = 0.5
-"""m: a vehicle this near to its height is taken to be at it, as autopilots never hold it exactly."""
+LEVEL = 0.5  # m: a vehicle this near to its height is taken to be at it, as autopilots never hold it exactly
 
 
 class Free(NamedTuple):
@@ -56,14 +55,8 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
     state.replans += 1
     metres, count = state.fleet.left() - before, len(change.new - done)
     routes = "1 new route" if count == 1 else f"{count} new routes"
-    state.tell("replanned", detail=f"{change.cause}: {routes}, {_more(metres)} to fly")
-
-
-def _more(metres: float) -> str:
-    """Return a difference in whole metres or kilometres, with its sign."""
-    if abs(metres) < 0.5:
-        return "+0 m"
-    return f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
+    more = f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
+    state.tell("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
 
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
@@ -127,10 +120,16 @@ def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: Mi
 
 def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
     """Give routes to their vehicles; the rows of those that are new."""
-    _adopt_headings(state, plan)
+    for chosen in plan.problem.tasks:
+        if chosen.heading != state.board.task(chosen.name).heading:
+            state.board.change(chosen)
     new = set()
     for k, (one, route) in enumerate(zip(free, plan.routes, strict=True)):
-        _assign(state, one.vehicle, one.vehicle.ahead if k in kept else route.tasks)
+        for task in one.vehicle.ahead if k in kept else route.tasks:
+            job = state.board.jobs[task]
+            if job.state != "assigned" or job.vehicle != one.vehicle.name:
+                job.state, job.vehicle, job.assigned, job.reason = "assigned", one.vehicle.name, state.time, ""
+                state.tell("assigned", one.vehicle, task)
         if k not in kept:
             _follow(state, one, route)
             new.add(one.vehicle.row)
@@ -140,13 +139,6 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
     return new
 
 
-def _adopt_headings(state: MissionData, plan: Plan) -> None:
-    """Tasks are flown with the headings that the plan has chosen."""
-    for task in plan.problem.tasks:
-        if task.heading != state.board.task(task.name).heading:
-            state.board.change(task)
-
-
 def _follow(state: MissionData, one: Free, route: Route) -> None:
     versions = tuple(state.board.jobs[task].version for task in route.tasks)
     drawn = Drawn(one.spec, versions, len(state.zones), one.rest)
@@ -154,14 +146,6 @@ def _follow(state: MissionData, one: Free, route: Route) -> None:
     if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
         route, drawn = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
     state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.board.known), drawn)
-
-
-def _assign(state: MissionData, vehicle: MissionVehicle, tasks: Sequence[str]) -> None:
-    for task in tasks:
-        job = state.board.jobs[task]
-        if job.state != "assigned" or job.vehicle != vehicle.name:
-            job.state, job.vehicle, job.assigned, job.reason = "assigned", vehicle.name, state.time, ""
-            state.tell("assigned", vehicle, task)
 
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
@@ -189,10 +173,8 @@ def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0
     return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
 
 
-SLACK = 1e-6
-"""Share of its range by which a vehicle may come out longer, by rounding."""
-MEASURED = 200.0
-"""m that a vehicle has to have flown before its use of the battery is known."""
+SLACK = 1e-6  # share of its range by which a vehicle may come out longer, by rounding
+MEASURED = 200.0  # m that a vehicle has to have flown before its use of the battery is known
 
 
 def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
@@ -202,13 +184,34 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
     elif isinstance(request, RemoveTask):
         _remove(state, request.task, change)
     elif request.task is not None:
-        _new_task(state, request.task, change)
+        task = request.task
+        state.board.add(task, state.time)
+        state.tell("task", task=task.name)
+        if state.setup.replan:
+            change.causes.append(f"new task {task.name}")
     elif request.damage is not None:
         _damage(state, state.fleet.list[state.fleet.row[request.damage]], poses, change)
     elif request.vehicle is not None:
-        _join(state, request.vehicle, change)
+        vehicle = state.fleet.add(request.vehicle)
+        state.tell("vehicle", vehicle)
+        change.dirty.add(vehicle.row)
+        change.causes.append(f"new vehicle {vehicle.name}")
     elif request.zone is not None:
-        _close(state, request.zone, change)
+        # close a zone: replan ways through it; tasks inside are not done
+        zone = request.zone
+        state.zones = (*state.zones, zone)
+        state.tell("zone", detail=zone.name)
+        if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
+            state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
+        blocked = [
+            (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
+        ]
+        for vehicle, leg in blocked:
+            change.dirty.add(vehicle.row)
+            if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
+                _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
+        if blocked:
+            change.causes.append(f"new zone {zone.name}")
 
 
 def enforce_range(state: MissionData, change: MissionChange) -> None:
@@ -245,28 +248,16 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
         way = np.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
-        _recall(state, all_.list[row], float(charge[row]), poses, change)
-
-
-def _recall(state: MissionData, vehicle: MissionVehicle, charge: float, poses: PoseOf, change: MissionChange) -> None:
-    """A vehicle goes home for good, as its battery is needed for that."""
-    vehicle.spent = True
-    state.tell("battery", vehicle, detail=f"{100.0 * charge:.1f} % left")
-    had = bool(vehicle.ahead or vehicle.doing)
-    why = f"its vehicle {vehicle.name} returned with {100.0 * charge:.1f} % of its charge"
-    state.release(vehicle, why, lasting=True)
-    if vehicle.current is not None and vehicle.current.kind != "return":
-        go_home(state, vehicle, poses(vehicle.row))
-        change.new.add(vehicle.row)
-    if had and state.setup.replan:
-        change.causes.append(f"battery of {vehicle.name}")
-
-
-def _new_task(state: MissionData, task: Task, change: MissionChange) -> None:
-    state.board.add(task, state.time)
-    state.tell("task", task=task.name)
-    if state.setup.replan:
-        change.causes.append(f"new task {task.name}")
+        vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"
+        vehicle.spent = True  # it goes home for good
+        state.tell("battery", vehicle, detail=f"{percent} left")
+        had = bool(vehicle.ahead or vehicle.doing)
+        state.release(vehicle, f"its vehicle {vehicle.name} returned with {percent} of its charge", lasting=True)
+        if vehicle.current is not None and vehicle.current.kind != "return":
+            go_home(state, vehicle, poses(row))
+            change.new.add(row)
+        if had and state.setup.replan:
+            change.causes.append(f"battery of {vehicle.name}")
 
 
 def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
@@ -281,28 +272,6 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
     change.new.add(vehicle.row)
     change.damaged.append(vehicle.name)
     change.bereft |= had and state.setup.replan
-
-
-def _join(state: MissionData, spec: Vehicle, change: MissionChange) -> None:
-    vehicle = state.fleet.add(spec)
-    state.tell("vehicle", vehicle)
-    change.dirty.add(vehicle.row)
-    change.causes.append(f"new vehicle {vehicle.name}")
-
-
-def _close(state: MissionData, zone: Zone, change: MissionChange) -> None:
-    """Close a zone: replan ways through it; tasks inside are not done."""
-    state.zones = (*state.zones, zone)
-    state.tell("zone", detail=zone.name)
-    if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
-        state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
-    blocked = [(vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None]
-    for vehicle, leg in blocked:
-        change.dirty.add(vehicle.row)
-        if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
-            _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
-    if blocked:
-        change.causes.append(f"new zone {zone.name}")
 
 
 def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:

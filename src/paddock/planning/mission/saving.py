@@ -22,8 +22,7 @@ KEPT = ("time", "started", "happened", "replans")
 SHAPES = {"point": PointShape, "line": LineShape, "circle": CircleShape, "area": AreaShape, "polygon": None}
 """By kind; polygons are imported when they are needed, as shapely takes long to import."""
 REQUESTS: dict[type[Any], str] = {MoveTask: "Move", RemoveTask: "Remove", Happening: "Happening"}
-FIELDS = {"spec": "agent", "vehicle": "agent"}
-"""Fields that have another name in saved states."""
+FIELDS = {"spec": "agent", "vehicle": "agent"}  # fields that have another name in saved states
 
 
 def saved_state(state: MissionData) -> dict[str, Any]:
@@ -38,13 +37,8 @@ def saved_state(state: MissionData) -> dict[str, Any]:
         "zones": _indexed(state.zones, zones),
         "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
         "members": [
-            {
-                "status": vehicle.status,
-                "leg": vehicle.leg,
-                "spent": vehicle.spent,
-                "drawn": values_of(vehicle.drawn),
-                "legs": bool(vehicle.route.legs),
-            }
+            {name: getattr(vehicle, name) for name in ("status", "leg", "spent")}
+            | {"drawn": values_of(vehicle.drawn), "legs": bool(vehicle.route.legs)}
             for vehicle in fleet.list
         ],
         "arrays": {name: getattr(fleet, name).copy() for name in ARRAYS},

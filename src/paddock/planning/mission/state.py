@@ -125,22 +125,20 @@ def moved(task: Task, x: float, y: float) -> Task:
         raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
     shape: Any = task.shape
     if shape.kind == "polygon":
-        return replace(task, shape=_shifted(shape, np.array([x, y]) - np.mean(shape.outer, axis=0)))
+        by_x, by_y = (np.array([x, y]) - np.mean(shape.outer, axis=0)).tolist()
+
+        def there(points: Any) -> Any:
+            return tuple((px + by_x, py + by_y) for px, py in points)
+
+        start = None if shape.start is None else there([shape.start])[0]
+        holes = tuple(map(there, shape.holes))
+        return replace(task, shape=replace(shape, outer=there(shape.outer), holes=holes, start=start))
     if not {"x", "y"} <= {field.name for field in fields(shape)}:
         raise InvalidValueError(f"task {task.name!r}: a {shape.kind} cannot be moved")
     return replace(task, shape=replace(shape, x=float(x), y=float(y)))
 
 
-def _shifted(shape: Any, by: Any) -> Any:
-    def there(points: Any) -> Any:
-        return tuple((px + float(by[0]), py + float(by[1])) for px, py in points)
-
-    start = None if shape.start is None else there([shape.start])[0]
-    return replace(shape, outer=there(shape.outer), holes=tuple(there(hole) for hole in shape.holes), start=start)
-
-
-PoseOf = Callable[[int], Pose]
-"""Where the vehicle in a row is now."""
+PoseOf = Callable[[int], Pose]  # where the vehicle in a row is now
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate
 from math import inf, pi
 from typing import Literal, get_args
@@ -176,19 +177,13 @@ def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task
     """Return the route preceded by the rest of the task at hand."""
     if drawn.rest is None:
         return route
-    leg = _rest_leg(drawn.rest, drawn.spec, problem, known[drawn.rest.task])
-    return Route(route.vehicle, (leg, *route.legs), route.speed)
-
-
-def _rest_leg(rest: Rest, spec: Vehicle, problem: Problem, task: Task) -> Leg:
+    rest, spec, task = drawn.rest, drawn.spec, known[drawn.rest.task]
     covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # it is flown: no zone is in its way
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])
-    here = whole.at(rest.done)[0].tolist()
-    flown = whole.flown - rest.done
-    start: Pose = (here[0], here[1], here[2], here[3])
-
-    def make() -> Path:
-        return whole.subpath(rest.done, whole.flown)
-
-    return Leg("coverage", task.name, flown, rest.begins, rest.begins + flown / spec.speed, start, rest.end, make)
+    x, y, z, heading = whole.at(rest.done)[0].tolist()
+    flown, start = whole.flown - rest.done, (x, y, z, heading)
+    ends = rest.begins + flown / spec.speed
+    make = partial(whole.subpath, rest.done, whole.flown)
+    leg = Leg("coverage", task.name, flown, rest.begins, ends, start, rest.end, make)
+    return Route(route.vehicle, (leg, *route.legs), route.speed)

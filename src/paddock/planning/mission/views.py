@@ -58,8 +58,7 @@ class MissionView(NamedTuple):
         return renamed_value(self, "members", "vehicles")  # type: ignore[no-any-return]
 
 
-VIEW_NAMES = (*MissionView._fields, "members")
-"""Attributes of a view, deprecated ones included."""
+VIEW_NAMES = (*MissionView._fields, "members")  # attributes of a view, deprecated ones included
 
 
 def tree_of(view: MissionView) -> dict[str, Any]:

@@ -42,7 +42,9 @@ class ZoneMap:
 
         Raises InfeasibleError with the reason where there is none.
         """
-        _check(start, goal)
+        for what, pose in (("start", start), ("goal", goal)):
+            if not all(isfinite(value) for value in pose if value is not None):
+                raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
         self._check_free("start", start[0], start[1])
         self._check_free("goal", goal[0], goal[1])
         direct = dubins(start, goal, self.radius)
@@ -96,14 +98,7 @@ class ZoneMap:
             raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
 
 
-def _check(start: Start, goal: Goal) -> None:
-    for what, pose in (("start", start), ("goal", goal)):
-        if not all(isfinite(value) for value in pose if value is not None):
-            raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
-
-
-BORDER = 0.01
-"""m: a place nearer to a border is on it."""
+BORDER = 0.01  # m: a place nearer to a border is on it
 
 line_room = routine(line_entry)
 arc_room = routine(arc_entry)
@@ -127,8 +122,9 @@ def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: G
     for hole in holes:
         for what, inner, outer in (("goal", last, first), ("start", first, last)):
             if hole.contains(inner) and not hole.contains(outer):
-                names = [zone.name for zone, own in zip(zones, areas, strict=True) if own.distance(hole) < 1e-6]
-                return f"the {what} {place(inner.x, inner.y)} is enclosed by {_listed(names)}"
+                near = [repr(zone.name) for zone, own in zip(zones, areas, strict=True) if own.distance(hole) < 1e-6]
+                names = f"zone {near[0]}" if len(near) == 1 else f"zones {', '.join(near[:-1])} and {near[-1]}"
+                return f"the {what} {place(inner.x, inner.y)} is enclosed by the {names}"
     return ""
 
 
@@ -140,7 +136,8 @@ def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: 
     for what, x, y, heading, gear in places:
         near, length = zone_near(w, x, y, heading, radius)
         if near >= 0:
-            at = f"{place(x, y)} with a heading of {_degrees(heading if gear > 0.0 else heading - pi)} degrees"
+            turned = round(degrees(heading if gear > 0.0 else heading - pi), 1) % 360.0  # from east, as all headings
+            at = f"{place(x, y)} with a heading of {turned:.10g} degrees"
             return (
                 f"the zone {zones[near].name!r} leaves no room for a turn of {radius:g} m {what} {at}: "
                 f"it is {length:.3g} m {'ahead' if gear > 0.0 else 'behind'}"
@@ -161,11 +158,6 @@ def on_border(zone: Zone, x: float, y: float) -> bool:
     return abs(zone.distance(x, y)) < BORDER
 
 
-def _degrees(heading: float) -> str:
-    """From 0 to 360, counter-clockwise from east as headings are everywhere."""
-    return f"{round(degrees(heading), 1) % 360.0:.10g}"
-
-
 def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tuple[int, float]:
     """Return the zone straight ahead and metres to it, where turns both ways enter one as well; -1: there is room."""
     length, zone = line_room(w, x, y, cos(heading), sin(heading), 2.0 * radius)
@@ -176,17 +168,8 @@ def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tu
     return zone, length
 
 
-def _listed(names: list[str]) -> str:
-    quoted = [repr(name) for name in names]
-    if len(quoted) == 1:
-        return f"the zone {quoted[0]}"
-    return f"the zones {', '.join(quoted[:-1])} and {quoted[-1]}"
-
-
-OUTSIDE = 0.01
-"""m beyond the border, where a zone is left."""
-EXITS = 256
-"""Places on the border of each zone."""
+OUTSIDE = 0.01  # m beyond the border, where a zone is left
+EXITS = 256  # places on the border of each zone
 
 
 def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zone]) -> Path:
@@ -211,17 +194,14 @@ def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, f
 
 def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
     """Return places (k, 2) just outside the zones that are outside all of them."""
-    places = np.vstack([_border(zone) for zone in zones])
+    borders = []
+    for zone in zones:
+        outline = zone.grown(OUTSIDE).outline()
+        along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
+        evenly = np.linspace(0.0, along[-1], EXITS, endpoint=False)
+        borders += [np.column_stack([np.interp(evenly, along, outline[:, axis]) for axis in (0, 1)]), outline[:-1]]
+    places = np.vstack(borders)
     free = [inside(px, py, zones) is None for px, py in places.tolist()]
     if not any(free):
         raise InfeasibleError(f"no way leads out of the no-fly zones around ({x:g}, {y:g})")
     return places[free]
-
-
-def _border(zone: Zone) -> Floats:
-    """Return places (EXITS, 2) around a zone, evenly along its outline."""
-    outline = zone.grown(OUTSIDE).outline()
-    along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
-    places = np.linspace(0.0, along[-1], EXITS, endpoint=False)
-    found = np.column_stack([np.interp(places, along, outline[:, axis]) for axis in (0, 1)])
-    return np.vstack([found, outline[:-1]])

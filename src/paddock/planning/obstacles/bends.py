@@ -29,12 +29,9 @@ from paddock.planning.obstacles.zones import (
 )
 from paddock.world.columns import Floats
 
-MARGIN = 1e-6
-"""m between a border and a bend around it."""
-SPREAD = pi / 6.0
-"""rad at most between the directions that are taken."""
-MOST_CORNERS = 24
-"""Of a polygon; more are first covered by a simpler polygon."""
+MARGIN = 1e-6  # m between a border and a bend around it
+SPREAD = pi / 6.0  # rad at most between the directions that are taken
+MOST_CORNERS = 24  # of a polygon; more are first covered by a simpler polygon
 COLUMNS = 9
 X, Y, RADIUS, WAY, AT_X, AT_Y, ARM, ANGLE, GROUP = range(COLUMNS)
 """Of a bend: its centre (m), radius (m) and way round (1 left, -1 right). The centre lies on an arm (m) of some angle
@@ -107,8 +104,7 @@ def _simpler(zone: PolygonZone) -> PolygonZone:
     return PolygonZone(zone.name, tuple(ring))
 
 
-NEAR = 1e-9
-"""Circles that touch each other may have come apart by this part of their size."""
+NEAR = 1e-9  # circles that touch each other may have come apart by this part of their size
 
 
 class Links(NamedTuple):
@@ -195,12 +191,9 @@ def distance(x: float, y: float, gx: float, gy: float) -> float:
     return hypot(gx - x, gy - y)
 
 
-AROUND = 12
-"""Directions in which a bend may touch that of the start, or a goal without a heading be reached."""
-LATTICE = 0.5
-"""Turn radii between the bends that are tried anywhere near the start and the goal."""
-LATTICE_REACH = 2.0
-"""Turn radii from the start or the goal."""
+AROUND = 12  # directions in which a bend may touch that of the start, or a goal without a heading be reached
+LATTICE = 0.5  # turn radii between the bends that are tried anywhere near the start and the goal
+LATTICE_REACH = 2.0  # turn radii from the start or the goal
 
 free_arc = routine(arc_entry)
 Start = tuple[float, float, float]

@@ -11,8 +11,7 @@ from paddock.planning.obstacles.zones import Clearance, Walls, Zone, walls
 from paddock.planning.paths.path import Path
 from paddock.world.columns import Floats
 
-CHORD_ERROR = 1e-3
-"""m: curves in moving air are cut into chords that stay this near to them."""
+CHORD_ERROR = 1e-3  # m: curves in moving air are cut into chords that stay this near to them
 FULL = 2.0 * pi
 
 

@@ -17,10 +17,8 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.zones import CircleZone, Zone
 from paddock.world.columns import Floats
 
-OUTSIDE = 0.01
-"""m: ways bend this far from a zone's corner, so that they do not touch it."""
-CORNERS = 16
-"""Corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short."""
+OUTSIDE = 0.01  # m: ways bend this far from a zone's corner, so that they do not touch it
+CORNERS = 16  # corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short
 
 
 class SightWalls(NamedTuple):
@@ -64,20 +62,18 @@ def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: fl
 @lru_cache(maxsize=16)
 def _map(zones: tuple[Zone, ...]) -> tuple[SightWalls, Floats, Floats]:
     """Return the walls of all zones together, the corners (v, 2) where ways bend, and the ways between them (v, v)."""
-    outlines = [_outline(zone) for zone in zones]
+    angle = np.arange(CORNERS) * (2.0 * np.pi / CORNERS)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)])
+    outlines = [
+        Polygon((zone.x, zone.y) + zone.radius * circle if isinstance(zone, CircleZone) else zone.points)
+        for zone in zones
+    ]
     walls = _walls(union_all(outlines))
     grown = _walls(union_all([outline.buffer(OUTSIDE, join_style="mitre") for outline in outlines]))
     corners = np.ascontiguousarray(grown.edges[:, :2])
     seen = sight_lengths(corners, corners, walls)
     seen[~np.isfinite(seen)] = 0.0  # for SciPy, no edge
     return walls, corners, np.asarray(shortest_path(seen, directed=False))
-
-
-def _outline(zone: Zone) -> Polygon:
-    if not isinstance(zone, CircleZone):
-        return Polygon(zone.points)
-    angle = np.arange(CORNERS) * (2.0 * np.pi / CORNERS)
-    return Polygon(np.column_stack([zone.x + zone.radius * np.cos(angle), zone.y + zone.radius * np.sin(angle)]))
 
 
 def _walls(area: Any) -> SightWalls:

@@ -36,10 +36,8 @@ from paddock.planning.obstacles.zones import Walls
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
-Heap = list[tuple[float, Any]]
-"""A lower bound in metres, and the number of the next state."""
-NO_TURN = 1e-9
-"""rad: a turn that lacks less than this of a full one is no turn."""
+Heap = list[tuple[float, Any]]  # a lower bound in metres, and the number of the next state
+NO_TURN = 1e-9  # rad: a turn that lacks less than this of a full one is no turn
 
 
 def turn_between(way: float, before: float, after: float) -> float:
@@ -207,11 +205,9 @@ def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, lin
 search = routine(_search)
 
 
-FIRST_STEP = 0.25
-"""rad, of turning a bend about its place."""
+FIRST_STEP = 0.25  # rad, of turning a bend about its place
 LAST_STEP = 1e-7
-ROUNDS = 4
-"""At each step."""
+ROUNDS = 4  # at each step
 
 
 def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) -> float:

@@ -14,12 +14,9 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
-DRAWN = 96
-"""Points of a circle's outline."""
-ROUNDING = 12
-"""Edges for a quarter turn, where the corners of a polygon are rounded."""
-FLAT = 1e-12
-"""A polygon with less than this share of its squared width as area is degenerate."""
+DRAWN = 96  # points of a circle's outline
+ROUNDING = 12  # edges for a quarter turn, where the corners of a polygon are rounded
+FLAT = 1e-12  # a polygon with less than this share of its squared width as area is degenerate
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,16 @@ class PolygonZone:
         if len(distinct) < 3:
             raise InvalidValueError(f"zone {self.name!r}: a polygon needs 3 different corners, not {len(distinct)}")
         object.__setattr__(self, "points", tuple(distinct))
-        _check_simple(self.name, np.array(distinct))
+        corners = np.array(distinct)
+        crossing = _self_crossing(corners)
+        if crossing is not None:
+            i, j, x, y = crossing
+            raise InvalidValueError(
+                f"zone {self.name!r}: its border crosses or touches itself at ({x:.6g}, {y:.6g}), "
+                f"in the edges {i + 1} and {j + 1}; list the corners in order around it"
+            )
+        if abs(_area(corners)) <= FLAT * float(np.ptp(corners, axis=0).max()) ** 2:
+            raise InvalidValueError(f"zone {self.name!r}: its corners lie on one line; a zone needs an area")
 
     @cached_property
     def corners(self) -> Floats:
@@ -127,18 +133,6 @@ def _area(corners: Floats) -> float:
     return float(0.5 * (x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
 
 
-def _check_simple(name: str, corners: Floats) -> None:
-    crossing = _self_crossing(corners)
-    if crossing is not None:
-        i, j, x, y = crossing
-        raise InvalidValueError(
-            f"zone {name!r}: its border crosses or touches itself at ({x:.6g}, {y:.6g}), "
-            f"in the edges {i + 1} and {j + 1}; list the corners in order around it"
-        )
-    if abs(_area(corners)) <= FLAT * float(np.ptp(corners, axis=0).max()) ** 2:
-        raise InvalidValueError(f"zone {name!r}: its corners lie on one line; a zone needs an area")
-
-
 def _self_crossing(corners: Floats) -> tuple[int, int, float, float] | None:
     """Return the first two edges that meet elsewhere than in their common corner, and where."""
     a, b = corners, np.roll(corners, -1, axis=0)
@@ -175,12 +169,8 @@ def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
     return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
 
 
-TOUCH = 1e-7
-"""m: a path this deep inside only touches."""
-
-
-Clearance = float | tuple[float, ...]
-"""m kept from zones: from all, or from each."""
+TOUCH = 1e-7  # m: a path this deep inside only touches
+Clearance = float | tuple[float, ...]  # m kept from zones: from all, or from each
 
 
 def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
@@ -206,21 +196,17 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
     for zone, kept in zip(zones, wide, strict=True):
         rounds, own, offset = _parts(zone, kept)
         spans.append((c, c + len(rounds), e, e + len(own), e + len(own) + len(offset)))
-        around.append(_holding(zone, kept))
+        if isinstance(zone, CircleZone):
+            around.append((zone.x, zone.y, zone.radius + kept))
+        else:
+            x, y = 0.5 * (zone.corners.min(0) + zone.corners.max(0))
+            around.append((float(x), float(y), float(np.hypot(*(zone.corners - (x, y)).T).max()) + kept))
         circles.append(rounds)
         edges += [own, offset]
         c, e = spans[-1][1], spans[-1][4]
     reach = np.maximum(np.array(wide, dtype=np.float64) - TOUCH, 0.0)
     table = np.array(around, dtype=np.float64).reshape(len(zones), 3)
     return Walls(table, np.array(spans, dtype=np.int64).reshape(-1, 5), reach, np.vstack(circles), np.vstack(edges))
-
-
-def _holding(zone: Zone, clearance: float) -> tuple[float, float, float]:
-    if isinstance(zone, CircleZone):
-        return zone.x, zone.y, zone.radius + clearance
-    low, high = zone.corners.min(0), zone.corners.max(0)
-    x, y = 0.5 * (low + high)
-    return float(x), float(y), float(np.hypot(*(zone.corners - (x, y)).T).max()) + clearance
 
 
 def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
@@ -240,8 +226,7 @@ def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
 def normals(corners: Floats) -> Floats:
     """Return unit vectors (k, 2) out of a counter-clockwise polygon, for the edge that begins at each corner."""
     edge = np.roll(corners, -1, axis=0) - corners
-    out: Floats = np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None]
-    return out
+    return np.asarray(np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None])
 
 
 def moved_out(zone: PolygonZone, way: float) -> Floats:
@@ -249,5 +234,4 @@ def moved_out(zone: PolygonZone, way: float) -> Floats:
     after = normals(zone.corners)
     before = np.roll(after, 1, axis=0)
     mitre = np.maximum(1.0 + (before * after).sum(1), 0.02)
-    out: Floats = zone.corners + way * (before + after) / mitre[:, None]
-    return out
+    return np.asarray(zone.corners + way * (before + after) / mitre[:, None])

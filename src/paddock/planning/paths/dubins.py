@@ -25,12 +25,9 @@ STRAIGHT = 6
 TWO_PI = 6.283185307179586
 TWO_PI_INVERSE = 0.15915494309189535
 HALF_PI = 1.5707963267948966
-SLACK = 1e-9
-"""rad: a turn that lacks less than this of a full one is none; circles nearer than this (radii) are one."""
-NOISE = 1e-11
-"""Radii by which rounding may have moved the goal: across a short straight, that is an angle."""
-TIE = 1e-12
-"""A word has to be shorter by more than this (radii) to be preferred to one before it."""
+SLACK = 1e-9  # rad: a turn that lacks less than this of a full one is none; circles nearer than this (radii) are one
+NOISE = 1e-11  # radii by which rounding may have moved the goal: across a short straight, that is an angle
+TIE = 1e-12  # a word has to be shorter by more than this (radii) to be preferred to one before it
 
 
 def turned(angle: float, slack: float) -> float:
@@ -246,8 +243,7 @@ def _all_lengths(starts: Floats, radii: Floats, goals: Floats, fixed: int) -> Fl
 all_lengths = parallel_routine(_all_lengths, inline=True)
 
 
-SHORT = 1e-6
-"""Shorter straights (radii) have the heading of the turn before them: their own would be rounding noise."""
+SHORT = 1e-6  # shorter straights (radii) have the heading of the turn before them: their own would be rounding noise
 
 
 def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:

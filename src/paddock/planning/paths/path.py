@@ -31,8 +31,7 @@ class Segment(NamedTuple):
 
 
 FIELDS = len(Segment._fields)
-Pose = tuple[float, float, float, float]
-"""x, y, z in m and heading in rad."""
+Pose = tuple[float, float, float, float]  # x, y, z in m and heading in rad
 
 
 def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
@@ -71,10 +70,8 @@ def carried(s: Segment) -> bool:
     return hypot(s.drift_x, s.drift_y) > 0.0
 
 
-MOST_SAMPLES = 10_000_000
-"""Of one path."""
-ROUNDING = 1e-9
-"""Relative: a part may end this much before it begins; it is empty then."""
+MOST_SAMPLES = 10_000_000  # of one path
+ROUNDING = 1e-9  # relative: a part may end this much before it begins; it is empty then
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
@@ -163,7 +160,10 @@ class Path:
         parts = []
         for k, segment in enumerate(self.segments):  # of one path, a handful
             if begins[k + 1] > start and begins[k] < end:
-                parts.append(_part(segment, start - begins[k], end - begins[k]))
+                scale = segment.length / flown_of(segment)
+                first, last = max((start - begins[k]) * scale, 0.0), min((end - begins[k]) * scale, segment.length)
+                x, y, z, heading = point_along(segment, first)
+                parts.append(segment._replace(x=x, y=y, z=z, heading=heading, length=last - first))
         return Path(parts, self.start)
 
     def __add__(self, other: Path) -> Path:
@@ -188,23 +188,9 @@ def _along(rows: Floats, along: Floats) -> Floats:
     small = np.abs(half) < 1e-4
     ratio = np.where(small, 1.0 - half * half / 6.0, np.sin(half) / np.where(small, 1.0, half))
     chord = gear * along * ratio
-    return np.column_stack(
-        [
-            x + chord * np.cos(heading + half) + drift_x * along,
-            y + chord * np.sin(heading + half) + drift_y * along,
-            z + slope * along,
-            heading + 2.0 * half,
-        ]
-    )
-
-
-def _part(segment: Segment, start: float, end: float) -> Segment:
-    """Return the part of a segment between two places, in metres flown from its own start."""
-    scale = segment.length / flown_of(segment)
-    first = max(start * scale, 0.0)
-    last = min(end * scale, segment.length)
-    x, y, z, heading = point_along(segment, first)
-    return segment._replace(x=x, y=y, z=z, heading=heading, length=last - first)
+    east = x + chord * np.cos(heading + half) + drift_x * along
+    north = y + chord * np.sin(heading + half) + drift_y * along
+    return np.column_stack([east, north, z + slope * along, heading + 2.0 * half])
 
 
 def _ground_length(segment: Segment) -> float:
@@ -220,8 +206,7 @@ def _ground_length(segment: Segment) -> float:
     return float((speed * np.tile(0.5 * width * WEIGHTS, pieces)).sum())
 
 
-PoseLike = Sequence[float | None] | Floats
-"""x, y in m and heading in rad; None as the heading of a goal: any."""
+PoseLike = Sequence[float | None] | Floats  # x, y in m and heading in rad; None as the heading of a goal: any
 
 
 def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:

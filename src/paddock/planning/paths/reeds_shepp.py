@@ -23,13 +23,11 @@ from paddock.world.columns import Floats
 
 Found = tuple[float, int, int, float, float, float]
 """Length, family, flip (1: time, 2: reflection, 3: both) and the three free parts."""
-Goal = tuple[float, float, float, float, float]
-"""x, y, the change of heading, and its sine and cosine."""
+Goal = tuple[float, float, float, float, float]  # x, y, the change of heading, and its sine and cosine
 
 FAMILIES = ("LSL", "LSR", "LRL", "LRL", "LRLR", "LRLR", "LRSL", "LRSR", "LSRL", "RSRL", "LRSLR")
 """By number, before the flips."""
-QUARTER = -HALF_PI
-"""The turn beside a straight of the words of four and five parts."""
+QUARTER = -HALF_PI  # the turn beside a straight of the words of four and five parts
 
 
 def least(best: Found, family: int, flip: int, t: float, u: float, v: float, fixed: float) -> Found:

@@ -51,15 +51,12 @@ from paddock.planning.paths.path import (
 )
 from paddock.world.columns import Floats
 
-Best = tuple[float, int, float, float, float]
-"""Duration, number of the word, its three parts: all in radii."""
+Best = tuple[float, int, float, float, float]  # duration, number of the word, its three parts: all in radii
 Way = tuple[float, float, float, float, float, float]
 """From circle to circle (x, y) at T = 0, the wind (x, y), and the duration of the turns as a and b in a z + b."""
 LINES, TURNS = 0, 1
-PIECES = 16
-"""Pieces of a full turn in a search."""
-STEP = 0.2
-"""Step in time (radii) of the search for two turns."""
+PIECES = 16  # pieces of a full turn in a search
+STEP = 0.2  # step in time (radii) of the search for two turns
 
 
 def intercept(x: float, y: float, wx: float, wy: float) -> float:

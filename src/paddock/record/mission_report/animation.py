@@ -24,10 +24,8 @@ from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_m
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
-SECONDS = 20.0
-"""How long a film is, the still picture at its end not counted."""
-FINER = 4
-"""Points of a trail in each frame."""
+SECONDS = 20.0  # how long a film is, the still picture at its end not counted
+FINER = 4  # points of a trail in each frame
 
 Tell = Callable[[float], None]
 
@@ -67,15 +65,10 @@ def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: Kinemat
         film = Film(figure_class, plan, title, dots, tracks.poses.shape[1])
         for k in range(count):
             at = FINER * k
-            trail = tracks.poses[max(FINER * (k - 1), 0) : FINER * k + 1, :, :2].transpose(1, 0, 2)
-            yield film.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], _news(tracks, k))
-
-
-def _news(tracks: Tracks, k: int) -> list[MapChange]:
-    """Return the changes since the last frame."""
-    until = tracks.times[FINER * k] + 1e-9
-    since = tracks.times[FINER * (k - 1)] + 1e-9 if k else -np.inf
-    return [one for one in tracks.news if since < one.time <= until]
+            trail = tracks.poses[max(at - FINER, 0) : at + 1, :, :2].transpose(1, 0, 2)
+            since = tracks.times[at - FINER] + 1e-9 if k else -np.inf
+            news = [one for one in tracks.news if since < one.time <= tracks.times[at] + 1e-9]
+            yield film.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
 
 
 def _told(pictures: Iterator[Frame], count: int, tell: Tell) -> Iterator[Any]:
@@ -85,14 +78,10 @@ def _told(pictures: Iterator[Frame], count: int, tell: Tell) -> Iterator[Any]:
 
 
 Flags = NDArray[np.bool_]
-Frame = NDArray[np.uint8]
-"""(height, width, 4): red, green, blue and opacity."""
-SIZE = (9.6, 7.2)
-"""Inches."""
-HOLD = 1.5
-"""s for which the last frame is shown."""
-NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])
-"""A vehicle that looks east."""
+Frame = NDArray[np.uint8]  # (height, width, 4): red, green, blue and opacity
+SIZE = (9.6, 7.2)  # inches
+HOLD = 1.5  # s for which the last frame is shown
+NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])  # a vehicle that looks east
 
 
 class Film:
@@ -133,7 +122,9 @@ class Film:
         for one in news:
             self._change(one)
         self.still = self.canvas.copy_from_bbox(self.axes.figure.bbox)
-        self.noses.set_verts(list(self._noses(poses)))
+        cos, sin = np.cos(poses[:, 3]), np.sin(poses[:, 3])
+        turn = np.stack([np.stack([cos, sin], axis=1), np.stack([-sin, cos], axis=1)], axis=1)
+        self.noses.set_verts(list(poses[:, None, :2] + self.nose @ turn))
         self.noses.set_facecolor([tone if fit else SOFT for tone, fit in zip(self.tones, able, strict=True)])
         self.said.set_text(f"{clock(time)}   {self.done} of {len(self.places)} tasks done")
         self.axes.draw_artist(self.noses)
@@ -157,12 +148,6 @@ class Film:
         for artist in self.axes.get_children():
             if artist not in before:
                 self.axes.draw_artist(artist)
-
-    def _noses(self, poses: Floats) -> Floats:
-        """Outlines (n, 4, 2) of all vehicles."""
-        cos, sin = np.cos(poses[:, 3]), np.sin(poses[:, 3])
-        turn = np.stack([np.stack([cos, sin], axis=1), np.stack([-sin, cos], axis=1)], axis=1)
-        return np.asarray(poses[:, None, :2] + self.nose @ turn)
 
 
 def write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:

@@ -14,11 +14,9 @@ from paddock.record.mission_report.map_figure import DARK, INK, LIGHT, PAPER, SO
 SHADES = {"transit": 0.35, "wait": 0.0, "coverage": 1.0, "return": 0.2}
 LABELS = {"transit": "on the way", "wait": "waiting", "coverage": "doing a task", "return": "returning"}
 HATCH = "////"
-LETTER = 5.0
-"""Points (1/72 inch) that a letter of a name takes, generously."""
+LETTER = 5.0  # points (1/72 inch) that a letter of a name takes, generously
 WIDTH = 10.0
-MOST_ROWS = 40
-"""Vehicles that are named, at most."""
+MOST_ROWS = 40  # vehicles that are named, at most
 
 
 def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -29,25 +27,29 @@ def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
     until = max(plan.makespan, 1.0)
     room = 72.0 * (WIDTH - 1.2) / until  # points for each second
     for k, route in enumerate(plan.routes):
+        tone = colour(k)
         for leg in route.legs:
-            _bar(axes, leg, k)
+            lasts = leg.ends - leg.begins
+            if lasts > 0.0:
+                edge = {"hatch": HATCH, "edgecolor": tone} if leg.kind == "wait" else {"edgecolor": PAPER}
+                look = {"height": 0.62, "linewidth": 0.5, "zorder": 3, **edge}
+                axes.barh(k, lasts, left=leg.begins, facecolor=(tone, SHADES[leg.kind]), **look)
         if rows <= MOST_ROWS:
             _names(axes, route, k, room)
         done = [leg.ends for leg in route.legs if leg.kind == "coverage" and leg.ends - leg.begins < 1e-6]
-        axes.plot(done, [k] * len(done), "d", color=colour(k), markeredgecolor=PAPER, markersize=7, zorder=4)
+        axes.plot(done, [k] * len(done), "d", color=tone, markeredgecolor=PAPER, markersize=7, zorder=4)
     dress(axes, f"{title} · timetable")
-    _axes(axes, plan, until)
+    axes.set_xlim(0.0, until * 1.01)
+    axes.set_ylim(max(rows, 1) - 0.4, -0.6)
+    axes.set_yticks(range(rows) if rows <= MOST_ROWS else [])
+    names = [route.vehicle.replace("$", r"\$") for route in plan.routes]
+    axes.set_yticklabels(names if rows <= MOST_ROWS else [])
+    axes.grid(False, axis="y")
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
+    minutes(axes.xaxis, until)
     _legend(figure)
     return figure
-
-
-def _bar(axes: Any, leg: Leg, row: int) -> None:
-    lasts = leg.ends - leg.begins
-    if lasts > 0.0:
-        tone = colour(row)
-        edge = {"hatch": HATCH, "edgecolor": tone} if leg.kind == "wait" else {"edgecolor": PAPER}
-        look = {"height": 0.62, "linewidth": 0.5, "zorder": 3, **edge}
-        axes.barh(row, lasts, left=leg.begins, facecolor=(tone, SHADES[leg.kind]), **look)
 
 
 def _names(axes: Any, route: Route, row: int, room: float) -> None:
@@ -70,18 +72,6 @@ def _fits(leg: Leg, room: float) -> bool:
     return (leg.ends - leg.begins) * room >= LETTER * len(leg.task or "") + 10.0
 
 
-def _axes(axes: Any, plan: Plan, until: float) -> None:
-    rows = len(plan.routes)
-    axes.set_xlim(0.0, until * 1.01)
-    axes.set_ylim(max(rows, 1) - 0.4, -0.6)
-    axes.set_yticks(range(rows) if rows <= MOST_ROWS else [])
-    axes.set_yticklabels([_plain(route.vehicle) for route in plan.routes] if rows <= MOST_ROWS else [])
-    axes.grid(False, axis="y")
-    axes.spines["left"].set_visible(False)
-    axes.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
-    minutes(axes.xaxis, until)
-
-
 def _legend(figure: Any) -> None:
     """Explain the shades, in grey."""
     from matplotlib.lines import Line2D
@@ -95,13 +85,7 @@ def _legend(figure: Any) -> None:
     figure.legend(handles=patches, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
 
 
-def _plain(name: str) -> str:
-    """Text in which a dollar sign is only that."""
-    return name.replace("$", r"\$")
-
-
-LISTED = 16
-"""Vehicles named in the legend, at most."""
+LISTED = 16  # vehicles named in the legend, at most
 
 
 def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -109,7 +93,15 @@ def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
     figure = figure_class(figsize=(10.0, 6.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     until = max(plan.makespan, 1.0)
-    _done(above, plan, until)
+    times, tasks = done_times(plan), len(plan.problem.tasks)
+    moments = np.concatenate([[0.0], times, [until]])
+    counts = np.concatenate([np.arange(len(times) + 1), [len(times)]])
+    above.step(moments, counts, where="post", color=INK, linewidth=1.8)
+    above.fill_between(moments, counts, step="post", color=INK, alpha=0.07, linewidth=0)
+    above.axhline(tasks, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
+    above.set_ylim(0.0, max(tasks, 1) * 1.08)
+    above.yaxis.get_major_locator().set_params(integer=True)
+    above.set_ylabel(f"tasks done, of {tasks}")
     _flown(below, plan)
     dress(above, f"{title} · progress")
     dress(below, "")
@@ -117,19 +109,6 @@ def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
     below.set_xlim(0.0, until * 1.01)
     minutes(below.xaxis, until)
     return figure
-
-
-def _done(axes: Any, plan: Plan, until: float) -> None:
-    times = done_times(plan)
-    tasks = len(plan.problem.tasks)
-    moments = np.concatenate([[0.0], times, [until]])
-    counts = np.concatenate([np.arange(len(times) + 1), [len(times)]])
-    axes.step(moments, counts, where="post", color=INK, linewidth=1.8)
-    axes.fill_between(moments, counts, step="post", color=INK, alpha=0.07, linewidth=0)
-    axes.axhline(tasks, color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
-    axes.set_ylim(0.0, max(tasks, 1) * 1.08)
-    axes.yaxis.get_major_locator().set_params(integer=True)
-    axes.set_ylabel(f"tasks done, of {tasks}")
 
 
 def _flown(axes: Any, plan: Plan) -> None:
@@ -146,8 +125,7 @@ def _flown(axes: Any, plan: Plan) -> None:
     axes.set_ylabel("distance flown by all, km")
 
 
-WRITTEN = (16, 32)
-"""Rows and columns up to which cells have numbers and edges have names."""
+WRITTEN = (16, 32)  # rows and columns up to which cells have numbers and edges have names
 
 
 def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -160,11 +138,23 @@ def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
         axes.text(0.5, 0.5, "no vehicles" if rows == 0 else "no tasks", ha="center", color=SOFT)
     else:
         _cells(figure, axes, costs)
-        _chosen(axes, plan, max(rows, columns))
+        place, few = {task.name: k for k, task in enumerate(plan.problem.tasks)}, max(rows, columns) <= WRITTEN[1]
+        pairs = [(place[task], row) for row, route in enumerate(plan.routes) for task in route.tasks]
+        look = {"facecolors": "none", "edgecolors": "#d55e00", "linewidths": 1.6 if few else 0.5}
+        axes.scatter([x for x, _ in pairs], [y for _, y in pairs], s=330 if few else 6, zorder=3, **look)
     dress(axes, f"{title} · costs", "a task alone: there, done, and home; a ring marks who does it")
     axes.grid(False)
     axes.set_xlabel("task")
-    _cost_names(axes, plan)
+    vehicles = [vehicle.name.replace("$", r"\$") for vehicle in plan.problem.vehicles]
+    tasks = [task.name.replace("$", r"\$") for task in plan.problem.tasks]
+    written = len(vehicles) <= WRITTEN[0] and len(tasks) <= WRITTEN[1]
+    axes.set_yticks(range(len(vehicles)) if written else [])
+    axes.set_xticks(range(len(tasks)) if written else [])
+    if written:
+        axes.set_yticklabels(vehicles)
+        axes.set_xticklabels(tasks, rotation=45, ha="right", rotation_mode="anchor")
+    for side in ("left", "bottom"):
+        axes.spines[side].set_visible(False)
     return figure
 
 
@@ -183,23 +173,3 @@ def _cells(figure: Any, axes: Any, costs: Any) -> None:
     for (row, column), cost in np.ndenumerate(costs):
         text, tone = (f"{cost:.1f}", LIGHT if cost > dark else DARK) if np.isfinite(cost) else ("–", DARK)  # noqa: RUF001
         axes.text(column, row, text, ha="center", va="center", fontsize=7, color=tone)
-
-
-def _chosen(axes: Any, plan: Plan, size: int) -> None:
-    place = {task.name: k for k, task in enumerate(plan.problem.tasks)}
-    pairs = [(place[task], row) for row, route in enumerate(plan.routes) for task in route.tasks]
-    look = {"facecolors": "none", "edgecolors": "#d55e00", "linewidths": 1.6 if size <= WRITTEN[1] else 0.5}
-    axes.scatter([x for x, _ in pairs], [y for _, y in pairs], s=330 if size <= WRITTEN[1] else 6, zorder=3, **look)
-
-
-def _cost_names(axes: Any, plan: Plan) -> None:
-    vehicles = [vehicle.name.replace("$", r"\$") for vehicle in plan.problem.vehicles]
-    tasks = [task.name.replace("$", r"\$") for task in plan.problem.tasks]
-    written = len(vehicles) <= WRITTEN[0] and len(tasks) <= WRITTEN[1]
-    axes.set_yticks(range(len(vehicles)) if written else [])
-    axes.set_xticks(range(len(tasks)) if written else [])
-    if written:
-        axes.set_yticklabels(vehicles)
-        axes.set_xticklabels(tasks, rotation=45, ha="right", rotation_mode="anchor")
-    for side in ("left", "bottom"):
-        axes.spines[side].set_visible(False)

@@ -20,8 +20,7 @@ from paddock.record.mission_report.text import clock, computing, distance, durat
 if TYPE_CHECKING:
     from rich.table import Table
 
-ABREAST = 3
-"""Maps beside each other."""
+ABREAST = 3  # maps beside each other
 BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
 """Options in a comparison, of methods that alone take longer than all others together; iterations, not seconds, so that
 the same comparison gives the same plans."""
@@ -64,7 +63,14 @@ def compare(
             tell((k + share) / len(methods))
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
-        trials.append(_trial(problem, method, chosen, heard, "" if options.get(method) else _note(method, chosen)))
+        try:
+            started = perf_counter()
+            plan = solve(problem, method, chosen, heard)
+        except MissingFeatureError as error:
+            trials.append(Trial(method, None, problem=str(error)))
+        else:
+            note = "" if options.get(method) else _note(method, chosen)
+            trials.append(Trial(method, plan, perf_counter() - started, options=chosen, note=note))
         heard(1.0)
     return ranked(trials, problem.objective)
 
@@ -87,15 +93,6 @@ def _note(method: str, options: Mapping[str, Any]) -> str:
     usual = find_method(method).read({})._asdict() if options else {}
     said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
     return f"{method}, to be quick in a comparison: {', '.join(said)}" if options else ""
-
-
-def _trial(problem: Problem, method: str, options: Mapping[str, Any], tell: Tell, note: str) -> Trial:
-    try:
-        started = perf_counter()
-        plan = solve(problem, method, options, tell)
-    except MissingFeatureError as error:
-        return Trial(method, None, problem=str(error))
-    return Trial(method, plan, perf_counter() - started, options=options, note=note)
 
 
 def comparison_table(trials: Sequence[Trial]) -> Table:
@@ -122,24 +119,15 @@ def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> A
     maps = [figure.add_subplot(rows, columns, k + 1) for k in range(len(shown))]
     for axes, (method, plan) in zip(maps, shown, strict=True):
         draw_map(axes, plan, small=True)
-        _finish(axes, method, plan)
-    _same_limits(maps)
-    return figure
-
-
-def _finish(axes: Any, method: str, plan: Plan) -> None:
-    undone = f", {len(plan.undone)} undone" if plan.undone else ""
-    axes.set_title(method, fontsize=9.5, fontweight="bold", color=INK)
-    axes.set_xlabel(f"{distance(plan.total)}, {duration(plan.makespan)}{undone}", fontsize=8.5, color=SOFT)
-    axes.set_xticks([])
-    axes.set_yticks([])
-    for side in axes.spines.values():
-        side.set_color(GRID)
-
-
-def _same_limits(maps: Sequence[Any]) -> None:
-    """So that they can be compared."""
-    for limits in ("xlim", "ylim"):
+        undone = f", {len(plan.undone)} undone" if plan.undone else ""
+        axes.set_title(method, fontsize=9.5, fontweight="bold", color=INK)
+        axes.set_xlabel(f"{distance(plan.total)}, {duration(plan.makespan)}{undone}", fontsize=8.5, color=SOFT)
+        axes.set_xticks([])
+        axes.set_yticks([])
+        for side in axes.spines.values():
+            side.set_color(GRID)
+    for limits in ("xlim", "ylim"):  # the same for all, so that they can be compared
         ends = [end for axes in maps for end in getattr(axes, f"get_{limits}")()]
         for axes in maps:
             getattr(axes, f"set_{limits}")(min(ends), max(ends))
+    return figure

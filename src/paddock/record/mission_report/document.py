@@ -11,8 +11,8 @@ from paddock.planning.metrics import MissionMetrics, measure, pause
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.problem import MissionSetup, Task, Vehicle
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.problem import MissionSetup, Task
+from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
 
@@ -42,10 +42,25 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
         "scenario": name,
         **numbers(plan, metrics),
         "wind_m_s": list(problem.wind),
-        "agents": [_vehicle(vehicle) for vehicle in problem.vehicles],
+        "agents": [
+            {
+                "name": vehicle.name,
+                "moves": vehicle.moves,
+                "pose": list(vehicle.pose),
+                "home": list(vehicle.home),
+                "speed_m_s": vehicle.speed,
+                "turn_radius_m": vehicle.radius,
+                "range_m": _finite(vehicle.range),
+                "slope": _finite(vehicle.slope),
+            }
+            for vehicle in problem.vehicles
+        ],
         "task_list": [_task(task) for task in problem.tasks],
         "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
-        "routes": [_route(route) for route in plan.routes],
+        "routes": [
+            {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
+            for route in plan.routes
+        ],
     }
 
 
@@ -63,27 +78,10 @@ def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
     return rows
 
 
-def _vehicle(vehicle: Vehicle) -> dict[str, Any]:
-    return {
-        "name": vehicle.name,
-        "moves": vehicle.moves,
-        "pose": list(vehicle.pose),
-        "home": list(vehicle.home),
-        "speed_m_s": vehicle.speed,
-        "turn_radius_m": vehicle.radius,
-        "range_m": _finite(vehicle.range),
-        "slope": _finite(vehicle.slope),
-    }
-
-
 def _task(task: Task) -> dict[str, Any]:
     x, y, heading = task.shape.entry
     where = {"entry": [x, y, heading], "height_m": task.z, "outline": task.shape.outline().tolist()}
     return {"name": task.name, "kind": task.shape.kind, **where, "window_s": [task.opens, _finite(task.closes)]}
-
-
-def _route(route: Route) -> dict[str, Any]:
-    return {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
 
 
 def _leg(leg: Leg) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
 from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
 from paddock.planning.random_missions import drawn_tasks
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison
 from paddock.record.mission_report.document import Outcome, comparison, document, outcome_numbers
@@ -26,12 +26,10 @@ from paddock.record.mission_report.text import closeness, origin_of, settings
 from paddock.scenario import MissionSection as MissionSection
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
-from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 
 Tell = Callable[[float], None]
-TABLES = {"agents": "metrics", "tasks": "tasks", "series": "series"}
-"""Tables of metrics, and the names of their files."""
+TABLES = {"agents": "metrics", "tasks": "tasks", "series": "series"}  # tables of metrics, and the names of their files
 DRAWINGS = {"routes": draw_routes, "gantt": draw_gantt, "costs": draw_costs, "timeline": draw_timeline}
 
 
@@ -94,21 +92,16 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
     if found.outcome is not None:
         values["outcome"] = outcome_numbers(found.outcome)
     yield "plan.json", (json.dumps(values, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
-    yield from _tables(found)
-    yield from ((f"{name}.png", content) for name, content in drawn.png.items())
-    yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
-    yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan).items())
-    yield "scenario.yaml", scenario.to_yaml().encode()
-
-
-def _tables(found: Findings) -> Iterator[tuple[str, bytes]]:
-    """Yield the metrics of vehicles, of tasks and over time: as planned, and as flown where there are events."""
     flown = {} if found.outcome is None else {"flown_": found.outcome.metrics}
     for prefix, metrics in ({"": found.metrics} | flown).items():
         for table, name in TABLES.items():
             yield f"{prefix}{name}.csv", to_csv(metrics, table).encode()
             if found.parquet:
                 yield f"{prefix}{name}.parquet", to_parquet(metrics, table)
+    yield from ((f"{name}.png", content) for name, content in drawn.png.items())
+    yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
+    yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan).items())
+    yield "scenario.yaml", scenario.to_yaml().encode()
 
 
 def _drawn(found: Findings, tell: Tell) -> Pictures:
@@ -129,8 +122,7 @@ def _drawn(found: Findings, tell: Tell) -> Pictures:
     return drawn
 
 
-SPACING = 10.0
-"""m between points of a route."""
+SPACING = 10.0  # m between points of a route
 VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
@@ -148,7 +140,8 @@ def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
         if route.legs:
             kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
             origin = Origin(*scenario.world.origin)
-            found = to_plans([(route.vehicle, list(_parts(route)))], scenario.mission, origin, **kind)  # type: ignore[arg-type]
+            parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
+            found = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
             texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
     return texts
 
@@ -165,20 +158,12 @@ def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
     return mission.model_copy(update={"tasks": (*mission.tasks, *drawn), "generate": None})
 
 
-def _parts(route: Route) -> Iterator[Floats | LoiterCircles]:
-    """Yield waypoints, and circles as loiters."""
-    for leg in route.legs:
-        circle = _circle(leg)
-        yield leg.path.points(SPACING) if circle is None else circle
-
-
 def _circle(leg: Leg) -> LoiterCircles | None:
     """Return a leg that goes round and round one centre, and ends where it began."""
     segments = leg.path.segments
     curvatures = {round(segment.curvature * segment.gear, 9) for segment in segments}
-    if leg.kind not in ("wait", "coverage") or len(curvatures) != 1 or curvatures == {0.0}:
-        return None
-    if any(segment.drift_x or segment.drift_y for segment in segments):
+    drifting = any(segment.drift_x or segment.drift_y for segment in segments)
+    if leg.kind not in ("wait", "coverage") or len(curvatures) != 1 or curvatures == {0.0} or drifting:
         return None
     x, y, z, heading = leg.path.start
     curvature = segments[0].curvature

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path as File
 
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
-from paddock.planning.routes import Plan, Route
+from paddock.planning.routes import Plan
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.document import Outcome, outcome_sentence
 from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
@@ -77,8 +77,19 @@ def _sections(report: MissionReport) -> Iterator[str]:
     if report.description:
         yield f'<p class="soft">{text(report.description)}</p>'
     yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
-    yield _figures(metrics)
-    yield from _undone(plan)
+    most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
+    pairs = [
+        (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
+        (duration(metrics.makespan), "until all are back"),
+        (distance(metrics.total), "flown in all"),
+        (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
+    ]
+    yield cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
+    if plan.undone:  # tasks that are not done come first
+        count = len(plan.undone)
+        yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
+        yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
+        yield "</div>"
     yield from _events(report.outcome)
     yield from _picture(report, "routes", "Map")
     yield from _vehicles(metrics, report.closest)
@@ -94,34 +105,13 @@ def _sections(report: MissionReport) -> Iterator[str]:
     yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
 
 
-def _figures(metrics: MissionMetrics) -> str:
-    most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
-    out = sum(part.tasks > 0 for part in metrics.vehicles)
-    pairs = [
-        (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
-        (duration(metrics.makespan), "until all are back"),
-        (distance(metrics.total), "flown in all"),
-        (f"{out} of {len(metrics.vehicles)}", "vehicles with tasks"),
-    ]
-    return cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
-
-
-def _undone(plan: Plan) -> Iterator[str]:
-    """Tasks that are not done come first."""
-    if plan.undone:
-        count = len(plan.undone)
-        yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
-        yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
-        yield "</div>"
-
-
 def _events(outcome: Outcome | None) -> Iterator[str]:
     """The outcome of a mission with events."""
     if outcome is None:
         return
     yield "<h2>When things change</h2>"
-    note = "The rest of this report is the plan at the start."
-    yield f'<div class="sheet"><p>{text(outcome_sentence(outcome))} {note}</p>'
+    said = f"{text(outcome_sentence(outcome))} The rest of this report is the plan at the start."
+    yield f'<div class="sheet"><p>{said}</p>'
     yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.story], (0,))
     if outcome.undone:
         yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
@@ -158,7 +148,8 @@ def _comparison(report: MissionReport) -> Iterator[str]:
             rows.append((text(trial.method), "-", "-", "-", "-", "-", "-"))
             continue
         plan = trial.plan
-        far, late = (_more(own, least) for own, least in zip(_amounts(plan), _amounts(best or plan), strict=True))
+        first = best or plan
+        far, late = _more(plan.total, first.total), _more(plan.makespan, first.makespan)
         amounts = (distance(plan.total), far, clock(plan.makespan), late)
         rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
     heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
@@ -174,10 +165,6 @@ def _comparison(report: MissionReport) -> Iterator[str]:
         yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
 
 
-def _amounts(plan: Plan) -> tuple[float, float]:
-    return plan.total, plan.makespan
-
-
 def _more(own: float, least: float) -> str:
     """`+12 %`: how much more it is."""
     return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
@@ -188,8 +175,13 @@ def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[st
     yield "<h2>Leg by leg</h2>"
     for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
         yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
-        yield f'<p class="soft">{text(_sentence(route, part))}</p>'
-        if route.legs:
+        if not route.legs:
+            yield '<p class="soft">Stays where it is.</p>'
+        else:
+            share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"
+            tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
+            said = f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."
+            yield f'<p class="soft">{text(said)}</p>'
             rows = [tuple(text(cell) for cell in row) for row in leg_rows(route, report.plan, report.origin)]
             yield table(leg_heads(report.origin), rows, LEG_NUMBERS, leg_classes(route, report.plan))
         yield "</div>"
@@ -197,16 +189,7 @@ def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[st
     yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"
 
 
-def _sentence(route: Route, part: VehicleMetrics) -> str:
-    if not route.legs:
-        return "Stays where it is."
-    share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"
-    tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
-    return f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."
-
-
-NUMBER = "n"
-"""The class of columns of numbers."""
+NUMBER = "n"  # the class of columns of numbers
 _TAG = re.compile(r"<[^>]*>")
 _PROLOGUE = re.compile(r"^.*?(?=<svg)", re.DOTALL)
 _ID = re.compile(r'(\bid="|url\(#|href="#)')
@@ -236,17 +219,17 @@ def table(
 
 def picture(svg: str, name: str, caption: str) -> str:
     """Return a drawing that takes the page's colours, by day and by night."""
-    drawing = _TAG.sub(lambda tag: _adapted(tag[0], name), _PROLOGUE.sub("", svg))
+
+    def adapted(match: re.Match[str]) -> str:
+        """Ids that differ from those of other drawings, and colours that the page chooses."""
+        tag = _ID.sub(rf"\g<1>{name}-", match[0])
+        for tone, variable in ((INK, "ink"), (SOFT, "soft"), (GRID, "grid"), (PAPER, "paper"), (ALARM, "alarm")):
+            tag = tag.replace(tone, f"var(--{variable})")
+        return tag
+
+    drawing = _TAG.sub(adapted, _PROLOGUE.sub("", svg))
     drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{text(caption)}" ', 1)
     return f"<figure>\n{drawing.strip()}\n<figcaption>{text(caption)}</figcaption>\n</figure>"
-
-
-def _adapted(tag: str, name: str) -> str:
-    """Ids that differ from those of other drawings, and colours that the page chooses."""
-    tag = _ID.sub(rf"\g<1>{name}-", tag)
-    for tone, variable in ((INK, "ink"), (SOFT, "soft"), (GRID, "grid"), (PAPER, "paper"), (ALARM, "alarm")):
-        tag = tag.replace(tone, f"var(--{variable})")
-    return tag
 
 
 def cards(pairs: Iterable[tuple[str, str]]) -> str:

@@ -22,8 +22,7 @@ DARK, LIGHT = "#202b37", "#fdfdfd"
 """Text on coloured ground: it stays as it is when a page turns the others into those of the night."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#8c6d5a")
 """Distinguishable by colour-blind readers, on light and on dark paper (after Okabe and Ito)."""
-STROKES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))
-"""For more vehicles than colours."""
+STROKES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))  # for more vehicles than colours
 SETTINGS: Any = {
     "font.size": 9.0,
     "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
@@ -104,12 +103,9 @@ def svg(figure: Any) -> str:
     return buffer.getvalue().decode()
 
 
-TURN = 0.15
-"""rad between points of a curve."""
-NAMED = 60
-"""Tasks up to which each has its name on the map."""
-ARROWS = 120
-"""Legs up to which each shows its direction."""
+TURN = 0.15  # rad between points of a curve
+NAMED = 60  # tasks up to which each has its name on the map
+ARROWS = 120  # legs up to which each shows its direction
 
 
 def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) -> None:
@@ -123,7 +119,12 @@ def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) ->
     many = len(plan.problem.tasks) > NAMED
     for task in plan.problem.tasks:
         _task(axes, task, task.name in undone, small or many)
-    _routes(axes, plan, 0.6 if small or quiet or many else 1.0, quiet)
+    scale = 0.6 if small or quiet or many else 1.0
+    arrows = scale == 1.0 and sum(len(route.legs) for route in plan.routes) <= ARROWS
+    for k, route in enumerate(plan.routes):
+        _route(axes, route, k, scale, 0.3 if quiet else 1.0)
+        if arrows:
+            _arrows(axes, route, colour(k))
     _bases(axes, plan, halo, small)
     if not many and not small:
         for task in plan.problem.tasks:
@@ -157,14 +158,6 @@ def _limits(axes: Any, square: bool) -> None:
     half = np.maximum(half, half.max() * (1.0 if square else 0.45))
     axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
     axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
-
-
-def _routes(axes: Any, plan: Plan, scale: float, quiet: bool) -> None:
-    arrows = scale == 1.0 and sum(len(route.legs) for route in plan.routes) <= ARROWS
-    for k, route in enumerate(plan.routes):
-        _route(axes, route, k, scale, 0.3 if quiet else 1.0)
-        if arrows:
-            _arrows(axes, route, colour(k))
 
 
 def leg_points(leg: Leg) -> Floats:
@@ -242,8 +235,7 @@ def _bases(axes: Any, plan: Plan, halo: Any, small: bool) -> None:
         axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=halo, zorder=7, **offset)
 
 
-LISTED = 24
-"""Vehicles named in a legend, at most."""
+LISTED = 24  # vehicles named in a legend, at most
 
 
 def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -254,15 +246,9 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
     dress(axes, f"{title} · routes", wind_note(plan.problem.wind))
     axes.set_xlabel("east, m")
     axes.set_ylabel("north, m")
-    _legend(axes, plan)
-    return figure
-
-
-def _legend(axes: Any, plan: Plan) -> None:
     for k, route in enumerate(plan.routes[:LISTED]):
-        label = (
-            f"{route.vehicle}: {len(route.tasks)} task{'' if len(route.tasks) == 1 else 's'}, {distance(route.flown)}"
-        )
+        count = len(route.tasks)
+        label = f"{route.vehicle}: {count} task{'' if count == 1 else 's'}, {distance(route.flown)}"
         axes.plot([], [], color=colour(k), linestyle=stroke(k), linewidth=2.2, label=label)
     if len(plan.routes) > LISTED:
         axes.plot([], [], " ", label=f"and {len(plan.routes) - LISTED} more")
@@ -281,3 +267,4 @@ def _legend(axes: Any, plan: Plan) -> None:
         hole = np.full(2, np.nan)
         axes.fill(hole, hole, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)
+    return figure

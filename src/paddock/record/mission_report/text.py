@@ -83,19 +83,14 @@ NAMES = {
 """One and many, by the way they move."""
 
 
-def fleet_word(vehicles: tuple[Vehicle, ...], count: int) -> str:
-    """Return the noun for a number of vehicles: aircraft, drones; vehicles for mixed fleets."""
-    kinds = {vehicle.moves for vehicle in vehicles}
-    one, many = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
-    return one if count == 1 else many
-
-
 def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
     """`4 aircraft do 20 of 20 tasks in 14 min 20 s; 41.3 km in all; uav[2] uses 62 % of its range.`"""
     parts, tasks = metrics.vehicles, len(metrics.tasks)
     out = [part for part in parts if part.tasks > 0]
     many = f"{len(out)} of {len(parts)}" if 0 < len(out) < len(parts) else f"{len(parts)}"
-    who = f"{many} {fleet_word(vehicles, len(parts))}"
+    kinds = {vehicle.moves for vehicle in vehicles}
+    nouns = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
+    who = f"{many} {nouns[len(parts) != 1]}"
     verb = "does" if len(out or parts) == 1 else "do"
     said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
@@ -232,8 +227,7 @@ def _steady(metres: float) -> float:
     return ceil(metres - 0.5) + 0.0
 
 
-SHOWN = 40
-"""Vehicles that have a line of their own, at most."""
+SHOWN = 40  # vehicles that have a line of their own, at most
 HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
 
 

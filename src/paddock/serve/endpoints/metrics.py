@@ -58,7 +58,9 @@ class MetricsServer:
         await self._server.close()
 
     async def _metrics(self, request: Request) -> Response:
-        if not self._allowed(request):
+        expected = f"Bearer {self.hub.options.token}".encode()
+        given = [value.encode("latin-1") for value in request.headers.getlist("authorization")]
+        if self.hub.options.token is not None and not any(hmac.compare_digest(one, expected) for one in given):
             return PlainTextResponse("send Authorization: Bearer TOKEN\n", 401)
         return Response(exposition(self.hub), media_type="text/plain; version=0.0.4; charset=utf-8")
 
@@ -69,13 +71,6 @@ class MetricsServer:
 
     async def _readiness(self, request: Request) -> Response:
         return PlainTextResponse("ready\n") if self._shown else PlainTextResponse("no snapshot yet\n", 503)
-
-    def _allowed(self, request: Request) -> bool:
-        if self.hub.options.token is None:
-            return True
-        expected = f"Bearer {self.hub.options.token}".encode()
-        given = request.headers.getlist("authorization")
-        return any(hmac.compare_digest(value.encode("latin-1"), expected) for value in given)
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
@@ -141,33 +136,25 @@ class HubCollector:
     def collect(self) -> Iterator[Metric]:
         """All metrics."""
         figures = self.hub.mirror.figures
-        for name, meaning in GAUGES.items():
-            if name in figures:
-                yield GaugeMetricFamily(f"paddock_{name}", meaning, float(figures[name]))
-        for name, meaning in COUNTERS.items():
-            if name in figures:
-                yield CounterMetricFamily(f"paddock_{name}", meaning, float(figures[name]))
-        yield from _stages(figures)
+        for kind, meanings in ((GaugeMetricFamily, GAUGES), (CounterMetricFamily, COUNTERS)):
+            for name, meaning in meanings.items():
+                if name in figures:
+                    yield kind(f"paddock_{name}", meaning, float(figures[name]))
+        calls = CounterMetricFamily("paddock_stage_calls", "Runs of a stage of the tick.", labels=["stage"])
+        seconds = CounterMetricFamily("paddock_stage_seconds", "Time spent in a stage of the tick.", labels=["stage"])
+        for name, spent in figures.get("stages", {}).items():
+            calls.add_metric([name], spent["calls"])
+            seconds.add_metric([name], spent["seconds"])
+        yield from (calls, seconds)
         yield GaugeMetricFamily("paddock_hub_restarts", "Restarts of the hub.", self.hub.restarts)
-        yield from self._clients()
-        yield from self._subscribers()
-        yield from self._counts()
-
-    def _clients(self) -> Iterator[Metric]:
-        gauge = GaugeMetricFamily("paddock_clients", "Connected clients.", labels=["endpoint"])
-        for name, endpoint in self.hub.endpoints.items():
-            gauge.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
-        yield gauge
-
-    def _subscribers(self) -> Iterator[Metric]:
+        clients = GaugeMetricFamily("paddock_clients", "Connected clients.", labels=["endpoint"])
         meaning = "Groups of frames skipped for a connected client."
-        counter = CounterMetricFamily("paddock_subscriber_skipped", meaning, labels=["endpoint", "client"])
+        skips = CounterMetricFamily("paddock_subscriber_skipped", meaning, labels=["endpoint", "client"])
         for name, endpoint in self.hub.endpoints.items():
+            clients.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
             for client, skipped in getattr(endpoint, "skipped_now", {}).items():
-                counter.add_metric([name, client], skipped)
-        yield counter
-
-    def _counts(self) -> Iterator[Metric]:
+                skips.add_metric([name, client], skipped)
+        yield from (clients, skips)
         families: dict[str, CounterMetricFamily] = {}
         for (name, labels), value in sorted(self.hub.counters.values.items()):
             if name not in families:
@@ -176,16 +163,6 @@ class HubCollector:
             said = {label: text for label, text in labels if text}
             families[name].add_sample(f"paddock_hub_{name}_total", said, value)
         yield from families.values()
-
-
-def _stages(figures: dict[str, Any]) -> Iterator[Metric]:
-    calls = CounterMetricFamily("paddock_stage_calls", "Runs of a stage of the tick.", labels=["stage"])
-    seconds = CounterMetricFamily("paddock_stage_seconds", "Time spent in a stage of the tick.", labels=["stage"])
-    for name, spent in figures.get("stages", {}).items():
-        calls.add_metric([name], spent["calls"])
-        seconds.add_metric([name], spent["seconds"])
-    yield calls
-    yield seconds
 
 
 def exposition(hub: Hub) -> str:

@@ -35,7 +35,7 @@ async def answer(client: Client, operation: Operation, arguments: dict[str, Any]
         return await handler(client, **arguments)
     reply = await client.request(operation.name, **arguments)
     if operation.entry.shows:
-        await client.changed_layout()
+        await client.layout(changed=True)
     answered = operation.answer or Moment
     if operation.entry.answer is None and operation.answer is not None:
         return reply.result

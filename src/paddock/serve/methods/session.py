@@ -43,7 +43,7 @@ async def subscribe(
     columns: list[ColumnList],
 ) -> Subscribed:
     """The first frames follow the answer."""
-    layout = await client.present_layout()
+    layout = await client.layout()
     number = client.next_list()
     wanted = None if vehicles is None else tuple(vehicles)
     view = View(frame, tuple(kinds), wanted, tick, _lists(columns), number)
@@ -60,7 +60,7 @@ async def subscribe(
 async def set_columns(client: Client, columns: list[ColumnList]) -> WantedNumber:
     """Unknown columns are refused."""
     lists = _lists(columns)
-    layout = await client.present_layout()
+    layout = await client.layout()
     try:
         refuse_unknown_columns(layout, lists)
     except PaddockError as error:

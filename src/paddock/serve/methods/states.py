@@ -62,7 +62,7 @@ async def get_all_states(client: Client, vehicles: list[str | int] | None, frame
 
 async def get_roster(client: Client) -> RosterTree:
     """Of the newest snapshot."""
-    return roster_tree(await client.present_layout())
+    return roster_tree(await client.layout())
 
 
 async def get_frames(client: Client) -> FramesTree:

@@ -52,7 +52,7 @@ async def spawn_robots(client: Client, robots: list[Robot], frame: str) -> Spawn
     poses = [spawn_pose(robot.x, robot.y, robot.z, robot.yaw, frame) for robot in robots]
     runs = [[item for _, item in run] for _, run in groupby(_keyed(robots, poses), key=lambda item: item[0])]
     names = (await client.request("spawn_all", entries=list(map(_entry, runs)))).result
-    layout = await client.changed_layout()
+    layout = await client.layout(changed=True)
     fleets = [layout.fleets[layout.fleet_index(name)] for name in names]
     return {
         "names": [fleet.vehicle_name(row) for fleet in fleets for row in range(fleet.n)],
@@ -76,7 +76,7 @@ async def spawn_fpv_drone(
     entry = {key: value for key, value in given.items() if value is not None}
     pose, commands = spawn_pose(x, y, z, yaw, frame), {"armed": 0, "mode": "angle"}
     reply = await client.request("spawn", entry={"model": DRONE, "pose": pose, "commands": commands, **entry})
-    layout = await client.changed_layout()
+    layout = await client.layout(changed=True)
     return {"name": reply.result, "id": int(layout.fleets[layout.fleet_index(reply.result)].ids[0])}
 
 

@@ -61,19 +61,18 @@ def step_synchronously(
         run.claim_of(client).prepare(tick, control)
         run.commands += len(control)
     answer: Future[Any] = Future()
-    step(run, client, ticks).add_done_callback(lambda done: _answer_with_state(run, client, done, answer))
+
+    def stepped(done: Future[Any]) -> None:
+        """Runs in the thread that has stepped, before it continues."""
+        if (error := done.exception()) is not None:
+            answer.set_exception(error)
+        else:
+            answer.set_result(run.states.state(client, run.sim.engine.publisher.snapshot()))
+            if client not in run.claims:  # it has left meanwhile, or never claimed anything
+                run.states.forget(client)
+
+    step(run, client, ticks).add_done_callback(stepped)
     return answer
-
-
-def _answer_with_state(run: LiveRun, client: str, done: Future[Any], answer: Future[Any]) -> None:
-    """Runs in the thread that has stepped, before it continues."""
-    error = done.exception()
-    if error is not None:
-        answer.set_exception(error)
-    else:
-        answer.set_result(run.states.state(client, run.sim.engine.publisher.snapshot()))
-        if client not in run.claims:  # it has left meanwhile, or never claimed anything
-            run.states.forget(client)
 
 
 def run(run: LiveRun, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:

@@ -15,10 +15,9 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
-from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.serve.trust import refuse_foreign
-from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
+from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
@@ -63,19 +62,22 @@ def add_zone(run: LiveRun, client: str, zone: dict[str, Any]) -> Future[Any]:
 
 def add_vehicle(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Foreign names are refused after the mission has validated the entry."""
-    order = run.sim.engine.mission_stage.checked(MissionAction("add_vehicle", entry))
-    refuse_foreign(run.sim, order.arguments, "add_vehicle")
-    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+    return _direct(run, client, "add_vehicle", entry)
 
 
 def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
     """By name or id."""
-    return _direct(run, client, "damage", {"vehicle": _name_of(run, vehicle) if isinstance(vehicle, int) else vehicle})
+    if isinstance(vehicle, int):
+        program, rows = run.sim.engine.applier.found(vehicle)
+        vehicle = program.fleet.vehicle_name(int(rows[0]))
+    return _direct(run, client, "damage", {"vehicle": vehicle})
 
 
 def _direct(run: LiveRun, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
     """Validate now; the mission acts on it between two ticks."""
     order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
+    if verb == "add_vehicle":
+        refuse_foreign(run.sim, order.arguments, verb)
     return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
 
@@ -85,11 +87,6 @@ def _id_of(run: LiveRun, name: str) -> int | None:
     except UnknownNameError:
         return None
     return int(fleet.ids[rows[0]])
-
-
-def _name_of(run: LiveRun, id: int) -> str:
-    program, rows = run.sim.engine.applier.found(id)
-    return program.fleet.vehicle_name(int(rows[0]))
 
 
 class TaskDrawing(TypedDict):
@@ -113,7 +110,7 @@ class MissionTrees:
         height = base[2] if len(base) == 4 else 0.0
         return {
             "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
-            "zones": list(map(_zone, mission.zones)),
+            "zones": [{"name": zone.name, "outline": list(map(_place, zone.outline()))} for zone in mission.zones],
             "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
             "base": [base[0], base[1], height, base[-1]],
         }
@@ -124,7 +121,8 @@ class MissionTrees:
             drawing = _drawing(task)
             self._drawn[task.name] = task, drawing
         reason = job.reason if job.state == "undone" else ""
-        return {**drawing, "name": task.name, "state": _state(job), "vehicle": job.vehicle, "reason": reason}
+        state: TaskState = "started" if job.state == "assigned" and job.doing else job.state
+        return {**drawing, "name": task.name, "state": state, "vehicle": job.vehicle, "reason": reason}
 
 
 def _drawing(task: Task) -> TaskDrawing:
@@ -135,14 +133,6 @@ def _drawing(task: Task) -> TaskDrawing:
     else:
         (x, y), heading = _place(shape.entry[:2]), shape.entry.heading
     return {"kind": shape.kind, "x": x, "y": y, "heading": heading, "outline": list(map(_place, outline))}
-
-
-def _state(job: Job) -> TaskState:
-    return "started" if job.state == "assigned" and job.doing else job.state
-
-
-def _zone(zone: Zone) -> ZoneTree:
-    return {"name": zone.name, "outline": list(map(_place, zone.outline()))}
 
 
 def _vehicle(vehicle: MissionVehicle, id: int | None) -> MemberTree:

@@ -69,12 +69,12 @@ def spawn_all(run: LiveRun, client: str, entries: list[dict[str, Any]]) -> Futur
     """The entries are checked together before the first is added."""
     for entry in entries:
         refuse_foreign(run.sim, entry)
-    return run.change(lambda: _spawn_all(run, entries))
 
+    def add() -> list[str]:
+        run.sim.engine.fleets.check(entries)
+        return [run.sim.spawn(**entry) for entry in entries]
 
-def _spawn_all(run: LiveRun, entries: list[dict[str, Any]]) -> list[str]:
-    run.sim.engine.fleets.check(entries)
-    return [run.sim.spawn(**entry) for entry in entries]
+    return run.change(add)
 
 
 def remove(run: LiveRun, client: str, target: str | int) -> None:
@@ -93,14 +93,14 @@ def clear(run: LiveRun, client: str) -> int:
 def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """The override is checked, and its kernel compiled, beside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
-    return run.aside(lambda: _order(run, client, OverrideAction(target, behaviour)))
 
+    def check() -> Future[Any]:
+        engine = run.sim.engine
+        version = engine.applier.version
+        checked = engine.applier.checked_override(OverrideAction(target, behaviour))
+        return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
 
-def _order(run: LiveRun, client: str, given: OverrideAction) -> Future[Any]:
-    engine = run.sim.engine
-    version = engine.applier.version
-    checked = engine.applier.checked_override(given)
-    return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
+    return run.aside(check)
 
 
 def orders(run: LiveRun, client: str) -> list[dict[str, Any]]:

@@ -78,20 +78,17 @@ class CallHandler:
         """Whether one more call is within the limits: one warning, then the connection ends."""
         allowance = self.client.allowance
         if allowance.take(monotonic()):
-            return self._room(id)
+            if len(self._tasks) < MOST_AT_ONCE:
+                return True
+            self._count("too_many_at_once")
+            self._put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
+            return False
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
             self.client.connection.cut_off("requests", text)
         else:
             allowance.warned = True
             self._put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
-        return False
-
-    def _room(self, id: Any) -> bool:
-        if len(self._tasks) < MOST_AT_ONCE:
-            return True
-        self._count("too_many_at_once")
-        self._put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
         return False
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:

@@ -54,7 +54,7 @@ class Client:
         """The same, returning its tick and time; `show`: publish the effect before that."""
         reply = await self.request(operation, **arguments)
         if show:
-            await self.changed_layout()
+            await self.layout(changed=True)
         return {"tick": reply.tick, "time": reply.time}
 
     async def present(self) -> Snapshot:
@@ -67,14 +67,9 @@ class Client:
         await self.endpoint.refresh()
         return self.endpoint.read(read)
 
-    async def present_layout(self) -> Layout:
-        """The layout of a recent snapshot."""
-        await self.endpoint.refresh()
-        return self.endpoint.layout()
-
-    async def changed_layout(self) -> Layout:
-        """The layout after a change, which is published to all clients."""
-        await self.endpoint.refresh(changed=True)
+    async def layout(self, changed: bool = False) -> Layout:
+        """The layout of a recent snapshot, or of one after a change, which is published to all clients."""
+        await self.endpoint.refresh(changed)
         return self.endpoint.layout()
 
     def show(self, token: str) -> None:

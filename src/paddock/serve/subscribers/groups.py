@@ -101,16 +101,12 @@ class GroupEncoder:
 
     def _size(self, kind: str, view: View, snapshot: Snapshot, drawn: dict[str, memoryview]) -> int:
         selection = self.selection(view.vehicles)
-        match kind:
-            case "positions":
-                return counted_size(POSITIONS, selection.size)
-            case "poses":
-                return counted_size(POSES, selection.size)
-            case "telemetry":
-                return counted_size(TELEMETRY, selection.size)
-            case "fpv":
-                return views_size(snapshot, selection)
-        return len(drawn[kind])
+        if kind in drawn:
+            return len(drawn[kind])
+        if kind == "fpv":
+            quads = sum(len(ids) for fleet, _, ids in _parts(snapshot, selection) if fleet.kind == QUAD)
+            return counted_size(FPV_STATE, quads)
+        return counted_size({"positions": POSITIONS, "poses": POSES, "telemetry": TELEMETRY}[kind], selection.size)
 
     def selection(self, wanted: Wanted | None) -> Selection:
         """The selected vehicles, in the layout of the snapshot."""
@@ -164,14 +160,10 @@ class GroupEncoder:
         blocks, left = [], 2 * MOST_VALUES  # the fleet may have grown since the subscription, within limits
         for k, want in enumerate(view.columns):
             left -= self._reader.values(want)
-            blocks.append(Block(k, self._read(want, snapshot) if left >= 0 else np.empty((len(want.columns), 0))))
+            if left >= 0 and want not in self._values:
+                self._values[want] = self._reader.read(snapshot, want)
+            blocks.append(Block(k, self._values[want] if left >= 0 else np.empty((len(want.columns), 0))))
         return encode_columns(view.wanted, blocks)
-
-    def _read(self, want: ColumnChoice, snapshot: Snapshot) -> Floats:
-        assert self._reader is not None, "begin() comes first"
-        if want not in self._values:
-            self._values[want] = self._reader.read(snapshot, want)
-        return self._values[want]
 
 
 def _key(kind: str, view: View) -> tuple[object, ...]:
@@ -194,7 +186,7 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
         armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
         flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
-        return encode_telemetry(_ids(selection.ids), _joined(battery), 1.0, 1.0, _joined(flags), into)
+        return encode_telemetry(_ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into)
 
 
 def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:
@@ -202,11 +194,11 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
     parts = [part for part in _parts(snapshot, selection) if part[0].kind == QUAD]
     change = conversion(NATIVE, frame)
     none = np.empty((0, 3))
-    velocity = _joined([none, *(block[VELOCITY].T for _, block, _ in parts)])
-    rates = _joined([none, *(block[ANGULAR_VELOCITY].T for _, block, _ in parts)])
+    velocity = np.concatenate([none, *(block[VELOCITY].T for _, block, _ in parts)])
+    rates = np.concatenate([none, *(block[ANGULAR_VELOCITY].T for _, block, _ in parts)])
 
     def column(name: str, default: float) -> Any:
-        return _joined([np.empty(0), *(_column(fleet, block, name, default) for fleet, block, _ in parts)])
+        return np.concatenate([np.empty(0), *(_column(fleet, block, name, default) for fleet, block, _ in parts)])
 
     with np.errstate(over="ignore", invalid="ignore"):
         return encode_fpv(
@@ -220,12 +212,6 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
             column("charge", 1.0),
             into,
         )
-
-
-def views_size(snapshot: Snapshot, selection: Selection) -> int:
-    """Bytes of the first-person frame."""
-    quads = sum(len(ids) for fleet, _, ids in _parts(snapshot, selection) if fleet.kind == QUAD)
-    return counted_size(FPV_STATE, quads)
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[FleetLayout, Floats, Ints]]:
@@ -243,7 +229,3 @@ def _column(fleet: FleetLayout, block: Floats, name: str, default: float) -> Flo
 
 def _ids(parts: Iterable[Ints]) -> Ints:
     return np.concatenate([np.empty(0, np.int64), *parts])
-
-
-def _joined(parts: list[Any]) -> Any:
-    return np.concatenate(parts)

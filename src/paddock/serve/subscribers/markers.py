@@ -137,7 +137,6 @@ class MarkerFeed:
             self._loop.call_soon(self._send)
 
 
-WORLD = "world"
 HERE = Transform()
 NEW_AT_ONCE = 100  # new markers converted per snapshot; the rest follows with the next ones
 

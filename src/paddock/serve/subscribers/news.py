@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.hub import OperationError, OperationOutcome
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
-from paddock.wire.operations.results import FiguresTree, SubscriberTree
+from paddock.wire.operations.results import FiguresTree
 from paddock.wire.rpc import notification
 from paddock.wire.stream.events import EventRecord, encode_events
 
@@ -46,7 +46,12 @@ class Notifier:
             case "event":
                 self._on_event(content)
             case "markers":
-                self._send_markers(content)
+                gone, shown = deleted_markers(content), shown_markers(self._hub.mirror, content)
+                for client in list(self._audience.clients):
+                    if client.markers is not None:
+                        if gone is not None:
+                            client.connection.put(gone)
+                        client.markers.add(shown)
             case "frames" if not self._moved:
                 self._moved = True
                 self._hub.loop.call_later(SOON, self._send_frames)
@@ -77,11 +82,12 @@ class Notifier:
         if stands[:2] == self._mission[:2] and (stands == self._mission or now - self._travel < TRAVEL_EVERY):
             return
         self._mission, self._travel = stands, now
-        self._hub.ask("mission", self._audience.name, {}, self._send_mission)
 
-    def _send_mission(self, outcome: OperationOutcome | OperationError) -> None:
-        if isinstance(outcome, OperationOutcome) and outcome.result is not None:
-            self._send("mission", notification("mission", outcome.result))
+        def send(outcome: OperationOutcome | OperationError) -> None:
+            if isinstance(outcome, OperationOutcome) and outcome.result is not None:
+                self._send("mission", notification("mission", outcome.result))
+
+        self._hub.ask("mission", self._audience.name, {}, send)
 
     def _listeners(self, kind: str) -> Iterator[Client]:
         return (client for client in list(self._audience.clients) if client.wants(kind))
@@ -108,14 +114,6 @@ class Notifier:
         events, self._events = self._events, []
         if any(self._listeners("events")):
             self._send("events", encode_events(events))
-
-    def _send_markers(self, content: dict[str, Any]) -> None:
-        gone, shown = deleted_markers(content), shown_markers(self._hub.mirror, content)
-        for client in list(self._audience.clients):
-            if client.markers is not None:
-                if gone is not None:
-                    client.connection.put(gone)
-                client.markers.add(shown)
 
     def _send_frames(self) -> None:
         self._moved = False
@@ -149,15 +147,9 @@ def figures_tree(hub: Hub) -> FiguresTree:
         "refused": int(number("refused")),
         "owner": str(known.get("owner", "")),
         "stages": known.get("stages", {}),
-        "subscribers": _subscribers(hub),
-        "counts": {_label(*key): int(value) for key, value in sorted(hub.counters.values.items())},
+        "subscribers": [one for each in hub.endpoints.values() for one in getattr(each, "subscribers_now", ())],
+        "counts": {  # the name of a counter with its labels: `cut_off stream token`
+            " ".join([name, *(str(text) for _, text in labels if text)]): int(value)
+            for (name, labels), value in sorted(hub.counters.values.items())
+        },
     }
-
-
-def _subscribers(hub: Hub) -> list[SubscriberTree]:
-    return [one for endpoint in hub.endpoints.values() for one in getattr(endpoint, "subscribers_now", ())]
-
-
-def _label(name: str, labels: tuple[tuple[str, Any], ...]) -> str:
-    """The name of a counter with its labels: `cut_off stream token`."""
-    return " ".join([name, *(str(text) for _, text in labels if text)])

@@ -26,10 +26,8 @@ from paddock.world.frames import conversion
 from paddock.world.pose import Pose
 from paddock.world.rotation import quaternion_from_euler
 
-RESEND_AFTER = 1.0
-"""s of wall time, as ArduPilot."""
-REFUSED_AFTER = 0.1
-"""s, after a refused packet: the plugin may still be starting."""
+RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
+REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
 LARGEST = 65535
 
 
@@ -82,9 +80,8 @@ class PluginLink:
 
     def _send(self) -> None:
         self._again_at = monotonic() + RESEND_AFTER
-        packet = ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)
         try:
-            self._socket.send(encode_servos(packet))
+            self._socket.send(encode_servos(ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)))
         except OSError as error:
             self._fail(error)
 
@@ -146,10 +143,8 @@ class PluginVehicle:
     def take(self, state: State) -> None:
         """Process a new state."""
         stamp_us = round(state.timestamp * 1e6)
-        if self._base_us is None:
-            self._base_us = stamp_us - self.time_us
-        elif stamp_us - self._base_us < self.time_us:  # Gazebo was reset or restarted
-            self.restarts += 1
+        if self._base_us is None or stamp_us - self._base_us < self.time_us:
+            self.restarts += self._base_us is not None  # Gazebo was reset or restarted
             self._base_us = stamp_us - self.time_us
         self.time_us = stamp_us - self._base_us
         self.state = state
@@ -206,8 +201,7 @@ class PluginVehicle:
             row[COLUMN["battery_voltage"]], row[COLUMN["battery_current"]] = state.battery
 
 
-RATE_LIMITS = (1.0, 65535.0)
-"""Hz: range of a servo packet."""
+RATE_LIMITS = (1.0, 65535.0)  # Hz: range of a servo packet
 
 
 class ArduPilotGazeboAdapter(RowAdapter):
@@ -336,8 +330,6 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 instrument.next_us = now - now % instrument.fleet.period
                 instrument.sample(instrument.next_us, pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set the outputs of the next packets to its plugin."""

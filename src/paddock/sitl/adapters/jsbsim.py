@@ -25,15 +25,13 @@ from paddock.world.pose import Pose
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
 FROM_NED = conversion("ned", "enu")
-TURNED = FROM_NED.quaternion(np.eye(4))
-"""Attitude (x, y, z, w) of NED and FRD, times this, is that of ENU and FLU."""
+TURNED = FROM_NED.quaternion(np.eye(4))  # attitude (x, y, z, w) of NED and FRD, times this, is that of ENU and FLU
 TRIM_FLIGHT, TRIM_GROUND = 1, 2  # JSBSim's tFull, tGround
 MIXTURE = 0.87
 RISE = 10.0  # s in which the wind rises
-BRAKES = ("left", "right", "center")
+OTHERS = "try c172x, c172p, pa28, J3Cub, f16"
 
-_one_at_a_time = threading.Lock()
-"""Aircraft are loaded one at a time: JSBSim has global state."""
+_one_at_a_time = threading.Lock()  # aircraft are loaded one at a time: JSBSim has global state
 
 
 def load_jsbsim() -> Any:
@@ -76,29 +74,22 @@ class Aircraft:
         """`model`: JSBSim's name (c172x, c172p, f16, ...); `where` begins error messages."""
         jsbsim = load_jsbsim()
         with _one_at_a_time:
-            self._load(jsbsim, model, start, where)
+            root = jsbsim.get_default_root_dir()
+            if not Path(root, "aircraft", model, f"{model}.xml").is_file():  # JSBSim would print it
+                raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; {OTHERS}")
+            # no Python logger: JSBSim destroys loggers at the end of a thread without Python's lock, which can crash
+            jsbsim.FGJSBBase().debug_lvl = 0  # print nothing, unless the environment has JSBSIM_DEBUG
+            self.fdm = jsbsim.FGFDMExec(root)
+            if not self.fdm.load_model(model):
+                raise AdapterError(f"{where}: JSBSim cannot load its aircraft {model!r}; {OTHERS}")
+            self.engines = int(self.fdm.get_propulsion().get_num_engines())
+            self._begin(start)
+            self._trim(start, jsbsim, f"{where}: {model}")
         self._wind, self._blown = start.wind, 0.0
-
-    def _load(self, jsbsim: Any, model: str, start: FlightStart, where: str) -> None:
-        if not Path(
-            jsbsim.get_default_root_dir(), "aircraft", model, f"{model}.xml"
-        ).is_file():  # JSBSim would print it
-            raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16")
-        # no Python logger: JSBSim destroys loggers at the end of a thread without Python's lock, which can crash
-        jsbsim.FGJSBBase().debug_lvl = 0  # print nothing, unless the environment has JSBSIM_DEBUG
-        self.fdm = jsbsim.FGFDMExec(jsbsim.get_default_root_dir())
-        if not self.fdm.load_model(model):
-            raise AdapterError(
-                f"{where}: JSBSim cannot load its aircraft {model!r}; try c172x, c172p, pa28, J3Cub, f16"
-            )
-        self.engines = int(self.fdm.get_propulsion().get_num_engines())
-        self._begin(start)
-        self._trim(start, jsbsim, f"{where}: {model}")
 
     def _begin(self, start: FlightStart) -> None:
         fdm = self.fdm
-        fdm["ic/lat-geod-deg"] = start.latitude
-        fdm["ic/long-gc-deg"] = start.longitude
+        fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = start.latitude, start.longitude
         fdm["ic/terrain-elevation-ft"] = start.ground / FOOT
         fdm["ic/h-sl-ft"] = start.altitude / FOOT
         fdm["ic/psi-true-deg"] = degrees(start.heading) % 360.0
@@ -135,7 +126,7 @@ class Aircraft:
             self.fdm[f"{name}[{k}]"] = value
 
     def _brake(self, on: bool) -> None:
-        for wheel in BRAKES:
+        for wheel in ("left", "right", "center"):
             self.fdm[f"fcs/{wheel}-brake-cmd-norm"] = float(on)
 
     def run(self, seconds: float) -> None:
@@ -191,10 +182,8 @@ class Aircraft:
 
 
 AIRSPEED_NOISE = 0.3  # m/s
-AIRSPEED_PURPOSE = 60_000
-"""Beyond the purposes of any sensor in `paddock.sensing`."""
-STANDS_BELOW = 1.0
-"""m: an aircraft placed lower than this above the origin starts on the ground, at rest."""
+AIRSPEED_PURPOSE = 60_000  # beyond the purposes of any sensor in `paddock.sensing`
+STANDS_BELOW = 1.0  # m: an aircraft placed lower than this above the origin starts on the ground, at rest
 
 
 class JsbsimAdapter(RowAdapter):
@@ -310,8 +299,6 @@ class JsbsimAdapter(RowAdapter):
                 east, north, up = self._level[:3, k].tolist()
                 x, y, z, w = aircraft.quaternion().tolist()
                 self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set surfaces and engines; disarmed, the engine idles and the brakes are on."""

@@ -114,8 +114,6 @@ class LightweightAdapter(RowAdapter):
         for array in (self._pose, self._wheels, self._targets):
             array[:, : len(kept)] = array[:, kept]
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     def capabilities(self) -> Capabilities:
         """IMU, GNSS, compass, barometer; truth on request."""
@@ -153,8 +151,6 @@ class LightweightAdapter(RowAdapter):
         self._block[:n, 0] = self._time_us
         if self.truth:
             self._block[:n, TRUTH] = truth_rows(self._pose[:, :n], self._wheels[0, :n])
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set its wheel speeds, while armed."""

@@ -19,10 +19,8 @@ from paddock.sitl.fleet_feed import FleetFeeds, FleetPart
 from paddock.sitl.sensor_data import Floats, SensorData
 
 CAPACITY = 254
-CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})
-"""Sensors of a vehicle that was given no others."""
-RATE = 1000.0
-"""Hz, reported before a simulation is connected."""
+CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
+RATE = 1000.0  # Hz, reported before a simulation is connected
 
 
 class WorldAdapter(SimulatorAdapter):

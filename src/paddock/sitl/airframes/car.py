@@ -18,14 +18,10 @@ from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows
 from paddock.sitl.sensor_data import Floats
 from paddock.world.columns import column_index
 
-STANDING = 0.05
-"""m/s below which a car stands."""
-NEUTRAL = 0.01
-"""Throttle below which it counts as 0."""
-HOLDING_BRAKE = 0.5
-"""Pedal that holds a standing car."""
-GRAVITY = 9.80665
-"""m/s2."""
+STANDING = 0.05  # m/s below which a car stands
+NEUTRAL = 0.01  # throttle below which it counts as 0
+HOLDING_BRAKE = 0.5  # pedal that holds a standing car
+GRAVITY = 9.80665  # m/s2
 
 
 class CarAirframe(Airframe):
@@ -46,13 +42,16 @@ class CarAirframe(Airframe):
         """Return pedals, gear and steering."""
         armed, speed = block[:, 0] > 0.5, self.state("vx", rows)
         asked = np.where(armed & (np.abs(block[:, 1]) > NEUTRAL), block[:, 1], 0.0)
-        stall, top = self._stall(rows), self._top_speed(rows)
+        torque, radius = self.parameter("engine_torque", rows), self.parameter("wheel_radius", rows)
+        stall = torque * self.parameter("final_drive", rows) / radius  # N: the motor's force at rest
+        top = np.maximum(4.0 * self.parameter("power_max", rows) / np.maximum(stall, 1e-9), 0.1)  # m/s: without force
+        braking = 2.0 * self.parameter("brake_torque", rows) / radius  # N at full pedal
         push = np.where(armed, asked - speed / top, -np.sign(speed))
         against = push * speed < 0.0
         halted = (asked == 0.0) & (np.abs(speed) < STANDING)
         available = np.minimum(stall, self.parameter("power_max", rows) / np.maximum(np.abs(speed), 0.1))
         throttle = np.where(against | halted, 0.0, np.abs(push) * stall / np.maximum(available, 1e-9))
-        brake = np.where(against, np.abs(push) * stall / np.maximum(self._brake_force(rows), 1e-9), 0.0)
+        brake = np.where(against, np.abs(push) * stall / np.maximum(braking, 1e-9), 0.0)
         brake = np.where(armed, brake, 1.0)
         return {
             "steer": self._steer(block[:, FIRST_SERVO], speed, rows),
@@ -71,19 +70,6 @@ class CarAirframe(Airframe):
         grip = self.parameter("tyre_mu", rows) * GRAVITY
         most = np.arctan(grip * length / np.maximum(speed * speed, 1e-9))
         return np.minimum(np.maximum(wanted, -most), most)
-
-    def _stall(self, rows: Rows) -> float | Floats:
-        """Return the motor's force at rest, N."""
-        torque = self.parameter("engine_torque", rows) * self.parameter("final_drive", rows)
-        return torque / self.parameter("wheel_radius", rows)
-
-    def _top_speed(self, rows: Rows) -> float | Floats:
-        """Return the speed at which the motor has no force, m/s."""
-        return np.maximum(4.0 * self.parameter("power_max", rows) / np.maximum(self._stall(rows), 1e-9), 0.1)
-
-    def _brake_force(self, rows: Rows) -> float | Floats:
-        """Return the force at full pedal, N."""
-        return 2.0 * self.parameter("brake_torque", rows) / self.parameter("wheel_radius", rows)
 
 
 AIRFRAME = CarAirframe

@@ -17,14 +17,11 @@ from paddock.wire.error import WireError
 
 OUT_OF_RANGE = 10_000.0
 """m: reading of a known rangefinder that sees nothing. ArduPilot keeps the last value of an omitted one."""
-
-
 SILENT_AFTER = 2.0
 """s of wall time without a packet after which the peer is gone. An unanswered ArduPilot repeats its packet every s."""
 TAKEOVER_AFTER = 1.0
 """s of wall time without a packet after which another address counts as the same ArduPilot, restarted."""
-IDLE_PERIOD_US = 10_000
-"""Simulated us between polls while no ArduPilot is connected."""
+IDLE_PERIOD_US = 10_000  # simulated us between polls while no ArduPilot is connected
 
 
 class ArduPilotAutopilot(Autopilot):

@@ -20,8 +20,7 @@ LEVER = sqrt(2.0) / 4.0
 
 JSON_PORT = 9002
 MAVLINK_PORT = 5760
-PORT_STEP = 10
-"""Port offset from one ArduPilot instance to the next."""
+PORT_STEP = 10  # port offset from one ArduPilot instance to the next
 PARAMETERS = "Tools/autotest/default_params"
 
 
@@ -140,8 +139,7 @@ class ArduPilotFrame:
         return tuple(pwm)
 
 
-SERVO = 1 + MOTORS
-"""Column of the first servo."""
+SERVO = 1 + MOTORS  # column of the first servo
 COPTER = ArduPilotFrame(
     name="copter",
     summary="quadrotor X (FRAME_CLASS 1, FRAME_TYPE 1)",

@@ -10,12 +10,9 @@ from paddock.errors import InvalidValueError, PaddockError
 
 Address = tuple[str, int]
 
-BATCH = 64
-"""Datagrams read per call, so that a flood does not delay the tick."""
-DATAGRAM = 2048
-"""Bytes read of a datagram; servo packets have 40 or 72."""
-LONGEST_US = 100_000
-"""ArduPilot ignores the step of a reply that is this much later than the one before, or more."""
+BATCH = 64  # datagrams read per call, so that a flood does not delay the tick
+DATAGRAM = 2048  # bytes read of a datagram; servo packets have 40 or 72
+LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much later than the one before, or more
 LAST_COUNT = 2**32 - 1
 
 
@@ -97,9 +94,8 @@ class FrameClock:
     def __init__(self, dt: float) -> None:
         """`dt` s: the step of the world."""
         if not 0.0 < dt * 1e6 < LONGEST_US:
-            raise InvalidValueError(
-                f"ArduPilot: a world step of {dt:g} s cannot be lockstepped; it must be shorter than 0.1 s"
-            )
+            wrong = f"a world step of {dt:g} s cannot be lockstepped"
+            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
         self._dt_us = dt * 1e6
         self._count: int | None = None
         self._ticks = 1  # requested by the last packet

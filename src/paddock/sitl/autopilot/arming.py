@@ -13,8 +13,7 @@ from paddock.sitl.autopilot.vehicle import drives
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-ALL, BARO, COMPASS, GPS, INS, RC, BATTERY, SYSTEM = 1, 2, 4, 8, 16, 64, 256, 8192
-"""Bits of ARMING_CHECK."""
+ALL, BARO, COMPASS, GPS, INS, RC, BATTERY, SYSTEM = 1, 2, 4, 8, 16, 64, 256, 8192  # bits of ARMING_CHECK
 
 PERIOD_US = 1_000_000  # between two checks
 REPEAT_US = 30_000_000  # between two reports of the same failures
@@ -61,24 +60,20 @@ class Arming:
         self.passes = not failures
         self._report(failures)
 
-    # arming and disarming --------------------------------------------------------------------------------------------
-
     def arm(self, force: bool) -> Ack:
         """Arm if the checks pass, or with `force`."""
         autopilot = self.autopilot
         if autopilot.armed:
             return ACCEPTED
-        failures = [] if force else self._refusals()
-        if failures:
+        if failures := [] if force else self._refusals():
             return self._refuse(failures)
         if not autopilot.home_position.locked:
             autopilot.home_position.set_here()
         autopilot.vehicle.reset_control()
         autopilot.armed = True
         self._attempt_us = -REPORTED_FOR_US
-        autopilot.send_text(
-            Severity.WARNING if force else Severity.INFO, "Arming motors" + (" (forced)" if force else "")
-        )
+        text, severity = ("Arming motors (forced)", Severity.WARNING) if force else ("Arming motors", Severity.INFO)
+        autopilot.send_text(severity, text)
         return ACCEPTED
 
     def _refuse(self, failures: list[str]) -> Ack:
@@ -104,8 +99,6 @@ class Arming:
         autopilot.fence.on_disarm()
         autopilot.send_text(Severity.INFO, "Disarming motors")
         return ACCEPTED
-
-    # checks ----------------------------------------------------------------------------------------------------------
 
     def failures(self) -> list[str]:
         """Return the failures of the checks that ARMING_CHECK enables, whatever the mode and the sticks."""

@@ -267,7 +267,15 @@ class BuiltInAutopilot(Autopilot):
     def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
         """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
         items = tuple(items)
-        result, index = self._check_plan(kind, items)
+        if len(items) > MAX_ITEMS[kind]:
+            return MissionResult.NO_SPACE, MAX_ITEMS[kind]
+        if kind == PlanKind.MISSION:
+            result, index = check_mission(items, self.vehicle.kind)
+        else:
+            checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
+            result, index = next((found for found in checked if found[0]), (0, 0))
+            if kind == PlanKind.FENCE and not result:
+                result, index = check_polygons(items)
         if result:
             return result, index
         self.plans[kind] = items
@@ -275,17 +283,6 @@ class BuiltInAutopilot(Autopilot):
         if kind == PlanKind.FENCE:
             self.fence.upload(items)
         return MissionResult.ACCEPTED, 0
-
-    def _check_plan(self, kind: PlanKind, items: tuple[MissionItem, ...]) -> tuple[int, int]:
-        if len(items) > MAX_ITEMS[kind]:
-            return MissionResult.NO_SPACE, MAX_ITEMS[kind]
-        if kind == PlanKind.MISSION:
-            return check_mission(items, self.vehicle.kind)
-        for index, item in enumerate(items):
-            result = self.check_item(kind, item)
-            if result:
-                return result, index
-        return check_polygons(items) if kind == PlanKind.FENCE else (MissionResult.ACCEPTED, 0)
 
     def command(self, command: int, p: Sequence[float], frame: int = AltitudeFrame.RELATIVE) -> Ack:
         """Carry out a MAV_CMD with 7 parameters; p[4], p[5] are latitude and longitude in deg where it has them."""

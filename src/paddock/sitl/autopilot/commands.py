@@ -124,14 +124,11 @@ def storage(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """PREFLIGHT_STORAGE: p1 0 read, 1 write, 2 reset to defaults."""
     if autopilot.armed:
         return rejected("Storage: disarm first")
-    if p[0] == 0.0:
-        autopilot.parameters.load()
-    elif p[0] == 1.0:
-        autopilot.parameters.save()
-    elif p[0] == 2.0:
-        autopilot.parameters.reset()
-    else:
+    parameters = autopilot.parameters
+    actions: dict[float, Callable[[], object]] = {0.0: parameters.load, 1.0: parameters.save, 2.0: parameters.reset}
+    if p[0] not in actions:
         return denied(f"Storage: {p[0]:g} is not 0 (read), 1 (write) or 2 (defaults)")
+    actions[p[0]]()
     return ACCEPTED
 
 
@@ -289,7 +286,17 @@ def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     if not autopilot.armed or autopilot.telemetry.landed != Landed.IN_AIR:
         return rejected("Orbit: not flying")
     centre = _orbit_centre(autopilot, p, frame)
-    return centre if isinstance(centre, Ack) else _start_orbit(autopilot, number, p, centre)
+    if isinstance(centre, Ack):
+        return centre
+    value = autopilot.parameters.value
+    rate = radians(value("CIRCLE_RATE"))
+    radius = value("CIRCLE_RADIUS") / 100.0 if isnan(p[0]) else abs(p[0])
+    speed = abs(rate) if isnan(p[1]) else p[1] / max(radius, MIN_ORBIT_RADIUS)
+    ack = autopilot.set_mode(number)
+    if ack.accepted and isinstance(autopilot.mode, CopterCircle):
+        turn = copysign(speed, rate if isnan(p[0]) else p[0])
+        autopilot.mode.go_round(centre, radius, turn, on_map=not isnan(p[4]))
+    return ack
 
 
 def _orbit_error(autopilot: BuiltInAutopilot, p: Sequence[float]) -> str:
@@ -318,20 +325,6 @@ def _orbit_centre(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
     ack = check_target(autopilot, GuidedTarget(position=(north, east, down)))
     return (north, east, down) if ack.accepted else ack
 
-
-def _start_orbit(autopilot: BuiltInAutopilot, number: int, p: Sequence[float], centre: Ned) -> Ack:
-    value = autopilot.parameters.value
-    rate = radians(value("CIRCLE_RATE"))
-    radius = value("CIRCLE_RADIUS") / 100.0 if isnan(p[0]) else abs(p[0])
-    speed = abs(rate) if isnan(p[1]) else p[1] / max(radius, MIN_ORBIT_RADIUS)
-    ack = autopilot.set_mode(number)
-    if ack.accepted and isinstance(autopilot.mode, CopterCircle):
-        turn = copysign(speed, rate if isnan(p[0]) else p[0])
-        autopilot.mode.go_round(centre, radius, turn, on_map=not isnan(p[4]))
-    return ack
-
-
-# table ---------------------------------------------------------------------------------------------------------------
 
 Handler = Callable[["BuiltInAutopilot", Sequence[float], int], Ack]
 

@@ -54,8 +54,6 @@ class Copter(VehicleControl):
         self._flown = False  # since arming
         autopilot.estimator.on_jump = self.shift
 
-    # control ---------------------------------------------------------------------------------------------------------
-
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Write motors 1 to 4 for the setpoint; stopped while disarmed."""
         parameters = self.autopilot.parameters
@@ -86,8 +84,6 @@ class Copter(VehicleControl):
     def airborne(self) -> bool:
         """Whether the motors carry the weight, judging by the thrust."""
         return bool(self.memory[at.PHASE] == at.AIRBORNE)
-
-    # setpoint --------------------------------------------------------------------------------------------------------
 
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
@@ -126,8 +122,6 @@ class Copter(VehicleControl):
         if isinstance(self.autopilot.mode, CopterMode):
             self.autopilot.mode.shift(north, east, down)
 
-    # ground ----------------------------------------------------------------------------------------------------------
-
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
@@ -155,9 +149,8 @@ class Copter(VehicleControl):
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
-        if abs(estimate.vd) > STILL_CLIMB or (
-            estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
-        ):
+        moves = estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
+        if abs(estimate.vd) > STILL_CLIMB or moves:
             return False
         share, sink = self.memory[[at.COLLECTIVE, at.SINK]].tolist()
         if self.setpoint[at.VERTICAL] == at.THRUST:

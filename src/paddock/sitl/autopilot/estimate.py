@@ -9,8 +9,7 @@ from typing import NamedTuple
 
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
 
-Ned = tuple[float, float, float]
-"""North, east and down of a local frame's origin, m."""
+Ned = tuple[float, float, float]  # north, east and down of a local frame's origin, m
 
 
 class Estimate(NamedTuple):
@@ -49,8 +48,7 @@ class Estimate(NamedTuple):
 
 
 ESTIMATE_WIDTH = len(Estimate._fields)
-PLACE = {name: k for k, name in enumerate(Estimate._fields)}
-"""Column of each value in a row."""
+PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
 
 
 @dataclass(frozen=True)

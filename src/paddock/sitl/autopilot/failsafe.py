@@ -36,13 +36,12 @@ FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
 }
 """Parameter -> for each of its values, the modes to try in turn (copter and plane)."""
 
-DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {
+DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
     **FLYING_ACTIONS,
     "FENCE_ACTION": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, SMART_STOP),
     "FS_EKF_ACTION": ((), (STOP,), (), (STOP,)),
     "BATT_FS": ((), RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, (DISARM,), (HOLD, STOP)),
 }
-"""The same for rovers."""
 
 
 def steps(autopilot: BuiltInAutopilot, name: str) -> Steps:
@@ -170,10 +169,9 @@ class Failsafes:
     def _report(self, failsafe: Failsafe) -> None:
         """Report battery and position when they change; a lost link only when the failsafe acts or clears."""
         send, reason = self.autopilot.send_text, self.autopilot.battery.reason
-        if failsafe is self.position and failsafe.active:
-            send(Severity.CRITICAL, "EKF: position lost")
-        elif failsafe is self.position:
-            send(Severity.NOTICE, "EKF: position recovered")
+        if failsafe is self.position:
+            severity, what = (Severity.CRITICAL, "lost") if failsafe.active else (Severity.NOTICE, "recovered")
+            send(severity, f"EKF: position {what}")
         elif failsafe is self.critical and failsafe.active:
             send(Severity.CRITICAL, f"Battery 1 is critical {reason}")
         elif failsafe is self.low and failsafe.active:
@@ -183,8 +181,11 @@ class Failsafes:
 
     def _act(self, failsafe: Failsafe) -> None:
         """Act once per trigger, unless a failsafe of a higher rank is in control."""
-        actions = steps(self.autopilot, failsafe.parameter)
-        if not actions or (failsafe is self.position and not self._needs_position()):
+        actions, autopilot = steps(self.autopilot, failsafe.parameter), self.autopilot
+        # the stop mode works without a position: a copter lands, a rover holds
+        always = autopilot.parameters.whole("FS_EKF_ACTION") == 3
+        located = (autopilot.mode.needs_position or always) and autopilot.mode.number != autopilot.vehicle.stop_mode
+        if not actions or (failsafe is self.position and not located):
             return
         failsafe.acted, failsafe.chosen = True, None
         mode = self.autopilot.mode.name
@@ -194,12 +195,6 @@ class Failsafes:
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: {mode} has precedence")
         elif respond(self.autopilot, actions, failsafe.name):
             failsafe.chosen = self.autopilot.mode.number
-
-    def _needs_position(self) -> bool:
-        """The stop mode works without a position: a copter lands, a rover holds."""
-        autopilot = self.autopilot
-        always = autopilot.parameters.whole("FS_EKF_ACTION") == 3
-        return (autopilot.mode.needs_position or always) and autopilot.mode.number != autopilot.vehicle.stop_mode
 
     def _continues(self, failsafe: Failsafe) -> bool:
         options = self.autopilot.parameters.whole("FS_OPTIONS")

@@ -19,12 +19,10 @@ if TYPE_CHECKING:
 
 Point = tuple[float, float]
 
-ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8
-"""Bits of FENCE_TYPE."""
+ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8  # bits of FENCE_TYPE
 
 NAMES = {ALT_MAX: "Max Alt", CIRCLE: "Circle", POLYGON: "Polygon", ALT_MIN: "Min Alt"}
-BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}
-"""FENCE_BREACH of each bit."""
+BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}  # FENCE_BREACH of each bit
 
 REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
 GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning
@@ -90,10 +88,8 @@ def fence_zones(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[FenceZ
         item = items[k]
         count = int(item.p1) if item.command in VERTICES else 1
         points = tuple(frame.to_ned(i.x, i.y, 0.0)[:2] for i in items[k : k + count])
-        if item.command in VERTICES:
-            zones.append(FenceZone(item.command in INCLUSIONS, points))
-        elif item.command in CIRCLES:
-            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1))
+        if item.command in (*VERTICES, *CIRCLES):
+            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1 if item.command in CIRCLES else 0.0))
         k += count
     return tuple(zones)
 

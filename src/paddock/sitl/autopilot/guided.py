@@ -39,26 +39,12 @@ class GuidedTarget:
 
 def take_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> Ack:
     """Take a target that arrived as a message: valid in GUIDED only."""
-    if autopilot.mode.name == "GUIDED":
-        ack = check_target(autopilot, target)
-    else:
-        ack = rejected(f"Target rejected: mode is {autopilot.mode.name}, not GUIDED")
+    elsewhere = rejected(f"Target rejected: mode is {autopilot.mode.name}, not GUIDED")
+    ack = check_target(autopilot, target) if autopilot.mode.name == "GUIDED" else elsewhere
     if ack.accepted:
         _set_target(autopilot, target)
     else:
         autopilot.warn_throttled(ack.text)
-    return ack
-
-
-def _guide_to(autopilot: BuiltInAutopilot, target: GuidedTarget) -> Ack:
-    """Take a target that arrived as a command: it switches to GUIDED."""
-    number = autopilot.mode_number("GUIDED")
-    if number is None:
-        return unsupported(autopilot, "GUIDED mode")
-    ack = check_target(autopilot, target)
-    ack = autopilot.set_mode(number) if ack.accepted else ack
-    if ack.accepted:
-        _set_target(autopilot, target)
     return ack
 
 
@@ -97,9 +83,6 @@ def _target_error(autopilot: BuiltInAutopilot, target: GuidedTarget) -> str:
     return "" if autopilot.fence.allows(north, east, down) else "outside the fence"
 
 
-# commands ------------------------------------------------------------------------------------------------------------
-
-
 def reposition(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_REPOSITION: p1 speed (m/s), p2 flags (1: change to GUIDED), p4 yaw (rad), p5 to p7 the position."""
     error = position_error(p, frame)
@@ -129,14 +112,32 @@ def _send_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed:
     if place is None or not autopilot.estimate.position_ok:
         return Ack(CommandResult.TEMPORARILY_REJECTED, "Target rejected: no position estimate")
     down = autopilot.estimate.down if isnan(p[6]) else place[2]
-    return _guide_to(autopilot, GuidedTarget(position=(place[0], place[1], down), speed=speed, yaw=yaw))
+    target = GuidedTarget(position=(place[0], place[1], down), speed=speed, yaw=yaw)
+    number = autopilot.mode_number("GUIDED")
+    if number is None:
+        return unsupported(autopilot, "GUIDED mode")
+    ack = check_target(autopilot, target)
+    ack = autopilot.set_mode(number) if ack.accepted else ack
+    if ack.accepted:
+        _set_target(autopilot, target)
+    return ack
 
 
 def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_CHANGE_SPEED: p1 0 or 1 ground speed, 2 climb, 3 descent; p2 m/s, -1 no change, -2 default."""
     speed = p[1]
     if p[0] in CLIMB_SPEEDS:
-        return _change_climb(autopilot, CLIMB_SPEEDS[p[0]], speed)
+        # change the parameter until the next boot
+        name = CLIMB_SPEEDS[p[0]]
+        if name not in autopilot.parameters:
+            return unsupported(autopilot, "Climb speed")
+        known = autopilot.parameters.known(name)
+        wanted = known.default if speed == DEFAULT else speed * 100.0
+        if known.fit(wanted) is None and speed != NO_CHANGE:
+            return denied(f"Speed: invalid speed {speed:g} m/s")
+        if speed != NO_CHANGE:
+            autopilot.parameters.override({name: wanted})
+        return ACCEPTED
     if p[0] not in (0.0, 1.0):
         return denied(f"Speed: unknown type {p[0]:g}")
     if isnan(speed) or (speed not in (NO_CHANGE, DEFAULT) and not 0.0 < speed <= MAX_SPEED):
@@ -144,19 +145,6 @@ def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
     if speed != NO_CHANGE:
         autopilot.executor.change_speed(speed)
         autopilot.guided = replace(autopilot.guided, speed=speed if speed > 0.0 else nan)
-    return ACCEPTED
-
-
-def _change_climb(autopilot: BuiltInAutopilot, name: str, speed: float) -> Ack:
-    """Change the parameter until the next boot."""
-    if name not in autopilot.parameters:
-        return unsupported(autopilot, "Climb speed")
-    known = autopilot.parameters.known(name)
-    wanted = known.default if speed == DEFAULT else speed * 100.0
-    if known.fit(wanted) is None and speed != NO_CHANGE:
-        return denied(f"Speed: invalid speed {speed:g} m/s")
-    if speed != NO_CHANGE:
-        autopilot.parameters.override({name: wanted})
     return ACCEPTED
 
 

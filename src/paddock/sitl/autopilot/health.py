@@ -83,9 +83,17 @@ class Health:
 
     def update(self) -> None:
         """Evaluate the newest sensor data."""
-        autopilot = self.autopilot
-        s = autopilot.sensors
-        self._update_present()
+        autopilot, s = self.autopilot, self.autopilot.sensors
+        # sensors that have reported, even without a fix
+        self.present |= GYRO | ACCEL if s.imu_time_us >= 0.0 else 0
+        self.present |= MAG if s.compass_time_us >= 0.0 else 0
+        self.present |= BARO if s.baro_time_us >= 0.0 else 0
+        self.present |= GPS if s.gnss_time_us >= 0.0 else 0
+        self.present |= RANGE if s.range_time_us >= 0.0 and not isnan(s.range_1) else 0
+        self.present |= 0 if isnan(s.airspeed) else AIRSPEED
+        self.present |= BATTERY if autopilot.battery.present else 0
+        self.present |= RC if autopilot.rc.seen else 0
+        self.present |= FENCE if autopilot.fence.enabled else 0
         square = s.accel_x * s.accel_x + s.accel_y * s.accel_y + s.accel_z * s.accel_z
         if isfinite(square):
             self.specific_force += (sqrt(square) - self.specific_force) * SMOOTHING
@@ -102,19 +110,6 @@ class Health:
         self.healthy |= 0 if autopilot.fence.breached else FENCE
         self.healthy |= PREARM if autopilot.arming.passes else 0
         self.healthy &= self.present
-
-    def _update_present(self) -> None:
-        """Add the sensors that have reported, even without a fix."""
-        s, autopilot = self.autopilot.sensors, self.autopilot
-        self.present |= GYRO | ACCEL if s.imu_time_us >= 0.0 else 0
-        self.present |= MAG if s.compass_time_us >= 0.0 else 0
-        self.present |= BARO if s.baro_time_us >= 0.0 else 0
-        self.present |= GPS if s.gnss_time_us >= 0.0 else 0
-        self.present |= RANGE if s.range_time_us >= 0.0 and not isnan(s.range_1) else 0
-        self.present |= 0 if isnan(s.airspeed) else AIRSPEED
-        self.present |= BATTERY if autopilot.battery.present else 0
-        self.present |= RC if autopilot.rc.seen else 0
-        self.present |= FENCE if autopilot.fence.enabled else 0
 
 
 FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN["battery_voltage"]

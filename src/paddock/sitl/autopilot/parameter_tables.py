@@ -211,32 +211,17 @@ PLANE = (
     Parameter("RTL_ALTITUDE", 100, -1, 32767, REAL32, "m above home; -1: current altitude"),
 )
 
-# mode switch ---------------------------------------------------------------------------------------------------------
 
-SWITCH_MODES = {
+SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
     "copter": (5, (7, 9, 6, 3, 5, 0)),  # CIRCLE, LAND, RTL, AUTO, LOITER, STABILIZE
     "plane": (8, (10, 11, 12, 7, 5, 0)),  # AUTO, RTL, LOITER, CRUISE, FBWA, MANUAL
     "rover": (8, (10, 11, 12, 15, 4, 0)),  # AUTO, RTL, SMARTRTL, GUIDED, HOLD, MANUAL
 }
-"""Default RC channel of the mode switch and the modes of its six positions."""
 
 
 def switch_prefix(kind: str) -> str:
     """Return the prefix of the mode switch parameters of a vehicle type, as ArduPilot names them."""
     return "MODE" if drives(kind) else "FLTMODE"
-
-
-def switch_parameters(kind: str) -> tuple[Parameter, ...]:
-    """Return the mode switch parameters of a vehicle type: channel and modes."""
-    channel, modes = SWITCH_MODES["rover" if drives(kind) else kind]
-    name = switch_prefix(kind)
-    return (
-        Parameter(f"{name}_CH", channel, 0, 16, INT8, "RC channel of the mode switch; 0: none"),
-        *(
-            Parameter(f"{name}{k}", mode, 0, 127, INT8, f"mode number for switch position {k}")
-            for k, mode in enumerate(modes, start=1)
-        ),
-    )
 
 
 # read-only parameters that ground stations look for ------------------------------------------------------------------
@@ -272,25 +257,19 @@ SENSORS = (
 )
 
 
-def ground_station_parameters(vehicle: type[VehicleControl]) -> tuple[Parameter, ...]:
-    """Return the mode switch parameters and the read-only ones that ground stations expect."""
-    return (
-        *switch_parameters(vehicle.kind),
-        *SENSORS,
-        _fixed("SCHED_LOOP_RATE", round(1e6 / vehicle.control_period_us), INT16, "Hz of the control loops"),
-        *_stick_parameters(vehicle.kind),
-        *_output_parameters(vehicle.kind),
-    )
-
-
-def _stick_parameters(kind: str) -> Iterator[Parameter]:
+def ground_station_parameters(vehicle: type[VehicleControl]) -> Iterator[Parameter]:
+    """Yield the mode switch parameters and the read-only ones that ground stations expect."""
+    kind, name = vehicle.kind, switch_prefix(vehicle.kind)
+    channel, modes = SWITCH_MODES["rover" if drives(kind) else kind]
+    yield Parameter(f"{name}_CH", channel, 0, 16, INT8, "RC channel of the mode switch; 0: none")
+    for k, mode in enumerate(modes, start=1):
+        yield Parameter(f"{name}{k}", mode, 0, 127, INT8, f"mode number for switch position {k}")
+    yield from SENSORS
+    yield _fixed("SCHED_LOOP_RATE", round(1e6 / vehicle.control_period_us), INT16, "Hz of the control loops")
     for stick, channel in STICK_CHANNELS.items():
         yield _fixed(f"RCMAP_{stick}", channel, INT8, "RC channel")
     for k in range(1, CHANNELS + 1):
         yield from _pwm_range(f"RC{k}", PWM_MIN if k == THROTTLE_CHANNEL and not drives(kind) else PWM_MID)
-
-
-def _output_parameters(kind: str) -> Iterator[Parameter]:
     for k in range(1, CHANNELS + 1):
         function = SERVO_FUNCTIONS[kind].get(k, 0)
         yield _fixed(f"SERVO{k}_FUNCTION", function, summary="ArduPilot's number of the output function; 0: disabled")

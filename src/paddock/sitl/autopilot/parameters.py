@@ -13,8 +13,7 @@ from tempfile import TemporaryFile
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 
-NAME_LENGTH = 16
-"""Maximum length of a name in PARAM_VALUE."""
+NAME_LENGTH = 16  # maximum length of a name in PARAM_VALUE
 
 SINGLE = Struct("<f")
 

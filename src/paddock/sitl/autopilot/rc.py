@@ -122,11 +122,8 @@ class RcInput:
         if not any(channels):
             self.sticks = Sticks()
             return
-        self.sticks.time_us = self.autopilot.now_us
-        self._read(channels)
-
-    def _read(self, channels: Sequence[int]) -> None:
         sticks, throttle = self.sticks, channels[THROTTLE]
+        sticks.time_us = self.autopilot.now_us
         sticks.roll, sticks.pitch, sticks.yaw = (_centred(channels[k]) for k in (0, 1, 3))
         if not throttle:
             sticks.throttle = self._neutral_throttle

@@ -14,8 +14,7 @@ from paddock.sitl.sensor_data import SensorColumns
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5
-"""MAV_STATE."""
+BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5  # MAV_STATE
 
 
 class Severity(IntEnum):
@@ -116,15 +115,17 @@ class Telemetry:
             self.system_status = BOOT
         elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
             self.system_status = CRITICAL
-        self.sensors_present, self.sensors_enabled = health.present, health.enabled
-        self.sensors_healthy = health.healthy
+        self.sensors_present, self.sensors_enabled, self.sensors_healthy = (
+            health.present,
+            health.enabled,
+            health.healthy,
+        )
         self.battery_consumed = autopilot.battery.consumed
         self.outputs = autopilot.vehicle.outputs(autopilot.commands)
         self.mission_count = len(autopilot.plans[PlanKind.MISSION])
         self.mission_current, self.mission_state = executor.current, int(executor.state)
         frame, estimate = autopilot.frame, autopilot.estimate
         if frame is not None:
-            self.latitude, self.longitude, self.altitude = frame.to_geodetic(
-                estimate.north, estimate.east, estimate.down
-            )
+            place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)
+            self.latitude, self.longitude, self.altitude = place
             self.relative_altitude = autopilot.home_ned()[2] - estimate.down

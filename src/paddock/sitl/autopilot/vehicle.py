@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
     from paddock.sitl.autopilot.parameters import Parameter
 
-VEHICLE_TYPES = {
+VEHICLE_TYPES = {  # module and class of each vehicle type, imported on first use
     "copter": "paddock.sitl.autopilot.copter:Copter",
     "rover": "paddock.sitl.autopilot.rover:Rover",
     "rover_ackermann": "paddock.sitl.autopilot.rover:AckermannRover",
     "plane": "paddock.sitl.autopilot.plane:Plane",
 }
-"""Module and class of each vehicle type, imported on first use."""
 
 
 class Mode(ABC):

@@ -17,30 +17,17 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
-
 SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
-
-
 VERSION, HOME = mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, mav.MAVLINK_MSG_ID_HOME_POSITION
 
-LOCATED = frozenset(
-    {
-        mav.MAV_CMD_NAV_WAYPOINT,
-        mav.MAV_CMD_NAV_LOITER_UNLIM,
-        mav.MAV_CMD_NAV_LOITER_TURNS,
-        mav.MAV_CMD_NAV_LOITER_TIME,
-        mav.MAV_CMD_NAV_LAND,
-        mav.MAV_CMD_NAV_TAKEOFF,
-        mav.MAV_CMD_NAV_LOITER_TO_ALT,
-        mav.MAV_CMD_DO_ORBIT,
-        mav.MAV_CMD_NAV_SPLINE_WAYPOINT,
-        mav.MAV_CMD_DO_SET_HOME,
-        mav.MAV_CMD_DO_REPOSITION,
-        mav.MAV_CMD_DO_SET_ROI_LOCATION,
-        mav.MAV_CMD_DO_SET_ROI,
-    }
+LOCATED = frozenset(  # commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7
+    getattr(mav, f"MAV_CMD_{name}")
+    for name in (
+        *("NAV_WAYPOINT", "NAV_LOITER_UNLIM", "NAV_LOITER_TURNS", "NAV_LOITER_TIME", "NAV_LAND", "NAV_TAKEOFF"),
+        *("NAV_LOITER_TO_ALT", "NAV_SPLINE_WAYPOINT", "DO_ORBIT", "DO_SET_HOME", "DO_REPOSITION"),
+        *("DO_SET_ROI_LOCATION", "DO_SET_ROI"),
+    )
 )
-"""Commands with a position in p5 and p6: in COMMAND_INT, degrees x 1e7."""
 
 ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
 """Commands whose altitude in COMMAND_LONG, which has no frame, is above sea level."""
@@ -77,22 +64,18 @@ class CommandProtocol:
         p = (m.param1, m.param2, m.param3, m.param4, m.param5, m.param6, m.param7)
         frame = AltitudeFrame.GLOBAL if m.command in ABOVE_SEA_LEVEL else AltitudeFrame.RELATIVE
         request = MavlinkCommand(m.command, p, frame)
-        ack = self._repeated(request, sender) if m.confirmation else None
-        self._finish(request, ack or self._carry_out(request, sender), sender)
-
-    def _repeated(self, request: MavlinkCommand, sender: Sender) -> Ack | None:
-        """Return the ack of the same command sent before, for a sender that has missed it."""
-        known = self._acks.get((sender.key, request.command))
-        return known[1] if known is not None and repr(known[0]) == repr(request) else None  # NaN != NaN
+        known = self._acks.get((sender.key, m.command)) if m.confirmation else None
+        repeated = known is not None and repr(known[0]) == repr(request)  # NaN != NaN
+        ack = known[1] if known is not None and repeated else self._carry_out(request, sender)
+        self._finish(request, ack, sender)
 
     def _int(self, message: Any, sender: Sender) -> None:
         m = message
         located = m.command in LOCATED
         frame = PLAIN_FRAMES.get(m.frame)
         x, y = decode_place(m.x, m.y) if located else (float(m.x), float(m.y))
-        request = MavlinkCommand(
-            m.command, (m.param1, m.param2, m.param3, m.param4, x, y, m.z), frame or AltitudeFrame.GLOBAL
-        )
+        p = (m.param1, m.param2, m.param3, m.param4, x, y, m.z)
+        request = MavlinkCommand(m.command, p, frame or AltitudeFrame.GLOBAL)
         if located and frame is None:
             ack = Ack(CommandResult.DENIED, f"Command {m.command}: unsupported frame {m.frame}")
             self._report(ack)
@@ -103,12 +86,10 @@ class CommandProtocol:
     def _carry_out(self, request: MavlinkCommand, sender: Sender) -> Ack:
         if any(isinf(value) for value in request.p):
             ack = Ack(CommandResult.DENIED, f"Command {request.command}: infinite parameter")
-            self._report(ack)
-            return ack
-        own = self._own.get(request.command)
-        if own is not None:
+        elif (own := self._own.get(request.command)) is not None:
             return own(request.p, sender)
-        ack = self.vehicle.autopilot.command(request.command, request.p, request.frame)
+        else:
+            ack = self.vehicle.autopilot.command(request.command, request.p, request.frame)
         self._report(ack)
         return ack
 
@@ -121,10 +102,9 @@ class CommandProtocol:
 
     def _set_mode(self, message: Any, sender: Sender) -> None:
         """Acknowledge as a command with the number of the message, as ArduPilot does."""
-        if message.base_mode & mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED:
-            ack = self.vehicle.autopilot.set_mode(message.custom_mode)
-        else:
-            ack = Ack(CommandResult.DENIED, "SET_MODE: only custom modes")
+        custom = message.base_mode & mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED
+        refused = Ack(CommandResult.DENIED, "SET_MODE: only custom modes")
+        ack = self.vehicle.autopilot.set_mode(message.custom_mode) if custom else refused
         self._report(ack)
         self._acknowledge(mav.MAVLINK_MSG_ID_SET_MODE, ack, sender)
 
@@ -134,17 +114,8 @@ class CommandProtocol:
             self.vehicle.autopilot.send_text(Severity.WARNING, ack.text)
 
     def _acknowledge(self, command: int, ack: Ack, sender: Sender) -> None:
-        self.vehicle.reply(
-            mav.MAVLink_command_ack_message(
-                command,
-                int(ack.result),
-                target_system=sender.system,
-                target_component=sender.component,
-            ),
-            sender,
-        )
-
-    # requests of messages, once or at a rate --------------------------------------------------------------------------
+        to = {"target_system": sender.system, "target_component": sender.component}
+        self.vehicle.reply(mav.MAVLink_command_ack_message(command, int(ack.result), **to), sender)
 
     def _set_interval(self, p: Sequence[float], sender: Sender) -> Ack:
         id = _whole(p[0])

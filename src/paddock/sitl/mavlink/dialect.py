@@ -13,8 +13,7 @@ except ImportError as error:
 
 __all__ = ["AUTOPILOT", "INT16", "INT32", "UINT16", "crc", "int16", "int32", "known", "mav", "scaled", "uint16"]
 
-AUTOPILOT = 1
-"""Component id of every autopilot (MAV_COMP_ID_AUTOPILOT1)."""
+AUTOPILOT = 1  # component id of every autopilot (MAV_COMP_ID_AUTOPILOT1)
 
 UINT16 = 65535
 INT16 = 32767

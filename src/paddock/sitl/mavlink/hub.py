@@ -6,19 +6,17 @@ import selectors
 import socket
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.mavlink.link import SILENCE, Address, MavlinkLink, MavlinkPeers, PortError, Ports, TelemetryLog, bind
-from paddock.sitl.mavlink.packets import PacketCounters, PacketReader
+from paddock.sitl.mavlink.packets import PacketReader
 from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-PERIOD_US = 20_000
-"""us of simulated time between two polls: the log must not depend on wall time."""
+PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
 PAUSED_AFTER = 0.05  # s of wall time without progress after which the simulation counts as paused
 PAUSED_PERIOD = 0.005  # s of wall time between two polls while paused
@@ -37,7 +35,7 @@ class MavlinkHub:
         self._silence = silence
         self._selector = selectors.DefaultSelector()
         self._reader = PacketReader()
-        self._links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
+        self.links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
         self._now_us = -1
         self._contacted = False  # a packet has been received
         self._serviced_us = -PERIOD_US
@@ -48,10 +46,8 @@ class MavlinkHub:
     def __enter__(self) -> MavlinkHub:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
-
-    # vehicles --------------------------------------------------------------------------------------------------------
 
     def add(self, autopilot: BuiltInAutopilot) -> MavlinkVehicle:
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
@@ -74,7 +70,7 @@ class MavlinkHub:
             self._close_link(sysid)
             raise
         vehicle.now_us = max(self._now_us, 0)
-        for each in (link, self._links.get(0)):
+        for each in (link, self.links.get(0)):
             if each is not None:
                 each.vehicles[sysid] = vehicle
                 vehicle.links.append(each)
@@ -84,7 +80,7 @@ class MavlinkHub:
     def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
         opened = bind(self.ports.host, port, owner, option)
         link = MavlinkLink(opened, MavlinkPeers(_resolved(target) if target else None, self._silence))
-        self._links[key] = link
+        self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
 
@@ -99,7 +95,7 @@ class MavlinkHub:
         self._close_link(sysid)
 
     def _close_link(self, key: int) -> None:
-        link = self._links.pop(key)
+        link = self.links.pop(key)
         self._selector.unregister(link.socket)
         link.socket.close()
 
@@ -107,11 +103,9 @@ class MavlinkHub:
         """Close all ports and logs."""
         for sysid in list(self.vehicles):
             self.remove(sysid)
-        for key in list(self._links):
+        for key in list(self.links):
             self._close_link(key)
         self._selector.close()
-
-    # service ---------------------------------------------------------------------------------------------------------
 
     def service(self, now_us: int) -> None:
         """Receive, reply and send what is due at this simulated time; cheap when nothing is due.
@@ -159,19 +153,9 @@ class MavlinkHub:
         self._kept = wall
         for sysid, vehicle in self.vehicles.items():
             vehicle.beat(wall)
-            vehicle.autopilot.status.rejected = self._links[sysid].counters.rejected
-        for link in self._links.values():
+            vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
+        for link in self.links.values():
             link.peers.evict(wall)
-
-    # status ---------------------------------------------------------------------------------------
-
-    def counters(self, sysid: int) -> PacketCounters:
-        """Return the packet counts of a vehicle's port; 0: of the shared one."""
-        return self._links[sysid].counters
-
-    def stations(self, sysid: int) -> list[Address]:
-        """Return the addresses of the peers of a vehicle's port."""
-        return [peer.address for peer in self._links[sysid].peers]
 
 
 def _resolved(address: Address) -> Address:

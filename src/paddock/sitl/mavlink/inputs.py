@@ -66,8 +66,6 @@ class Inputs:
         if self._may_send_rc(sender):
             self.autopilot.rc.manual_control(message.x, message.y, message.z, message.r)
 
-    # targets ---------------------------------------------------------------------------------------------------------
-
     def _local_target(self, message: Any, sender: Sender) -> None:
         m = message
         if m.coordinate_frame not in LOCAL:
@@ -75,15 +73,11 @@ class Inputs:
             return
         mask, turned = m.type_mask, m.coordinate_frame in BODY_AXES
         wanted = self._turn((m.x, m.y, 0.0 if mask & NO_Z else m.z), turned)
-        position = None if mask & NO_XY else self._place(wanted, m.coordinate_frame, bool(mask & NO_Z))
-        self._take(m, position, turned)
-
-    def _place(self, wanted: Ned, frame: int, keep_height: bool) -> Ned:
         now = self.autopilot.estimate
-        north, east, down = wanted
-        if frame in OFFSETS or frame in BODY_AXES:
-            north, east, down = now.north + north, now.east + east, now.down + down
-        return north, east, now.down if keep_height else down
+        if m.coordinate_frame in OFFSETS or turned:
+            wanted = now.north + wanted[0], now.east + wanted[1], now.down + wanted[2]
+        place = wanted[0], wanted[1], now.down if mask & NO_Z else wanted[2]
+        self._take(m, None if mask & NO_XY else place, turned)
 
     def _global_target(self, message: Any, sender: Sender) -> None:
         m = message
@@ -129,9 +123,8 @@ class Inputs:
         m = message
         length = sqrt(sum(value * value for value in m.q))
         if m.type_mask & NO_ATTITUDE or not isfinite(length) or length < 1e-3:
-            self.autopilot.send_text(
-                Severity.WARNING, "Target rejected: attitude required, rates alone are unsupported"
-            )
+            text = "Target rejected: attitude required, rates alone are unsupported"
+            self.autopilot.send_text(Severity.WARNING, text)
             return
         w, x, y, z = (value / length for value in m.q)
         self.autopilot.set_guided_target(

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.streams import Streams
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
-
 RECEIVE_BUFFER = 1 << 18  # bytes: for bursts while the simulation is busy
 
 SETTINGS = {"--base-port": "port", "--station-port": "station", "--shared-port": "shared"}
@@ -48,11 +47,10 @@ class Ports:
     shared_port: int | None = None
 
     def __post_init__(self) -> None:
-        for name, port in (("base_port", self.base_port), ("station_port", self.station_port)):
-            if not 1 <= port <= 65535:
+        for name in ("base_port", "station_port", "shared_port"):
+            port = getattr(self, name)
+            if port is not None and not 1 <= port <= 65535:
                 raise InvalidValueError(f"{name} {port} is not in 1 to 65535")
-        if self.shared_port is not None and not 1 <= self.shared_port <= 65535:
-            raise InvalidValueError(f"shared_port {self.shared_port} is not in 1 to 65535")
 
     def own(self, sysid: int) -> int:
         """Return the port that a vehicle binds."""
@@ -60,8 +58,7 @@ class Ports:
 
     def station(self, sysid: int) -> tuple[str, int]:
         """Return the address of a vehicle's ground station."""
-        port = self._checked(self.station_port, sysid, "--station-port")
-        return self.station_host, port
+        return self.station_host, self._checked(self.station_port, sysid, "--station-port")
 
     def shared_station(self) -> tuple[str, int]:
         """Return the address of the ground station of the shared port."""
@@ -117,11 +114,8 @@ def _refusal(error: OSError, host: str, port: int, owner: str, option: str) -> s
 
 Address = tuple[str, int]
 
-SILENCE = 30.0
-"""s of wall time without a valid packet after which a peer is removed."""
-
-MAX_PEERS = 32
-"""Peers of one link; a new one replaces the one that has been silent longest."""
+SILENCE = 30.0  # s of wall time without a valid packet after which a peer is removed
+MAX_PEERS = 32  # peers of one link; a new one replaces the one that has been silent longest
 
 
 @dataclass
@@ -161,21 +155,17 @@ class MavlinkPeers:
         """Record a valid packet from an address."""
         peer = self._all.get(address)
         if peer is None:
-            self._make_room()
+            if len(self._all) >= MAX_PEERS:
+                removable = [each for each in self._all.values() if not each.permanent]
+                del self._all[min(removable, key=lambda each: each.heard).address]
             peer = self._all[address] = MavlinkPeer(address, wall)
         peer.heard = wall
         return peer
 
-    def _make_room(self) -> None:
-        if len(self._all) >= MAX_PEERS:
-            removable = [peer for peer in self._all.values() if not peer.permanent]
-            del self._all[min(removable, key=lambda peer: peer.heard).address]
-
     def evict(self, wall: float) -> None:
         """Remove peers that have timed out."""
-        gone = [p.address for p in self._all.values() if not p.permanent and wall - p.heard > self.silence]
-        for address in gone:
-            del self._all[address]
+        kept = [p for p in self._all.values() if p.permanent or wall - p.heard <= self.silence]
+        self._all = {peer.address: peer for peer in kept}
 
 
 # log -----------------------------------------------------------------------------------------------------------------
@@ -255,10 +245,7 @@ class MavlinkLink:
     def _addressed(self, message: Any) -> list[MavlinkVehicle]:
         """Return the vehicles that a message addresses; all, if it has no target."""
         system = getattr(message, "target_system", getattr(message, "target", 0))
-        if system == 0:
-            return list(self.vehicles.values())
-        vehicle = self.vehicles.get(system)
-        return [vehicle] if vehicle is not None else []
+        return [vehicle for sysid, vehicle in self.vehicles.items() if system in (0, sysid)]
 
 
 class Sender:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 DEGREE = 1e7  # units of an integer latitude
 
-PLAIN_FRAMES = {
+PLAIN_FRAMES = {  # MAV_FRAME -> altitude frame; others are unsupported
     mav.MAV_FRAME_GLOBAL: AltitudeFrame.GLOBAL,
     mav.MAV_FRAME_GLOBAL_INT: AltitudeFrame.GLOBAL,
     mav.MAV_FRAME_MISSION: AltitudeFrame.MISSION,
@@ -22,17 +22,9 @@ PLAIN_FRAMES = {
     mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: AltitudeFrame.TERRAIN,
     mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: AltitudeFrame.TERRAIN,
 }
-"""MAV_FRAME -> altitude frame; others are unsupported."""
 
 FIRST_ACTION = 80
 """MAV_CMDs below this number are NAV: their parameters must be numbers. In others NaN means the default."""
-
-PARAM1, PARAM5, PARAM6, PARAM7 = (
-    mav.MAV_MISSION_INVALID_PARAM1,
-    mav.MAV_MISSION_INVALID_PARAM5_X,
-    mav.MAV_MISSION_INVALID_PARAM6_Y,
-    mav.MAV_MISSION_INVALID_PARAM7,
-)
 
 
 def decode(message: Any) -> tuple[MissionItem | None, int]:
@@ -48,18 +40,14 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
     parameters = (message.param1, message.param2, message.param3)
     for number, value in enumerate((*parameters, message.param4)):
         if not (isfinite(value) or isnan(value)):
-            wrong = wrong or PARAM1 + number
+            wrong = wrong or mav.MAV_MISSION_INVALID_PARAM1 + number
     if wrong:
         return None, wrong
-    p1, p2, p3 = (0.0 if isnan(value) and _nan_is_default(message) else value for value in parameters)
-    return MissionItem(
-        message.command, frame, p1, p2, p3, message.param4, x, y, z, autocontinue=bool(message.autocontinue)
-    ), 0
-
-
-def _nan_is_default(message: Any) -> bool:
-    """MAVSDK and others send NaN for unused parameters, also of RETURN_TO_LAUNCH."""
-    return bool(message.command >= FIRST_ACTION or message.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH)
+    # MAVSDK and others send NaN for unused parameters, also of RETURN_TO_LAUNCH
+    defaults = message.command >= FIRST_ACTION or message.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH
+    p1, p2, p3 = (0.0 if isnan(value) and defaults else value for value in parameters)
+    again = bool(message.autocontinue)
+    return MissionItem(message.command, frame, p1, p2, p3, message.param4, x, y, z, autocontinue=again), 0
 
 
 def _used_fields(message: Any) -> tuple[bool, bool]:
@@ -77,10 +65,10 @@ def _value(value: float, used: bool) -> float:
 
 def _wrong_place(frame: AltitudeFrame, x: float, y: float, z: float) -> int:
     if not isfinite(x) or (frame is not AltitudeFrame.MISSION and abs(x) > 90.0):
-        return int(PARAM5)
+        return int(mav.MAV_MISSION_INVALID_PARAM5_X)
     if not isfinite(y) or (frame is not AltitudeFrame.MISSION and abs(y) > 180.0):
-        return int(PARAM6)
-    return 0 if isfinite(z) else int(PARAM7)
+        return int(mav.MAV_MISSION_INVALID_PARAM6_Y)
+    return 0 if isfinite(z) else int(mav.MAV_MISSION_INVALID_PARAM7)
 
 
 def encode(item: MissionItem, seq: int, kind: PlanKind, current: bool, sender: Sender, integers: bool) -> Any:

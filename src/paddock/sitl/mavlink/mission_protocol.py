@@ -71,7 +71,7 @@ class MissionProtocol:
         self._downloads: dict[tuple[tuple[Address, int, int], PlanKind], Items] = {}
         self._parts: deque[tuple[Sender, PlanKind, int]] = deque(maxlen=MAX_ITEMS)  # items to send without a request
         by_kind: dict[str, Callable[[Any, Sender, PlanKind], None]] = {
-            "MISSION_COUNT": self._begin,
+            "MISSION_COUNT": lambda message, sender, kind: self._admit(Upload(sender, kind, message.count)),
             "MISSION_WRITE_PARTIAL_LIST": self._begin_part,
             "MISSION_REQUEST_LIST": self._count,
             "MISSION_REQUEST_INT": self._request,
@@ -118,9 +118,6 @@ class MissionProtocol:
             self._end(upload, mav.MAV_MISSION_OPERATION_CANCELLED)
 
     # upload ----------------------------------------------------------------------------------------------------------
-
-    def _begin(self, message: Any, sender: Sender, kind: PlanKind) -> None:
-        self._admit(Upload(sender, kind, message.count))
 
     def _begin_part(self, message: Any, sender: Sender, kind: PlanKind) -> None:
         """Replace some items of the plan, or append; both indices are inclusive."""

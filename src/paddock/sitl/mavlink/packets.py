@@ -46,7 +46,8 @@ class PacketReader:
         found: list[Any] = []
         at, end, errors = 0, len(datagram), 0
         while at < end and errors < MAX_ERRORS:
-            start = _next_marker(datagram, at)
+            places = (datagram.find(MARKER_2, at), datagram.find(MARKER_1, at))
+            start = min((place for place in places if place >= 0), default=end)
             counters.rubbish += start - at
             if start == end:
                 break
@@ -75,11 +76,6 @@ class PacketReader:
         return message, True
 
 
-def _next_marker(data: bytes, at: int) -> int:
-    places = (data.find(MARKER_2, at), data.find(MARKER_1, at))
-    return min((place for place in places if place >= 0), default=len(data))
-
-
 def _frame(data: bytes, at: int) -> tuple[bytes, bool]:
     """Return the packet that starts here, of the length in its header, and whether it is complete."""
     header = data[at : at + 3]
@@ -100,18 +96,13 @@ class PacketWriter:
 
     def pack(self, message: Any) -> bytes:
         """Return the packet with the next sequence number."""
-        packet: bytes = message.pack(self._encoder)
+        packet = self.pack_aside(message)
         self._encoder.seq = (self._encoder.seq + 1) % 256
         return packet
 
     def pack_aside(self, message: Any) -> bytes:
         """Return a packet without using a sequence number, for messages outside the log."""
-        packet: bytes = message.pack(self._encoder)
-        return packet
-
-    def reset(self) -> None:
-        """Restart the sequence at 0."""
-        self._encoder.seq = 0
+        return bytes(message.pack(self._encoder))
 
 
 def renumbered(packet: bytes, sequence: int, extra: int) -> bytes:

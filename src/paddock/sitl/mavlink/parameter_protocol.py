@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -34,8 +35,8 @@ class ParameterProtocol:
         self.parameters = vehicle.autopilot.parameters
         self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
         self._next_us, self._next_wall = 0, 0.0
-        self.handlers = {
-            "PARAM_REQUEST_LIST": self._list,
+        self.handlers: dict[str, Callable[[Any, Sender], None]] = {
+            "PARAM_REQUEST_LIST": lambda _, sender: self._lists.update({sender.key: (sender, 0)}),
             "PARAM_REQUEST_READ": self._read,
             "PARAM_SET": self._set,
             "FILE_TRANSFER_PROTOCOL": self._refuse_ftp,
@@ -44,11 +45,6 @@ class ParameterProtocol:
     def restart(self) -> None:
         """Restart simulated time; lists in progress continue."""
         self._next_us = 0
-
-    # list ------------------------------------------------------------------------------------------------------------
-
-    def _list(self, message: Any, sender: Sender) -> None:
-        self._lists[sender.key] = (sender, 0)
 
     def service(self, now_us: int, wall: float, paused: bool) -> None:
         """Send the next batch of requested lists; `paused`: only wall time advances."""
@@ -66,8 +62,6 @@ class ParameterProtocol:
             if sent + BATCH >= len(names):
                 del self._lists[key]
 
-    # read and set ----------------------------------------------------------------------------------------------------
-
     def _read(self, message: Any, sender: Sender) -> None:
         names = self.parameters.names()
         index = message.param_index
@@ -78,8 +72,8 @@ class ParameterProtocol:
             index = names.index(name) if name in names else 0
         if name not in names:
             self._error(message, sender, UNKNOWN)
-            return
-        self.vehicle.reply(self._value(name, index, len(names)), sender)
+        else:
+            self.vehicle.reply(self._value(name, index, len(names)), sender)
 
     def _set(self, message: Any, sender: Sender) -> None:
         """Reply with the current value, to all peers."""
@@ -103,8 +97,6 @@ class ParameterProtocol:
         index = getattr(message, "param_index", -1)
         self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
 
-    # file transfer ---------------------------------------------------------------------------------------------------
-
     def _refuse_ftp(self, message: Any, sender: Sender) -> None:
         """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""
         request = bytes(message.payload)
@@ -118,6 +110,5 @@ class ParameterProtocol:
         ack[2], ack[3], ack[5] = request[2], FTP_ACK if closing else FTP_NAK, opcode
         if not closing:
             ack[4], ack[12] = 1, error
-        self.vehicle.reply(
-            mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, list(ack)), sender
-        )
+        reply = mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, list(ack))
+        self.vehicle.reply(reply, sender)

@@ -34,57 +34,36 @@ class StreamGroup(NamedTuple):
         return (*self.shares, *self.also)
 
 
-GROUPS: dict[int, StreamGroup] = {
-    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup(
-        "SR0_RAW_SENS", 2.0, {mav.MAVLINK_MSG_ID_RAW_IMU: 0.5, mav.MAVLINK_MSG_ID_SCALED_PRESSURE: 0.25}
-    ),
+def _by_id(**values: float) -> dict[int, float]:
+    """Return values that are given by message names, by message id."""
+    return {getattr(mav, f"MAVLINK_MSG_ID_{name}"): value for name, value in values.items()}
+
+
+GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
+    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", 2.0, _by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
     mav.MAV_DATA_STREAM_EXTENDED_STATUS: StreamGroup(
         "SR0_EXT_STAT",
         2.0,
-        {
-            mav.MAVLINK_MSG_ID_SYS_STATUS: 0.5,
-            mav.MAVLINK_MSG_ID_GPS_RAW_INT: 1.0,
-            mav.MAVLINK_MSG_ID_MISSION_CURRENT: 0.5,
-            mav.MAVLINK_MSG_ID_NAV_CONTROLLER_OUTPUT: 0.5,
-            mav.MAVLINK_MSG_ID_FENCE_STATUS: 0.25,
-        },
+        _by_id(SYS_STATUS=0.5, GPS_RAW_INT=1.0, MISSION_CURRENT=0.5, NAV_CONTROLLER_OUTPUT=0.5, FENCE_STATUS=0.25),
         also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
     ),
-    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup(
-        "SR0_RC_CHAN", 2.0, {mav.MAVLINK_MSG_ID_SERVO_OUTPUT_RAW: 0.5, mav.MAVLINK_MSG_ID_RC_CHANNELS: 0.5}
-    ),
+    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", 2.0, _by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
     mav.MAV_DATA_STREAM_POSITION: StreamGroup(
-        "SR0_POSITION", 4.0, {mav.MAVLINK_MSG_ID_GLOBAL_POSITION_INT: 1.0, mav.MAVLINK_MSG_ID_LOCAL_POSITION_NED: 0.5}
+        "SR0_POSITION", 4.0, _by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)
     ),
-    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, {mav.MAVLINK_MSG_ID_ATTITUDE: 1.0}),
-    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, {mav.MAVLINK_MSG_ID_VFR_HUD: 0.5}),
+    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, _by_id(ATTITUDE=1.0)),
+    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, _by_id(VFR_HUD=0.5)),
     mav.MAV_DATA_STREAM_EXTRA3: StreamGroup(
         "SR0_EXTRA3",
         2.0,
-        {
-            mav.MAVLINK_MSG_ID_SYSTEM_TIME: 0.25,
-            mav.MAVLINK_MSG_ID_BATTERY_STATUS: 0.25,
-            mav.MAVLINK_MSG_ID_EKF_STATUS_REPORT: 0.25,
-            mav.MAVLINK_MSG_ID_WIND: 0.25,
-        },
+        _by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25, WIND=0.25),
         also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
-"""About 25 messages per second in total."""
-
-UNGROUPED: dict[int, float] = {
-    mav.MAVLINK_MSG_ID_HEARTBEAT: 1.0,
-    mav.MAVLINK_MSG_ID_EXTENDED_SYS_STATE: 1.0,
-    mav.MAVLINK_MSG_ID_HOME_POSITION: 0.5,
-}
-"""Fixed rates, Hz."""
-
+UNGROUPED = _by_id(HEARTBEAT=1.0, EXTENDED_SYS_STATE=1.0, HOME_POSITION=0.5)  # fixed rates, Hz
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
-EVERY = (*UNGROUPED, *GROUP_OF)
-"""Default streams; other messages are sent on request."""
-
-
+EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
 SECOND = 1_000_000  # us
 SHORTEST = 20_000  # us: telemetry is updated at 50 Hz
 LONGEST = 3600 * SECOND
@@ -131,18 +110,13 @@ class Streams:
 
     def interval(self, id: int) -> int:
         """Return us between two messages, as in MESSAGE_INTERVAL: -1 not streamed, 0 unknown message."""
-        if id not in KNOWN:
-            return 0
-        return self._intervals.get(id, -1)
+        return self._intervals.get(id, -1) if id in KNOWN else 0
 
     def set_interval(self, id: int, interval_us: float, now_us: int) -> bool:
         """SET_MESSAGE_INTERVAL: -1 stops, 0 is the default; False for unknown messages and for stopping HEARTBEAT."""
         if id not in KNOWN or (id == HEARTBEAT and interval_us < 0):
             return False
-        if interval_us == 0:
-            self._asked.discard(id)
-        else:
-            self._asked.add(id)
+        (self._asked.add if interval_us else self._asked.discard)(id)
         self._put(id, self._default(id) if interval_us == 0 else interval_us, now_us)
         self._look_ahead()
         return True

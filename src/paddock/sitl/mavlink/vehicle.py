@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
-from paddock.sitl.mavlink.commands import CommandProtocol
+from paddock.sitl.mavlink.commands import VERSION, CommandProtocol
 from paddock.sitl.mavlink.dialect import AUTOPILOT, mav
 from paddock.sitl.mavlink.inputs import Inputs
 from paddock.sitl.mavlink.link import MavlinkLink, Sender, TelemetryLog
@@ -22,11 +22,9 @@ from paddock.sitl.mavlink.streams import Streaming
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.mavlink.link import Sender
-
 
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
-Handler = Callable[[Any, Sender], None]
+Handler = Callable[[Any, Sender], object]
 
 
 class MavlinkVehicle:
@@ -56,10 +54,10 @@ class MavlinkVehicle:
             "TIMESYNC": self._timesync,
             "PING": self._ping,
             "REQUEST_DATA_STREAM": self._data_stream,
-            "AUTOPILOT_VERSION_REQUEST": self._version,
+            "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
             "SET_HOME_POSITION": self._set_home,
             "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
-            "LOG_REQUEST_LIST": self._no_logs,
+            "LOG_REQUEST_LIST": lambda _, sender: self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender),
         }
 
     def rate(self, name: str, default: float) -> float:
@@ -76,10 +74,9 @@ class MavlinkVehicle:
 
     def handle(self, message: Any, sender: Sender) -> None:
         """Handle a valid message for this system; messages for other components are ignored."""
-        if getattr(message, "target_component", 0) not in (0, AUTOPILOT):
+        echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
+        if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        if sender.system == self.sysid and sender.component == AUTOPILOT:
-            return  # an echo of our own
         if self._log is not None:
             self._log.write(self.now_us, bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
@@ -103,16 +100,12 @@ class MavlinkVehicle:
 
     def _ping(self, message: Any, sender: Sender) -> None:
         if message.target_system == 0:
-            self.reply(
-                mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component), sender
-            )
+            ping = mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component)
+            self.reply(ping, sender)
 
     def _data_stream(self, message: Any, sender: Sender) -> None:
         rate = message.req_message_rate if message.start_stop else 0
         self.streaming.own(sender.peer).set_group(message.req_stream_id, rate, self.now_us)
-
-    def _version(self, message: Any, sender: Sender) -> None:
-        self.commands.send_once(mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, sender)
 
     def _set_home(self, message: Any, sender: Sender) -> None:
         place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3
@@ -125,9 +118,6 @@ class MavlinkVehicle:
         ack = self.commands.send_once(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN, sender)
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, "Origin rejected: it is set by GNSS")
-
-    def _no_logs(self, message: Any, sender: Sender) -> None:
-        self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
 
     # out -------------------------------------------------------------------------------------------------------------
 
@@ -204,13 +194,9 @@ class MavlinkVehicle:
             t = self.autopilot.telemetry
             self.send(mav.MAVLink_mission_current_message(notice.sequence, t.mission_count, t.mission_state))
         elif isinstance(notice, HomeChanged):
-            self._send_if_known(mav.MAVLINK_MSG_ID_HOME_POSITION)
-            self._send_if_known(mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN)
-
-    def _send_if_known(self, id: int) -> None:
-        message = self.encode(id)
-        if message is not None:
-            self.send(message)
+            for id in (mav.MAVLINK_MSG_ID_HOME_POSITION, mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN):
+                if (message := self.encode(id)) is not None:
+                    self.send(message)
 
     def close(self) -> None:
         """Remove the vehicle and close its log."""

@@ -20,18 +20,13 @@ from paddock.world.geodesy import Origin
 SIMULATOR_PORT = 4560
 GROUND_STATION_PORT = 18570
 OFFBOARD_PORT = 14540
-LAST_OFFBOARD = 9
-"""PX4's start script assigns the same port to this and all later instances."""
-AIRFRAME = 10016
-"""SYS_AUTOSTART of the iris quadrotor with an external simulator."""
+LAST_OFFBOARD = 9  # PX4's start script assigns the same port to this and all later instances
+AIRFRAME = 10016  # SYS_AUTOSTART of the iris quadrotor with an external simulator
 CHUNK = 65536
-MOST_UNSENT = 1 << 18
-"""Bytes queued for a peer that does not read; further messages are dropped whole."""
+MOST_UNSENT = 1 << 18  # bytes queued for a peer that does not read; further messages are dropped whole
 HEARTBEAT_US = 1_000_000
-TRUTH_US = 5_000
-"""Simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval."""
-FIRST_US = 1_000_000
-"""PX4's clock starts here: it takes 0 for no time."""
+TRUTH_US = 5_000  # simulated us between two HIL_STATE_QUATERNION, until PX4 requests another interval
+FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 

@@ -62,12 +62,9 @@ def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning
     )
 
 
-ACCEL, GYRO, MAG, BARO, DIFFERENTIAL = 0x7, 0x38, 0x1C0, 0x1A00, 0x400
-"""Bits of HIL_SENSOR.fields_updated."""
-ARMED = 128
-"""Bit of HIL_ACTUATOR_CONTROLS.mode."""
-LOCKSTEP = 1
-"""Bit of HIL_ACTUATOR_CONTROLS.flags."""
+ACCEL, GYRO, MAG, BARO, DIFFERENTIAL = 0x7, 0x38, 0x1C0, 0x1A00, 0x400  # bits of HIL_SENSOR.fields_updated
+ARMED = 128  # bit of HIL_ACTUATOR_CONTROLS.mode
+LOCKSTEP = 1  # bit of HIL_ACTUATOR_CONTROLS.flags
 
 GAUSS = 1e4  # per T
 ICE = 273.15  # K

@@ -22,10 +22,6 @@ KINDS = tuple(value.name.lower() for value in pb.MarkerKind.DESCRIPTOR.values)
 WORLD = "world"
 
 
-def _no_vertices() -> NDArray[np.float32]:
-    return np.empty((0, 3), np.float32)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MarkerMessage:
     """One marker, with the fields of `world.markers.Marker`, which validates them."""
@@ -37,7 +33,9 @@ class MarkerMessage:
     quaternion: Four = (0.0, 0.0, 0.0, 1.0)
     scale: Vector = (1.0, 1.0, 1.0)
     color: Four = (1.0, 1.0, 1.0, 1.0)  # red, green, blue, opacity
-    vertices: NDArray[np.float32] = field(default_factory=_no_vertices)  # (n, 3) m, relative to the pose
+    vertices: NDArray[np.float32] = field(
+        default_factory=lambda: np.empty((0, 3), np.float32)
+    )  # (n, 3) m, from the pose
     label: str = ""
     frame: str = WORLD
     ttl: float | None = None  # simulated s; None: no limit

@@ -115,42 +115,33 @@ def _put_inputs(message: pb.Command | pb.VehicleControl, inputs: Inputs) -> None
         if isinstance(value, str):
             target.text = value
         elif np.ndim(value):
-            target.values.CopyFrom(to_values(_finite_array(value, name)))
+            array = np.asarray(value, np.float64)
+            if array.ndim != 1 or not np.isfinite(array).all():
+                raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
+            target.values.CopyFrom(to_values(array))
         else:
-            target.number = _finite_number(value, name)
-
-
-def _finite_array(value: Any, name: str) -> Floats:
-    array = np.asarray(value, np.float64)
-    if array.ndim != 1 or not np.isfinite(array).all():
-        raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
-    return array
-
-
-def _finite_number(value: Any, name: str) -> float:
-    number = float(value)
-    if not np.isfinite(number):
-        raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
-    return number
+            number = float(value)
+            if not np.isfinite(number):
+                raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
+            target.number = number
 
 
 def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | Floats]:
-    return {name: _input(name, value) for name, value in message.inputs.items()}
-
-
-def _input(name: str, message: pb.Input) -> float | str | Floats:
-    what = f"input {name[:40]!r}"
-    match message.WhichOneof("value"):
-        case "number":
-            return finite(message.number, what)
-        case "text":
-            return message.text
-        case "values":
-            values = from_values(message.values, what)
-            if values.ndim != 1 or not np.isfinite(values).all():
-                raise WireError("value", f"{what} takes finite numbers, one per vehicle")
-            return values
-    raise WireError("value", f"{what} has no value")
+    found: dict[str, float | str | Floats] = {}
+    for name, value in message.inputs.items():
+        what = f"input {name[:40]!r}"
+        match value.WhichOneof("value"):
+            case "number":
+                found[name] = finite(value.number, what)
+            case "text":
+                found[name] = value.text
+            case "values":
+                values = found[name] = from_values(value.values, what)
+                if values.ndim != 1 or not np.isfinite(values).all():
+                    raise WireError("value", f"{what} takes finite numbers, one per vehicle")
+            case _:
+                raise WireError("value", f"{what} has no value")
+    return found
 
 
 PROTOCOL = 1
@@ -285,22 +276,14 @@ def _put_admin(message: pb.Request, admin: Admin) -> None:
         case SetPace(pace):
             to.set_pace.CopyFrom(pb.SetPace(pace=pace))
         case SetMode(mode, vehicles):
-            to.set_mode.CopyFrom(pb.SetMode(mode=_known_mode(mode).upper(), vehicles=vehicles))
-        case Pause():
-            to.pause.SetInParent()
-        case Resume():
-            to.resume.SetInParent()
-        case Stop():
-            to.stop.SetInParent()
+            if mode not in MODES:
+                raise InvalidValueError(f"the mode is one of {', '.join(MODES)}, not {mode!r}")
+            to.set_mode.CopyFrom(pb.SetMode(mode=mode.upper(), vehicles=vehicles))
+        case Pause() | Resume() | Stop():
+            getattr(to, type(admin).__name__.lower()).SetInParent()
         case GetMetadata():
             to.get_metadata.SetInParent()
     _admin(message)  # the receiver would refuse it
-
-
-def _known_mode(mode: str) -> str:
-    if mode not in MODES:
-        raise InvalidValueError(f"the mode is one of {', '.join(MODES)}, not {mode!r}")
-    return mode
 
 
 def _put_call(message: pb.Request, call: Call) -> None:

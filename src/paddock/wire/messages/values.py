@@ -29,7 +29,6 @@ ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"  # keys of objects for value
 UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
 ODD_NUMBERS = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 LARGEST_ID = 2**31 - 1
-_UNSENDABLE = (WireError, TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
 LARGEST_ARRAY = 2**31  # limit of an array's size, counting empty axes as 1: more than a message can hold
 EXACT = 2.0**53  # whole numbers up to this size are exact as float64
 
@@ -170,7 +169,10 @@ def _unfolded(value: Any, arrays: Sequence[pb.Values], what: str) -> Any:
     if ARRAY in value:
         return _array(value, arrays, what)
     if NUMBER in value:
-        return _odd_number(value, what)
+        name = value[NUMBER]
+        if len(value) != 1 or not isinstance(name, str) or name not in ODD_NUMBERS:
+            raise WireError("value", f'{what}: {{"{NUMBER}": ...}} takes {", ".join(ODD_NUMBERS)}')
+        return ODD_NUMBERS[name]
     if any(key.startswith("$") for key in value):
         raise WireError("value", f"{what}: keys that begin with $ are {ARRAY} and {NUMBER}, not {min(value)[:40]!r}")
     return {key: _unfolded(inner, arrays, what) for key, inner in value.items()}
@@ -190,10 +192,3 @@ def _array(place: dict[str, Any], arrays: Sequence[pb.Values], what: str) -> NDA
     if not (np.abs(values) <= EXACT).all() or (values != np.trunc(values)).any():
         raise WireError("value", f"{what}: array {index} is declared as whole, but is not")
     return values.astype(np.int64)
-
-
-def _odd_number(place: dict[str, Any], what: str) -> float:
-    name = place[NUMBER]
-    if len(place) != 1 or not isinstance(name, str) or name not in ODD_NUMBERS:
-        raise WireError("value", f'{what}: {{"{NUMBER}": ...}} takes {", ".join(ODD_NUMBERS)}')
-    return ODD_NUMBERS[name]

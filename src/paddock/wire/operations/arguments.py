@@ -202,21 +202,16 @@ def described(annotation: Any) -> str:
         return " or ".join(dict.fromkeys(described(one) for one in inner if one is not NoneType))
     if origin is Literal:
         return " or ".join(inner)
-    if origin is list:
-        return _list_description(inner[0], notes)
     if origin is dict:
         return "an object"
-    return _WORDS[kind] + _limits(notes)
-
-
-def _list_description(item: Any, notes: tuple[Any, ...]) -> str:
-    length = next((note for note in notes if isinstance(note, Len)), Len(0, None))
-    if get_origin(plain(item)) is Literal:
-        return "a list of " + ", ".join(get_args(plain(item)))
-    if plain(item) in (int, float):
+    if origin is not list:
+        return _WORDS[kind] + _limits(notes)
+    kind, length = plain(inner[0]), next((note for note in notes if isinstance(note, Len)), Len(0, None))
+    if get_origin(kind) is Literal:
+        return "a list of " + ", ".join(get_args(kind))
+    if kind in (int, float):
         exact = f"{length.max_length} " if length.min_length == length.max_length else ""
         return f"a list of {exact}numbers"
-    kind = plain(item)
     objects = get_origin(kind) is dict or (isinstance(kind, type) and issubclass(kind, BaseModel))
     at_least = "at least 1 and " if length.min_length else ""
     most = f"{at_least}up to {length.max_length} " if length.max_length else ""
@@ -272,7 +267,10 @@ def refuse(where: str, fields: Mapping[str, Argument], given: Mapping[str, Any],
     extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
     unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
     if wrong["type"] == "missing":
-        _refuse_missing(where, fields[str(location[-1])], unknown)
+        field = fields[str(location[-1])]
+        near = get_close_matches(field.name, unknown, n=1)
+        hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
+        raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
     _refuse_unknown(where, unknown, fields)
 
 
@@ -280,12 +278,6 @@ def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoR
     plural = "s" if len(unknown) > 1 else ""
     names = ", ".join(repr(name[:40]) for name in unknown)
     raise ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
-
-
-def _refuse_missing(where: str, field: Argument, unknown: list[str]) -> NoReturn:
-    near = get_close_matches(field.name, unknown, n=1)
-    hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
-    raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
 
 
 def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:

@@ -110,27 +110,26 @@ class Operation:
         elif not isinstance(params, dict):
             given = "as a list, by position" if isinstance(params, list) else f"as {shown(params)}"
             raise ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {given}")
-        if self._members:
-            known = self._members
+        if known := self._members:
             rest = {name: value for name, value in params.items() if name not in known}
             if len(rest) > MOST_FIELDS:
                 raise ArgumentError("value", f"{self.entry.rpc}: at most {MOST_FIELDS} inputs, got {len(rest)}")
             params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
         values = self._validate_params(params)
         if self._by_id:
-            self._join_vehicle(values)
+            by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
+            if (by_id is None) == (by_name is None):
+                valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
+                raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
+            if by_name is None:
+                values["vehicle"] = by_id
         return values
 
     @property
     def fields(self) -> tuple[Argument, ...]:
         """The fields of its JSON-RPC parameters."""
-        fields: list[Argument] = []
-        for one in self.arguments:
-            if one.marked(BY_ID):
-                fields += [Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None)]
-            else:
-                fields.append(one)
-        return tuple(fields)
+        named = (Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None))
+        return tuple(field for one in self.arguments for field in (named if one.marked(BY_ID) else (one,)))
 
     @cached_property
     def _by_id(self) -> bool:
@@ -146,14 +145,6 @@ class Operation:
     @cached_property
     def _validate_params(self) -> Validator:
         return Validator(self.entry.rpc, self.fields)
-
-    def _join_vehicle(self, values: dict[str, Any]) -> None:
-        by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
-        if (by_id is None) == (by_name is None):
-            valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
-            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
-        if by_name is None:
-            values["vehicle"] = by_id
 
 
 def collected(table: type) -> Mapping[str, Operation]:

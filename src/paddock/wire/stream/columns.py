@@ -39,8 +39,7 @@ COLUMNS_BLOCK = Record(
         ),
     ),
 )
-MOST_WIDE = 4096
-"""Largest number of values of a block sent in full precision."""
+MOST_WIDE = 4096  # values of a block sent in full precision
 DTYPES: dict[int, np.dtype[Any]] = {4: np.dtype("<f4"), 8: np.dtype("<f8")}
 
 Values = NDArray[np.float64] | NDArray[np.float32]
@@ -68,7 +67,12 @@ def encode_columns(wanted: int, blocks: Sequence[Block], into: Target | None = N
         COLUMNS.packer.pack_into(out, HEADER.size, wanted, len(blocks))
         at = HEADER.size + COLUMNS.size
         for block, size in zip(blocks, sizes, strict=True):
-            _write(block, out[at : at + size])
+            columns, vehicles = block.values.shape
+            COLUMNS_BLOCK.packer.pack_into(out, at, block.request, vehicles, columns, _width(block))
+            if block.values.size:
+                place = np.frombuffer(out[at : at + size], DTYPES[_width(block)], offset=COLUMNS_BLOCK.size)
+                with np.errstate(over="ignore"):
+                    place.reshape(columns, vehicles)[...] = block.values
             at += size
     except (struct.error, ValueError) as error:
         raise InvalidValueError(f"columns: {error}") from error
@@ -77,16 +81,6 @@ def encode_columns(wanted: int, blocks: Sequence[Block], into: Target | None = N
 
 def _width(block: Block) -> int:
     return 8 if block.values.size <= MOST_WIDE else 4
-
-
-def _write(block: Block, out: memoryview) -> None:
-    width = _width(block)
-    columns, vehicles = block.values.shape
-    COLUMNS_BLOCK.packer.pack_into(out, 0, block.request, vehicles, columns, width)
-    if block.values.size:
-        values = np.frombuffer(out, DTYPES[width], offset=COLUMNS_BLOCK.size).reshape(columns, vehicles)
-        with np.errstate(over="ignore"):
-            values[...] = block.values
 
 
 def decode_columns(payload: Buffer) -> ColumnsContent:

@@ -24,8 +24,7 @@ COMMANDS = Record(
         ),
     ),
 )
-MAX_NAME = 255
-"""Bytes of an input's name, and the most inputs."""
+MAX_NAME = 255  # bytes of an input's name, and the most inputs
 
 
 class Commands(NamedTuple):

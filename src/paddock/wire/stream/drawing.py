@@ -57,8 +57,7 @@ def encode_spheres(centre: ArrayLike, radius: ArrayLike, color: ArrayLike, into:
 decode_spheres = partial(decode_table, record=SPHERES)
 
 
-MAX_TEXT = 4096
-"""Bytes of a text."""
+MAX_TEXT = 4096  # bytes of a text
 MAX_POINTS = 1_000_000
 
 
@@ -148,20 +147,17 @@ def _record(marker: MarkerRecord) -> bytes:
         texts = marker.namespace.encode(), marker.frame.encode(), marker.text.encode()
         with np.errstate(over="ignore"):  # too large for float32 becomes infinite, an error below
             points = np.asarray(marker.points).reshape(-1, 3).astype("<f4")
-        head = _head(marker, len(texts[0]), len(texts[1]), len(texts[2]), len(points))
+        namespace, frame, text = map(len, texts)
+        identity = (marker.id, marker.kind, marker.flags, namespace, frame)
+        shape = (*marker.color, *marker.scale, *marker.position, *marker.quaternion)
+        if [len(marker.color), len(marker.scale), len(marker.position)] != [4, 3, 3]:
+            raise ValueError("color takes 4 numbers, scale and position 3")
+        head = MARKER.packer.pack(*identity, *shape, marker.expires, text, len(points))
     except (struct.error, OverflowError, ValueError, TypeError) as error:
         raise InvalidValueError(f"{where} does not fit its frame: {error}") from error
     if problem := _problem(MARKER.packer.unpack(head), points):
         raise InvalidValueError(f"{where}: {problem}")
     return b"".join((head, *texts, points.tobytes()))
-
-
-def _head(marker: MarkerRecord, namespace: int, frame: int, text: int, points: int) -> bytes:
-    identity = (marker.id, marker.kind, marker.flags, namespace, frame)
-    shape = (*marker.color, *marker.scale, *marker.position, *marker.quaternion)
-    if [len(marker.color), len(marker.scale), len(marker.position)] != [4, 3, 3]:
-        raise ValueError("color takes 4 numbers, scale and position 3")
-    return MARKER.packer.pack(*identity, *shape, marker.expires, text, points)
 
 
 def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:

@@ -19,12 +19,9 @@ from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record
 
-Buffer = bytes | bytearray | memoryview
-"""A payload."""
-Target = bytearray | memoryview | NDArray[np.uint8]
-"""Memory that a frame is written to."""
-Records = NDArray[np.void]
-"""A structured array, one element per record."""
+Buffer = bytes | bytearray | memoryview  # a payload
+Target = bytearray | memoryview | NDArray[np.uint8]  # memory that a frame is written to
+Records = NDArray[np.void]  # a structured array, one element per record
 
 
 class FrameType(IntEnum):
@@ -189,8 +186,7 @@ TICK = Record(
         Field("roster", "<u4", "", "+1 when vehicles are added or removed"),
     ),
 )
-FRAME_SIZE = HEADER.size + TICK.size
-"""Bytes of the whole frame."""
+FRAME_SIZE = HEADER.size + TICK.size  # bytes of the whole frame
 
 
 class Tick(NamedTuple):

@@ -40,8 +40,7 @@ POSES = Record(
     ),
 )
 MASK = 1023
-STEPS = 1022
-"""One fewer than ten bits hold, so that 0 is a step."""
+STEPS = 1022  # one fewer than ten bits hold, so that 0 is a step
 LARGEST_OTHER = 0.70710678
 
 

@@ -37,7 +37,13 @@ class TcpConnection(Connection):
         self.socket = peer
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
         self._writing = False
-        _prepare(peer)
+        peer.setblocking(False)
+        peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        for option, value in KEEPALIVE.items():
+            if hasattr(socket, option):
+                peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
         loop.add_reader(peer, self._on_readable)
 
     def close(self) -> None:
@@ -87,13 +93,3 @@ class TcpConnection(Connection):
         if done and not self.open:
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
-
-
-def _prepare(peer: socket.socket) -> None:
-    peer.setblocking(False)
-    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
-    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in KEEPALIVE.items():
-        if hasattr(socket, option):
-            peer.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

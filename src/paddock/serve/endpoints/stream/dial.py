@@ -19,7 +19,7 @@ from paddock.wire.stream.split import JsonLine, StreamFrame
 from paddock.world.frames import conversion
 from paddock.world.layout import Layout
 from paddock.world.rotation import euler_from_quaternion
-from paddock.world.snapshot import FleetSnapshot, Snapshot
+from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from paddock.serve.endpoints.stream.endpoint import StreamServer
@@ -95,18 +95,13 @@ class Renderer:
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request
         self._waiting: set[int] = set()  # unanswered requests
-        self._begin()
-
-    def hear_roster(self, layout: Layout) -> None:
-        """Send a changed roster; no frames are sent before that."""
-        if not self.informed(layout):
-            self._begin()
+        self.begin()
 
     def informed(self, layout: Layout) -> bool:
         """Whether it has this roster, or is about to get it."""
         return self._roster in (None, layout.roster)
 
-    def _begin(self) -> None:
+    def begin(self) -> None:
         """Send the roster, then frames."""
         self.subscription, self._roster = None, None
         self.connection.withdraw()
@@ -168,18 +163,12 @@ class Renderer:
         self.dialer.log.warn(reason, f"renderer {self.dialer.to} {text}")
 
 
-def _line(number: int, snapshot: Any, frame: str) -> bytes:
-    return request(number, "spawn_robots", {"robots": robots_tree(snapshot, frame)})
-
-
-def robots_tree(snapshot: Snapshot, frame: str) -> list[dict[str, Any]]:
+def _line(number: int, snapshot: Snapshot, frame: str) -> bytes:
     """All vehicles as the robots that renderers expect: `robot_type` is the kind, yaw in rad."""
-    return [robot for fleet in snapshot for robot in _fleet_robots(fleet, frame)]
-
-
-def _fleet_robots(fleet: FleetSnapshot, frame: str) -> list[dict[str, Any]]:
-    change = conversion(NATIVE, frame)
-    place = np.nan_to_num(change.position(fleet.position))
-    yaw = np.nan_to_num(euler_from_quaternion(change.quaternion(fleet.orientation))[2])
-    rows = zip(fleet.ids.tolist(), *place.T.tolist(), yaw.tolist(), strict=True)
-    return [{"id": id, "robot_type": fleet.kind, "x": x, "y": y, "z": z, "yaw": turn} for id, x, y, z, turn in rows]
+    change, robots = conversion(NATIVE, frame), []
+    for fleet in snapshot:
+        place = np.nan_to_num(change.position(fleet.position))
+        yaw = np.nan_to_num(euler_from_quaternion(change.quaternion(fleet.orientation))[2])
+        for id, x, y, z, turn in zip(fleet.ids.tolist(), *place.T.tolist(), yaw.tolist(), strict=True):
+            robots.append({"id": id, "robot_type": fleet.kind, "x": x, "y": y, "z": z, "yaw": turn})
+    return request(number, "spawn_robots", {"robots": robots})

@@ -56,7 +56,8 @@ class StreamServer(SubscriberEndpoint):
         """Send the roster to clients and renderers that lack it."""
         super().tell_roster(layout)
         for renderer in self._renderers():
-            renderer.hear_roster(layout)
+            if not renderer.informed(layout):
+                renderer.begin()
 
     def _renderers(self) -> list[Renderer]:
         return [link for dialer in self.dialers if (link := dialer.link) is not None]

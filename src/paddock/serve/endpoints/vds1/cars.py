@@ -101,7 +101,8 @@ class Cars:
         while True:
             changes = self._changes
             with suppress(PaddockError):  # the simulation is ending
-                self._fleets = await self._answer()
+                fleets = (await self._hub.request("metadata", CLIENT)).result["fleets"]
+                self._fleets = {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
                 found = (await self._hub.request("orders", CLIENT)).result
                 self._overrides = {id: order["behaviour"] for order in found for id in order["ids"].tolist()}
             self.asking = changes != self._changes
@@ -109,10 +110,6 @@ class Cars:
             if not self.asking:
                 return
             await asyncio.sleep(PATIENCE)
-
-    async def _answer(self) -> dict[str, CarFleet]:
-        fleets = (await self._hub.request("metadata", CLIENT)).result["fleets"]
-        return {tree["name"]: await self._fleet(tree) for tree in fleets if tree["kind"] == "car"}
 
     async def _fleet(self, tree: dict[str, Any]) -> CarFleet:
         radius = tree["parameters"].get("wheel_radius", 0.0)

@@ -116,18 +116,12 @@ class Vds1Server:
         self.cars.show(layout)
         self._plan()
 
-    def _look(self) -> None:
-        """Use the layout of a run that is paused between two publishes."""
-        with suppress(PaddockError):  # the simulation is ending
-            newest = self.hub.newest()
-            if newest is not None:
-                self._show(newest.layout)
-
     def _sweep(self) -> None:
-        if self.cars.layout is None:
-            self._look()
-        evicted = self.clients.forget(monotonic())
-        if evicted:
+        if self.cars.layout is None:  # use the layout of a run that is paused between two publishes
+            with suppress(PaddockError):  # the simulation is ending
+                if (newest := self.hub.newest()) is not None:
+                    self._show(newest.layout)
+        if evicted := self.clients.forget(monotonic()):
             self.hub.counters.add("subscribers_evicted", evicted, endpoint="vds1")
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
 

@@ -58,37 +58,29 @@ class Inbox:
             self._timer.cancel()
 
     def _take(self, datagram: bytes, address: Address, now: float) -> None:
+        sender = f"{address[0]}:{address[1]}"
         try:
             message = decode(datagram)
         except WireError as error:
-            self._refuse(error.reason, f"{_shown(address)}: {error}")
+            self._refuse(error.reason, f"{sender}: {error}")
             return
         if not isinstance(message, Command | Subscribe):
-            self._refuse("type", f"{_shown(address)}: VDS1 STATE is sent by the server, not to it")
-            return
-        trouble = self.cars.trouble(message.vehicle) if isinstance(message, Command) else ""
-        if trouble:
-            self._misdirected(f"{_shown(address)}: {trouble}")
-        else:
-            self._hear(message, address, now)
-
-    def _hear(self, message: Command | Subscribe, address: Address, now: float) -> None:
-        client = self.clients.hear(address, now)
-        if client is None:
-            self._refuse("full", f"{_shown(address)}: the limit of {self.clients.most} subscribers is reached")
+            self._refuse("type", f"{sender}: VDS1 STATE is sent by the server, not to it")
+        elif isinstance(message, Command) and (trouble := self.cars.trouble(message.vehicle)):
+            self._misdirected(f"{sender}: {trouble}")
+        elif (client := self.clients.hear(address, now)) is None:
+            self._refuse("full", f"{sender}: the limit of {self.clients.most} subscribers is reached")
         elif not client.within(self._rate, now):
-            self._refuse("rate", f"{_shown(address)}: more than {self._rate:g} datagrams per second")
-        elif isinstance(message, Command):
-            self._command(client, message, address, now)
-
-    def _command(self, client: Vds1Sender, command: Command, address: Address, now: float) -> None:
-        if not client.takes(command.vehicle, command.sequence, now):
-            self._refuse("stale", f"{_shown(address)}: sequence number {command.sequence} is old or a duplicate")
+            self._refuse("rate", f"{sender}: more than {self._rate:g} datagrams per second")
+        elif not isinstance(message, Command):
             return
-        if command.aux_accel is not None or command.aux_speed is not None:
-            self.hub.counters.add("aux_unsupported", endpoint="vds1")
-            self.log.warn("aux", f"{_shown(address)}: aux_accel and aux_speed are not supported and must be NaN")
-        self._waiting[command.vehicle] = command
+        elif not client.takes(message.vehicle, message.sequence, now):
+            self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
+        else:
+            if message.aux_accel is not None or message.aux_speed is not None:
+                self.hub.counters.add("aux_unsupported", endpoint="vds1")
+                self.log.warn("aux", f"{sender}: aux_accel and aux_speed are not supported and must be NaN")
+            self._waiting[message.vehicle] = message
 
     def flush(self) -> None:
         """Forward waiting commands; later, if the last message is too recent or facts about cars are missing."""
@@ -100,29 +92,22 @@ class Inbox:
             return
         self._next = now + APART
         waiting, self._waiting = self._waiting, {}
-        for inputs, commands in self._by_inputs(waiting).items():
-            self._tell(inputs, commands)
-
-    def _flush_late(self) -> None:
-        self._timer = None
-        self.flush()
-
-    def _by_inputs(self, waiting: dict[int, Command]) -> dict[tuple[str, ...], list[Command]]:
-        """Group commands by the inputs of their cars, which are usually the same."""
-        alike: dict[tuple[str, ...], list[Command]] = {}
+        alike: dict[tuple[str, ...], list[Command]] = {}  # inputs of the cars, which are usually the same -> commands
         for vehicle, command in waiting.items():
             trouble = self.cars.trouble(vehicle)  # again: it may have been removed meanwhile
             if not trouble and self.cars.inputs(vehicle):
                 alike.setdefault(self.cars.inputs(vehicle), []).append(command)
             else:
                 self._misdirected(trouble or f"vehicle {vehicle} takes none of {', '.join(INPUTS)}")
-        return alike
+        for names, commands in alike.items():
+            ids = np.array([command.vehicle for command in commands])
+            values = np.array([command[INPUT_FIELDS] for command in commands], np.float64)
+            inputs: dict[str, Any] = {name: values[:, INPUTS.index(name)] for name in names}
+            self.hub.tell("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
 
-    def _tell(self, names: tuple[str, ...], commands: list[Command]) -> None:
-        ids = np.array([command.vehicle for command in commands])
-        values = np.array([command[INPUT_FIELDS] for command in commands], np.float64)
-        inputs: dict[str, Any] = {name: values[:, INPUTS.index(name)] for name in names}
-        self.hub.tell("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
+    def _flush_late(self) -> None:
+        self._timer = None
+        self.flush()
 
     def _refuse(self, reason: str, message: str) -> None:
         self.hub.counters.add("datagrams_refused", endpoint="vds1", reason=reason)
@@ -131,10 +116,6 @@ class Inbox:
     def _misdirected(self, message: str) -> None:
         self.hub.counters.add("misdirected", endpoint="vds1")
         self.log.warn("misdirected", message)
-
-
-def _shown(address: Address) -> str:
-    return f"{address[0]}:{address[1]}"
 
 
 SILENCE = 2.0  # s of silence after which a sender is forgotten

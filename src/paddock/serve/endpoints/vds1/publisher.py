@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from paddock.wire.vds1 import STATE_NAMES, encode_states
 from paddock.world.columns import Floats
-from paddock.world.layout import FleetLayout, Ints, Layout
+from paddock.world.layout import Ints, Layout
 from paddock.world.rotation import euler_from_quaternion, quaternion_conjugate, rotate
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot
 
@@ -155,10 +155,8 @@ class StatePublisher:
 
 def _words(layout: Layout, k: int) -> NDArray[np.intp]:
     """The positions of a fleet's columns in a snapshot, (columns, n), in words of 8 bytes."""
-    fleet: FleetLayout = layout.fleets[k]
-    first = layout.offsets[k] // 8
-    count = len(fleet.columns) * fleet.n
-    return np.arange(first, first + count, dtype=np.intp).reshape(len(fleet.columns), fleet.n)
+    shape = len(layout.fleets[k].columns), layout.fleets[k].n
+    return layout.offsets[k] // 8 + np.arange(shape[0] * shape[1], dtype=np.intp).reshape(shape)
 
 
 Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
@@ -189,25 +187,21 @@ class DatagramSender:
         An address that cannot be reached costs the others nothing.
         """
         flat = np.ascontiguousarray(rows).reshape(-1).data
-        size = rows.shape[1]
-        return sum(self._send(flat, size, address) for address in addresses)
+        return sum(self._send(flat, rows.shape[1], address) for address in addresses)
 
     def _send(self, flat: memoryview, size: int, address: Address) -> int:
         if self.together:
-            return self._send_together(flat, size, address)
+            sent = 0
+            for start in range(0, len(flat), TOGETHER * size):
+                piece = flat[start : start + TOGETHER * size]
+                try:
+                    sent += self.socket.sendto(piece, address) // size
+                except BlockingIOError:
+                    return sent
+                except OSError:  # nothing on the way cuts them: one at a time, if the address can be reached at all
+                    return sent + self._send_singly(flat[start:], size, address)
+            return sent
         return self._send_singly(flat, size, address)
-
-    def _send_together(self, flat: memoryview, size: int, address: Address) -> int:
-        sent = 0
-        for start in range(0, len(flat), TOGETHER * size):
-            piece = flat[start : start + TOGETHER * size]
-            try:
-                sent += self.socket.sendto(piece, address) // size
-            except BlockingIOError:
-                return sent
-            except OSError:  # on the way to this address nothing cuts them: one at a time, if it can be reached at all
-                return sent + self._send_singly(flat[start:], size, address)
-        return sent
 
     def _send_singly(self, flat: memoryview, size: int, address: Address) -> int:
         sent = 0

@@ -14,10 +14,10 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.subscribers.connection import Bytes, Connection, Hear, Lost
+from paddock.serve.subscribers.connection import Connection, Hear, Lost
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
-from paddock.wire.stream.split import JSON_STARTS, JsonLine, StreamFrame, frames_in
+from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
 
 LOG = logging.getLogger("paddock.web")
 GOING_AWAY = 1001
@@ -70,7 +70,9 @@ class SocketConnection(Connection):
                 self._hear(JsonLine(text.encode()))
                 return
             for frame in frames_in(memoryview(message["bytes"])):
-                self._hear(_accepted(frame))
+                if frame.type is not FrameType.COMMANDS:
+                    raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
+                self._hear(frame)
         except WireError as error:
             self.cut_off(error.reason, str(error))
 
@@ -82,27 +84,16 @@ class SocketConnection(Connection):
                 item = self._outbox.next()
                 if isinstance(item, tuple):
                     self._wire.send(item)
+                elif item and item[0] in JSON_STARTS:  # JSON is sent as text, frames as binary
+                    await self._send({"type": "websocket.send", "text": bytes(item).rstrip(b"\n").decode()})
                 elif item is not None:
-                    await self._send(_message(item))
+                    await self._send({"type": "websocket.send", "bytes": bytes(item)})
                 elif self.open:
                     self._waiting.clear()
                 else:
                     code = GOING_AWAY if self._reason == "closing" else REFUSED
                     await self._send({"type": "websocket.close", "code": code, "reason": self._reason})
                     return
-
-
-def _accepted(frame: StreamFrame) -> StreamFrame:
-    if frame.type is not FrameType.COMMANDS:
-        raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
-    return frame
-
-
-def _message(item: Bytes) -> dict[str, Any]:
-    """JSON is sent as text, frames as binary."""
-    if item and item[0] in JSON_STARTS:
-        return {"type": "websocket.send", "text": bytes(item).rstrip(b"\n").decode()}
-    return {"type": "websocket.send", "bytes": bytes(item)}
 
 
 EXTENSION = "paddock.wire"

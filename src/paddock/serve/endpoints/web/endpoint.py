@@ -15,7 +15,7 @@ from starlette.types import Receive, Scope, Send
 
 from paddock.serve.endpoints.web.connection import EXTENSION, SILENCE, SocketConnection, SocketProtocol
 from paddock.serve.http import HttpServer
-from paddock.serve.page import FOLDER, NOT_BUILT, File, find_file
+from paddock.serve.page import FOLDER, NOT_BUILT, find_file
 from paddock.serve.subscribers.connection import Hear, Lost
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
@@ -89,24 +89,21 @@ class Application:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
-        answer = None
-        if problem := host_problem(scope["headers"], self._local):
+        headers = scope["headers"]
+        if self._local and not is_loopback(header(headers, b"host")):  # after DNS rebinding, a foreign page's own name
+            problem = "this server is for this machine only: use http://localhost or http://127.0.0.1"
             answer = self._refusal("host", 421, problem)
-        elif scope["type"] == "websocket":
-            answer = self._socket_problem(scope)
-            if answer is None:
-                await self._serve(scope, receive, send)
-                return
-        else:
+        elif scope["type"] != "websocket":
             answer = await self._page(Request(scope))
+        elif scope["path"] != SOCKET:
+            answer = self._refusal("path", 404, f"the WebSocket is at {SOCKET}")
+        elif is_foreign(header(headers, b"origin"), header(headers, b"host")):
+            answer = self._refusal("origin", 403, "a page of another origin may not connect")
+        else:
+            await self._serve(scope, receive, send)
+            return
         answer.headers.update(SAFE)
         await answer(scope, receive, send)
-
-    def _socket_problem(self, scope: Scope) -> Response | None:
-        if scope["path"] != SOCKET:
-            return self._refusal("path", 404, f"the WebSocket is at {SOCKET}")
-        problem = origin_problem(scope["headers"])
-        return self._refusal("origin", 403, problem) if problem else None
 
     async def _page(self, request: Request) -> Response:
         if request.method not in ("GET", "HEAD"):
@@ -114,8 +111,10 @@ class Application:
         path = request.scope["path"]
         gzip = "gzip" in request.headers.get("accept-encoding", "")
         file = await asyncio.to_thread(find_file, self._folder, path, gzip)
+        if file is not None and file.headers["ETag"] in request.headers.get("if-none-match", ""):
+            return Response(None, 304, file.headers)  # the browser has it
         if file is not None:
-            return _sent(file, request)
+            return Response(file.content, 200, file.headers)
         if path in ("/", "/index.html"):
             return Response(NOT_BUILT, 200, {"Cache-Control": "no-store"}, "text/html")
         return Response("no such file\n", 404, media_type="text/plain")
@@ -123,13 +122,6 @@ class Application:
     def _refusal(self, reason: str, status: int, problem: str) -> Response:
         self._count(reason)
         return Response(f"{problem}\n", status, media_type="text/plain")
-
-
-def _sent(file: File, request: Request) -> Response:
-    """The file, or 304 if the browser has it."""
-    if file.headers["ETag"] in request.headers.get("if-none-match", ""):
-        return Response(None, 304, file.headers)
-    return Response(file.content, 200, file.headers)
 
 
 Headers = Iterable[tuple[bytes, bytes]]
@@ -169,19 +161,7 @@ def is_loopback(host: str | None) -> bool:
         return False
 
 
-def host_problem(headers: Headers, local: bool) -> str:
-    """Why this Host is refused (after DNS rebinding, a foreign page still sends its own name); empty if it is valid."""
-    if local and not is_loopback(header(headers, b"host")):
-        return "this server is for this machine only: use http://localhost or http://127.0.0.1"
-    return ""
-
-
-def origin_problem(headers: Headers) -> str:
-    """Why this Origin is refused; empty if it is valid. Only browsers send one."""
-    origin, host = header(headers, b"origin"), header(headers, b"host")
-    if origin is None:
-        return ""
-    scheme, _, place = origin.partition("://")
-    if scheme in ("http", "https") and host and place.lower() == host.lower():
-        return ""
-    return "a page of another origin may not connect"
+def is_foreign(origin: str | None, host: str | None) -> bool:
+    """Whether an Origin header, which only browsers send, names a page of another host."""
+    scheme, _, place = (origin or "").partition("://")
+    return origin is not None and not (scheme in ("http", "https") and host and place.lower() == host.lower())

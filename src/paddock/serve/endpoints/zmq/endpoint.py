@@ -68,7 +68,7 @@ class ZmqServer:
     async def open(self) -> dict[str, Any]:
         """Listen on both ports."""
         self._port = self._bound(self._router, self._port)
-        after = self._port + 1 if self._given_port else 0
+        after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
         self._check()
         return {"port": self._port, "publish": self._publish}
@@ -129,7 +129,19 @@ class ZmqServer:
     def _serve(self, peer: ZmqPeer, request: RequestMessage) -> None:
         """Handle one valid request."""
         if not peer.name:
-            self._introduce(peer, request)
+            # handle a request before Hello: check the token first
+            token = self.hub.options.token
+            if token is not None and not hmac.compare_digest(request.token.encode(), token.encode()):
+                self._reject(peer, request.id, "token", "the token is wrong: connect with the server's token")
+            elif not isinstance(request.body, Hello):
+                self._refuse(peer, request.id, "hello", "send Hello first")
+            elif request.body.protocol != PROTOCOL:
+                reason = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
+                self._refuse(peer, request.id, "protocol", reason)
+            elif not self.peers.welcome(peer, request.body.client):
+                self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
+            else:
+                self._welcome(peer, request.id)
             return
         match request.body:
             case Heartbeat():
@@ -141,21 +153,6 @@ class ZmqServer:
                 self._remove(peer)
             case _:
                 self._operate(peer, request)
-
-    def _introduce(self, peer: ZmqPeer, request: RequestMessage) -> None:
-        """Handle a request before Hello: check the token first."""
-        token = self.hub.options.token
-        if token is not None and not hmac.compare_digest(request.token.encode(), token.encode()):
-            self._reject(peer, request.id, "token", "the token is wrong: connect with the server's token")
-        elif not isinstance(request.body, Hello):
-            self._refuse(peer, request.id, "hello", "send Hello first")
-        elif request.body.protocol != PROTOCOL:
-            reason = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
-            self._refuse(peer, request.id, "protocol", reason)
-        elif not self.peers.welcome(peer, request.body.client):
-            self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
-        else:
-            self._welcome(peer, request.id)
 
     def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
@@ -266,10 +263,6 @@ class ZmqServer:
         self.publisher.check()
         self._timer = self.hub.loop.call_later(LOOK, self._check)
 
-    @property
-    def _given_port(self) -> bool:
-        return bool(self.hub.options.zmq and self.hub.options.zmq.port)
-
     def _bound(self, port: Port, number: int) -> int:
         """Listen on a TCP port, a free one for 0, and return it."""
         bind = self.hub.options.bind
@@ -314,7 +307,8 @@ class ZmqPeers:
         """The sender of a message, with its limits updated."""
         peer = self._peers.get(address)
         if peer is None:
-            self._forget_strangers()
+            if len(self._peers) - len(self.clients) >= STRANGERS:  # forget the oldest
+                del self._peers[next(address for address, peer in self._peers.items() if not peer.name)]
             peer = self._peers[address] = ZmqPeer(address, allowance=self.rate)
         now = monotonic()
         passed, peer.heard = now - peer.heard, now
@@ -343,9 +337,3 @@ class ZmqPeers:
         """Clients that have been silent for too long."""
         now = monotonic()
         return [peer for peer in self.clients.values() if now - peer.heard > SILENCE]
-
-    def _forget_strangers(self) -> None:
-        """Forget the oldest peers without Hello."""
-        if len(self._peers) - len(self.clients) >= STRANGERS:
-            oldest = next(address for address, peer in self._peers.items() if not peer.name)
-            del self._peers[oldest]

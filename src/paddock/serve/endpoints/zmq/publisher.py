@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import zmq
 
 from paddock.serve.endpoints.zmq.port import Gate, Port
+from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages.markers import (
     ClearMarkers,
@@ -82,9 +83,14 @@ class Publisher:
         if self._gate is not None:
             self._gate.port.look()
         if MARKERS in self._new:
-            self._say(self._all_markers())
+            mirror, time = self.hub.mirror, self.hub.time
+            mirror.alive(time)
+            shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
+            self._say([shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
         if ROSTER in self._new or monotonic() - self._sent > REPEAT:
-            self._send_roster()
+            self._sent = monotonic()
+            if self._layout is not None and self._wanted(ROSTER):
+                self._send(ROSTER, encode_roster(roster_of(self._layout)))
         self._new.clear()
 
     def close(self) -> None:
@@ -92,17 +98,6 @@ class Publisher:
         self.port.close()
         if self._gate is not None:
             self._gate.port.close()
-
-    def _send_roster(self) -> None:
-        self._sent = monotonic()
-        if self._layout is not None and self._wanted(ROSTER):
-            self._send(ROSTER, encode_roster(roster_of(self._layout)))
-
-    def _all_markers(self) -> list[MarkerCommand]:
-        mirror, time = self.hub.mirror, self.hub.time
-        mirror.alive(time)
-        shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
-        return [shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))]
 
     def _say(self, commands: list[MarkerCommand]) -> None:
         for command in commands:
@@ -131,20 +126,9 @@ class Publisher:
 
 def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:
     """A marker of the mirror, with its remaining time to live (s)."""
-    expires = tree["expires"]
-    return MarkerMessage(
-        namespace=tree["namespace"],
-        id=tree["id"],
-        kind=tree["kind"],
-        position=tuple(tree["position"]),
-        quaternion=tuple(tree["quaternion"]),
-        scale=tuple(tree["scale"]),
-        color=tuple(tree["color"]),
-        vertices=tree["vertices"],
-        label=tree["label"],
-        frame=tree["frame"],
-        ttl=None if expires is None else max(expires - time, 1e-9),
-    )
+    vectors = {name: tuple(tree[name]) for name in ("position", "quaternion", "scale", "color")}
+    ttl = None if tree["expires"] is None else max(tree["expires"] - time, 1e-9)
+    return MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
 
 
 def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:

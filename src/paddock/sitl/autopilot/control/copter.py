@@ -319,8 +319,7 @@ def learn(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None
 control_period = routine(fly)
 
 
-ARM_SHARE = 0.5
-"""A full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer."""
+ARM_SHARE = 0.5  # a full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer
 
 GAINS = (
     *("PSC_POSXY_P", "PSC_VELXY_P", "PSC_VELXY_I", "PSC_POSZ_P", "PSC_VELZ_P", "PSC_VELZ_I"),

@@ -18,8 +18,7 @@ from paddock.sitl.sensor_data import Floats
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters
 
-REST, DIRECT, RATES = 0.0, 1.0, 2.0
-"""Kinds of setpoint: motors off; throttle and steering; speed and turn rate."""
+REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 
 
 class RoverSetpoint(NamedTuple):

@@ -221,7 +221,8 @@ class RoverDriver:
         look = self._look(self.speed)
         on = track(position, start, end)
         point = look_ahead(on, position, start, end, through, look)
-        self._report(end, on, bearing(position, point))
+        self._report_values(self.distance(end), bearing(position, point), on.across)
+        self.rover.autopilot.telemetry.target_bearing = bearing(position, end)
         there = min(self._corner_speed(turn), wanted) if through else 0.0
         lead = max(0.5 * self._look(there), STOP_RADIUS) if through else STOP_RADIUS
         if self._pivot(turned(yaw, bearing(position, point))):
@@ -287,10 +288,6 @@ class RoverDriver:
         most = min(most, stoppable)
         return min(max(rate, -most), most)
 
-    def _report(self, end: Point, on: LegPosition, course: float) -> None:
-        self._report_values(self.distance(end), course, on.across)
-        self.rover.autopilot.telemetry.target_bearing = bearing(self.position, end)
-
     def _report_values(self, distance: float, course: float, across: float) -> None:
         telemetry = self.rover.autopilot.telemetry
         telemetry.target_distance, telemetry.crosstrack = distance, across
@@ -319,22 +316,14 @@ class Trail:
         """Add a position, if it is `accuracy` m away from the last."""
         if self.full or not self.points or _distance(self.points[-1], position) < self.accuracy:
             return
-        self._cut_loop(position)
-        self.points.append(position)
-        if len(self.points) > self.most:
-            self._make_room()
-
-    def _cut_loop(self, position: Point) -> None:
-        """Remove the loop where the path comes back to an earlier part."""
-        for k in range(len(self.points) - 2):
+        for k in range(len(self.points) - 2):  # remove the loop where the path comes back to an earlier part
             if _off(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
                 del self.points[k + 1 :]
-                return
-
-    def _make_room(self) -> None:
-        self.points = simplified(self.points, 0.5 * self.accuracy)
+                break
+        self.points.append(position)
         if len(self.points) > self.most:
-            self.full = True
+            self.points = simplified(self.points, 0.5 * self.accuracy)
+            self.full = len(self.points) > self.most
 
     def way_back(self, position: Point) -> list[Point]:
         """Return the points to drive to, from here to the start."""
@@ -347,9 +336,8 @@ def simplified(points: list[Point], tolerance: float) -> list[Point]:
     pending = [(0, len(points) - 1)]
     while pending:
         first, last = pending.pop()
-        off, k = max(
-            ((_off(points[k], points[first], points[last]), k) for k in range(first + 1, last)), default=(0.0, 0)
-        )
+        found = ((_off(points[k], points[first], points[last]), k) for k in range(first + 1, last))
+        off, k = max(found, default=(0.0, 0))
         if off > tolerance:
             keep.add(k)
             pending += [(first, k), (k, last)]

@@ -146,8 +146,7 @@ copy_truth = routine(write_truth)
 
 # interface -----------------------------------------------------------------------------------------------------------
 
-MIN_SLOPE = 0.1
-"""Minimum horizontal over vertical field, near the magnetic poles."""
+MIN_SLOPE = 0.1  # minimum horizontal over vertical field, near the magnetic poles
 FIX = slice(COLUMN["latitude"], COLUMN["altitude"] + 1)
 
 

@@ -50,35 +50,27 @@ class MissionSequence:
         self.items = items
         self.jumps: dict[int, int] = {}  # by the sequence of the DO_JUMP
 
-    def advance(self, sequence: int) -> Stretch:
+    def advance(self, sequence: int, counted: bool = True) -> Stretch:
         """Return the stretch from an item (inclusive) to the next NAV item; count the jumps on the way."""
-        return _walk(self.items, sequence, self.jumps)
-
-    def peek(self, sequence: int) -> Stretch:
-        """Return the same without counting."""
-        return _walk(self.items, sequence, dict(self.jumps))
-
-
-def _walk(items: Sequence[MissionItem], sequence: int, jumps: dict[int, int]) -> Stretch:
-    actions: list[int] = []
-    made = 0
-    while FIRST <= sequence < len(items):
-        item = items[sequence]
-        role = ITEM_KINDS[item.command].role
-        if role is Role.NAV:
-            return Stretch(sequence, tuple(actions))
-        if role is not Role.JUMP:
-            actions.append(sequence)
-        count = jumps.get(sequence, 0)
-        if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
-            sequence += 1
-            continue
-        jumps[sequence] = count + 1
-        made += 1
-        if made > MAX_JUMPS:
-            return Stretch(None, (), True)
-        sequence = int(item.p1)
-    return Stretch(None, tuple(actions))
+        actions: list[int] = []
+        made, jumps = 0, self.jumps if counted else dict(self.jumps)
+        while FIRST <= sequence < len(self.items):
+            item = self.items[sequence]
+            role = ITEM_KINDS[item.command].role
+            if role is Role.NAV:
+                return Stretch(sequence, tuple(actions))
+            if role is not Role.JUMP:
+                actions.append(sequence)
+            count = jumps.get(sequence, 0)
+            if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
+                sequence += 1
+                continue
+            jumps[sequence] = count + 1
+            made += 1
+            if made > MAX_JUMPS:
+                return Stretch(None, (), True)
+            sequence = int(item.p1)
+        return Stretch(None, tuple(actions))
 
 
 # actions -------------------------------------------------------------------------------------------------------------
@@ -218,8 +210,7 @@ class MissionExecutor:
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.lead = inf
-        """m before a waypoint at which AUTO starts the corner, limited by the acceptance radius."""
+        self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
         self.running = False  # between `start` and `stop`
         self.finished = False
         self.roi = RegionOfInterest(autopilot)
@@ -266,7 +257,7 @@ class MissionExecutor:
         """Return why AUTO cannot be entered, or an empty string."""
         if self.count <= FIRST:
             return "no mission"
-        return "" if self._sequence.peek(FIRST).nav is not None else "mission has no waypoint"
+        return "" if self._sequence.advance(FIRST, counted=False).nav is not None else "mission has no waypoint"
 
     def start(self, resume: bool | None = None) -> None:
         """Start, or resume where it stopped (None: as MIS_RESTART selects). A finished mission restarts."""
@@ -309,8 +300,10 @@ class MissionExecutor:
         if not self.running or self._leg is None:
             return self._done()
         self.actions.update(dt, self.distance())
-        if self._leg.done(self.autopilot, self.lead, dt):
-            self._reach(self._leg)
+        if (leg := self._leg).done(self.autopilot, self.lead, dt):
+            self.autopilot.outbox.append(ItemReached(leg.sequence))
+            start = self._position() if leg.target.task in STAYS else leg.target.target
+            self._go(self._sequence.advance(leg.sequence + 1), start)
         return self._target(self._leg) if self._leg is not None else self._done()
 
     def _load_plan(self) -> bool:
@@ -320,11 +313,6 @@ class MissionExecutor:
             return False
         self._rewind(items)
         return True
-
-    def _reach(self, leg: MissionLeg) -> None:
-        self.autopilot.outbox.append(ItemReached(leg.sequence))
-        start = self._position() if leg.target.task in STAYS else leg.target.target
-        self._go(self._sequence.advance(leg.sequence + 1), start)
 
     def _go(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
@@ -350,7 +338,7 @@ class MissionExecutor:
         """Return the next waypoint, if the vehicle may pass this one without stopping."""
         if leg.target.task is not NavTask.WAYPOINT or leg.wait > 0.0:
             return None
-        following = self._sequence.peek(leg.sequence + 1).nav
+        following = self._sequence.advance(leg.sequence + 1, counted=False).nav
         if following is None or self.items[following].command not in GO_THERE:
             return None
         return place_of(self.items[following], self.autopilot, leg.target.target)

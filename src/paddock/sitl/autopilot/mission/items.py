@@ -29,8 +29,7 @@ class AltitudeFrame(IntEnum):
     TERRAIN = 10  # altitude above ground, which is flat here: as RELATIVE
 
 
-INT_FRAMES = {5: 0, 6: 3, 11: 10}
-"""Frames with integer positions on the wire -> the equivalent frame."""
+INT_FRAMES = {5: 0, 6: 3, 11: 10}  # frames with integer positions on the wire -> the equivalent frame
 
 
 def plain_frame(frame: int) -> int:
@@ -186,9 +185,7 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     if kind is None or (kind.flying and drives(vehicle_kind)):
         return MissionResult.UNSUPPORTED
     frame = plain_frame(item.frame)
-    if frame == AltitudeFrame.MISSION and (kind.place or kind.height):
-        return MissionResult.UNSUPPORTED_FRAME
-    if frame not in tuple(AltitudeFrame):
+    if frame not in tuple(AltitudeFrame) or (frame == AltitudeFrame.MISSION and (kind.place or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in (kind.ranges or {}).items():

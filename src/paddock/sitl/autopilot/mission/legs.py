@@ -205,26 +205,18 @@ def _waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float
     return leg.waited >= leg.wait
 
 
-def _climbed(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    return autopilot.estimate.down <= leg.target.target[2] + CLIMB_TOLERANCE
-
-
-def _landed(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    return autopilot.telemetry.landed == Landed.ON_GROUND
-
-
 def _returned(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
     if leg.flying:
-        return _landed(leg, autopilot, lead, dt)
+        return autopilot.telemetry.landed == Landed.ON_GROUND
     return leg.reached(_position(autopilot), min(leg.radius, lead))
 
 
 FINISHED: Mapping[NavTask, Callable[[MissionLeg, BuiltInAutopilot, float, float], bool]] = {
-    NavTask.TAKEOFF: _climbed,
+    NavTask.TAKEOFF: lambda leg, autopilot, *_: autopilot.estimate.down <= leg.target.target[2] + CLIMB_TOLERANCE,
     NavTask.WAYPOINT: _arrived_and_waited,
     NavTask.LOITER: lambda leg, *rest: leg.wait < inf and _arrived_and_waited(leg, *rest),
     NavTask.CIRCLE: _circled,
-    NavTask.LAND: _landed,
+    NavTask.LAND: lambda leg, autopilot, *_: autopilot.telemetry.landed == Landed.ON_GROUND,
     NavTask.RETURN: _returned,
     NavTask.DELAY: _waited,
     NavTask.DONE: lambda leg, autopilot, lead, dt: False,

@@ -11,8 +11,7 @@ from paddock.sitl.mavlink.messages import motion, status
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-ENCODERS: Mapping[int, Callable[[BuiltInAutopilot], Any]] = {**status.ENCODERS, **motion.ENCODERS}
-"""By message id."""
+ENCODERS: Mapping[int, Callable[[BuiltInAutopilot], Any]] = {**status.ENCODERS, **motion.ENCODERS}  # by message id
 
 KNOWN = frozenset({*ENCODERS, mav.MAVLINK_MSG_ID_VIBRATION})
 """Every message that can be streamed or requested; VIBRATION is measured over time, by `VibrationMeter`."""

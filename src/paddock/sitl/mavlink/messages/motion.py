@@ -69,13 +69,9 @@ def global_position(autopilot: BuiltInAutopilot) -> Any:
         return None
     return mav.MAVLink_global_position_int_message(
         t.time_us // 1000,
-        int32(t.latitude, 1e7),
-        int32(t.longitude, 1e7),
-        int32(t.altitude, 1e3),
+        *(int32(t.latitude, 1e7), int32(t.longitude, 1e7), int32(t.altitude, 1e3)),
         int32(known(t.relative_altitude), 1e3),
-        int16(e.vn, 100.0),
-        int16(e.ve, 100.0),
-        int16(e.vd, 100.0),
+        *(int16(speed, 100.0) for speed in (e.vn, e.ve, e.vd)),
         round(degrees(e.yaw) * 100.0) % 36000,
     )
 
@@ -93,11 +89,8 @@ def altitude(autopilot: BuiltInAutopilot) -> Any:
     t = autopilot.telemetry
     if t.estimate is None or isnan(t.altitude):
         return None
-    below = nan if t.sensors is None else t.sensors.range_1
-    local = -t.estimate.down
-    return mav.MAVLink_altitude_message(
-        t.time_us, local, t.altitude, local, t.relative_altitude, nan, below if isfinite(below) else nan
-    )
+    below, local = nan if t.sensors is None else known(t.sensors.range_1, nan), -t.estimate.down
+    return mav.MAVLink_altitude_message(t.time_us, local, t.altitude, local, t.relative_altitude, nan, below)
 
 
 def home_position(autopilot: BuiltInAutopilot) -> Any:
@@ -106,9 +99,7 @@ def home_position(autopilot: BuiltInAutopilot) -> Any:
         return None
     latitude, longitude, altitude = autopilot.home
     return mav.MAVLink_home_position_message(
-        int32(latitude, 1e7),
-        int32(longitude, 1e7),
-        int32(altitude, 1e3),
+        *(int32(latitude, 1e7), int32(longitude, 1e7), int32(altitude, 1e3)),
         *autopilot.home_ned(),
         (1.0, 0.0, 0.0, 0.0),
         *(0.0, 0.0, 0.0),
@@ -118,12 +109,10 @@ def home_position(autopilot: BuiltInAutopilot) -> Any:
 
 def global_origin(autopilot: BuiltInAutopilot) -> Any:
     """GPS_GLOBAL_ORIGIN: origin of the local frame."""
-    frame = autopilot.frame
-    if frame is None:
+    if (frame := autopilot.frame) is None:
         return None
-    return mav.MAVLink_gps_global_origin_message(
-        int32(frame.latitude, 1e7), int32(frame.longitude, 1e7), int32(frame.altitude, 1e3), autopilot.telemetry.time_us
-    )
+    place = int32(frame.latitude, 1e7), int32(frame.longitude, 1e7), int32(frame.altitude, 1e3)
+    return mav.MAVLink_gps_global_origin_message(*place, autopilot.telemetry.time_us)
 
 
 # sensors -------------------------------------------------------------------------------------------------------------
@@ -141,13 +130,8 @@ def gps_raw(autopilot: BuiltInAutopilot) -> Any:
     return mav.MAVLink_gps_raw_int_message(
         int(s.gnss_time_us),
         scaled(s.gnss_fix, 1.0, 0, 8, 0),
-        int32(s.latitude, 1e7),
-        int32(s.longitude, 1e7),
-        int32(s.altitude, 1e3),
-        uint16(s.gnss_eph, 100.0),
-        uint16(s.gnss_epv, 100.0),
-        uint16(speed, 100.0),
-        uint16(course, 100.0),
+        *(int32(s.latitude, 1e7), int32(s.longitude, 1e7), int32(s.altitude, 1e3)),
+        *(uint16(value, 100.0) for value in (s.gnss_eph, s.gnss_epv, speed, course)),
         scaled(s.gnss_satellites, 1.0, 0, 254, 255),
         h_acc=scaled(s.gnss_eph, 1e3, 0, 2**31, 0),
         v_acc=scaled(s.gnss_epv, 1e3, 0, 2**31, 0),
@@ -173,10 +157,8 @@ def scaled_pressure(autopilot: BuiltInAutopilot) -> Any:
     s = autopilot.telemetry.sensors
     if s is None or not isfinite(s.pressure):
         return None
-    temperature = int16(s.temperature - FREEZING, 100.0)
-    return mav.MAVLink_scaled_pressure_message(
-        autopilot.telemetry.time_us // 1000, s.pressure / 100.0, 0.0, temperature
-    )
+    now, temperature = autopilot.telemetry.time_us // 1000, int16(s.temperature - FREEZING, 100.0)
+    return mav.MAVLink_scaled_pressure_message(now, s.pressure / 100.0, 0.0, temperature)
 
 
 def distance_sensor(autopilot: BuiltInAutopilot) -> Any:

@@ -9,11 +9,10 @@ from paddock.sitl.autopilot.modes.copter.land import CopterBrake, CopterLand, Co
 from paddock.sitl.autopilot.modes.copter.piloted import CopterAltHold, CopterLoiter, CopterStabilize
 from paddock.sitl.autopilot.vehicle import Mode
 
-COPTER_MODES: Mapping[int, type[Mode]] = {
+COPTER_MODES: Mapping[int, type[Mode]] = {  # by number
     mode.number: mode
     for mode in (
         *(CopterStabilize, CopterAltHold, CopterAuto, CopterGuided, CopterLoiter),
         *(CopterRtl, CopterCircle, CopterLand, CopterBrake),
     )
 }
-"""By number."""

@@ -77,8 +77,12 @@ class CopterAuto(CopterMode):
     def _renew(self, nav: NavTarget) -> None:
         """Drop the manoeuvre of the last item; legs continue if the next starts where the last ends."""
         last, self._nav = self._nav, nav
-        if last is not None and _same_path(last, nav):
-            return
+        if last is not None:  # whether only the heading or the next waypoint differs
+            same_speed = last.speed == nav.speed or (isnan(last.speed) and isnan(nav.speed))
+            same_place = last.target == nav.target and last.start == nav.start and last.radius == nav.radius
+            done = last.task is NavTask.DONE is nav.task
+            if last is nav or done or (last.task is nav.task and same_place and same_speed):
+                return
         self._manoeuvre = None
         if nav.task is NavTask.TAKEOFF and self._take_off is not None:
             self._take_off.down = nav.target[2]
@@ -144,11 +148,3 @@ class CopterAuto(CopterMode):
             self.turn_to(bearing(nav.target[0] - track.north, nav.target[1] - track.east, 0.0), dt)
         else:
             self.copter.heading.spin(0.0, dt)
-
-
-def _same_path(a: NavTarget, b: NavTarget) -> bool:
-    """Return whether only the heading or the next waypoint differs."""
-    if a is b or a.task is NavTask.DONE is b.task:
-        return True
-    same_speed = a.speed == b.speed or (isnan(a.speed) and isnan(b.speed))
-    return a.task is b.task and a.target == b.target and a.start == b.start and a.radius == b.radius and same_speed

@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 STICK_DEADBAND = 0.05
 STALE_US = 3_000_000
-NEUTRAL = Sticks(throttle=0.5)
-"""Sticks without RC input: mid throttle holds the altitude."""
+NEUTRAL = Sticks(throttle=0.5)  # sticks without RC input: mid throttle holds the altitude
 
 
 def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
@@ -45,8 +44,6 @@ class CopterMode(Mode):
     def shift(self, north: float, east: float, down: float) -> None:
         """Handle a jump of the estimate by m; the track has moved along, positions on the map stay."""
 
-    # limits ----------------------------------------------------------------------------------------------------------
-
     def level_limits(self, speed: float = float("nan")) -> MotionLimits:
         """Return the horizontal limits; `speed` m/s replaces WPNAV_SPEED unless NaN."""
         wanted = speed if speed > 0.0 else self.value("WPNAV_SPEED") / 100.0
@@ -59,8 +56,6 @@ class CopterMode(Mode):
     def limits(self, speed: float = float("nan")) -> LegLimits:
         """Return the limits in every direction."""
         return LegLimits(self.level_limits(speed), self.vertical_limits("WPNAV_SPEED_UP"), self.vertical_limits())
-
-    # paths -----------------------------------------------------------------------------------------------------------
 
     def seek(self, north: float, east: float, down: float, dt: float, speed: float = float("nan")) -> None:
         """Move the track towards a position."""
@@ -87,8 +82,6 @@ class CopterMode(Mode):
         telemetry.target_distance, telemetry.target_bearing = hypot(dn, de), bearing(dn, de, estimate.yaw)
         telemetry.nav_bearing, telemetry.crosstrack = telemetry.target_bearing, crosstrack
         telemetry.altitude_error = estimate.down - down
-
-    # pilot -----------------------------------------------------------------------------------------------------------
 
     def sticks(self) -> Sticks:
         """Return the pilot's sticks, or neutral ones without current RC input."""
@@ -124,8 +117,6 @@ class CopterMode(Mode):
         scale = min(1.0, speed / max(hypot(forward, right), 1e-9))
         forward, right = forward * scale, right * scale
         return forward * cos(yaw) - right * sin(yaw), forward * sin(yaw) + right * cos(yaw)
-
-    # ground ----------------------------------------------------------------------------------------------------------
 
     def stays_down(self, wants_up: bool) -> bool:
         """Idle the motors of a landed copter unless `wants_up`; return whether it stays on the ground."""

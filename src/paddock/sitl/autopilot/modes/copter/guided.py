@@ -39,12 +39,31 @@ class CopterGuided(CopterMode):
         if self.stays_down(self._take_off is not None or lifts):
             return
         self.stage = Landed.IN_AIR
-        if self._take_off is not None:
-            self._climb(self._take_off, dt)
+        if (take_off := self._take_off) is not None:
+            self.stage = Landed.TAKEOFF
+            if take_off.update(dt):
+                self._take_off, self._target = None, GuidedTarget()
+                self._hold = self.copter.track.north, self.copter.track.east, take_off.down
         elif self._target.attitude is not None and not self._stale():
             self._follow_attitude(self._target, dt)
         else:
-            self._follow_place(dt)
+            target = self._target
+            if target.velocity is not None and target.position is None:
+                vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else target.velocity
+                track = self.copter.track
+                track.steer(vn, ve, self.level_limits(), dt)
+                track.climb(-self._vertical(vd), self.vertical_limits(), dt)
+                if vn or ve or vd:
+                    track.leash(self.autopilot.estimate)
+            elif target.position is not None and target.velocity is not None:
+                self._follow_moving(target.position, target.velocity, target.speed, dt)
+            elif target.position is not None:
+                self.seek(*target.position, dt, target.speed)
+                self.report(*target.position)
+            elif self._hold is not None:
+                self.seek(*self._hold, dt)
+            else:
+                self.stop(dt)
             self._turn(dt)
             self.copter.follow()
 
@@ -67,10 +86,7 @@ class CopterGuided(CopterMode):
             self._take_off = TakeOff(self, self.autopilot.home_ned()[2] - guided.takeoff)
         elif not self.copter.landed:
             self._take_off = None
-        self._take(guided)
-
-    def _take(self, guided: GuidedTarget) -> None:
-        """Fly a new target; one that only turns keeps the path."""
+        # fly a new target; one that only turns keeps the path
         moves = guided.position is not None or guided.velocity is not None or guided.attitude is not None
         if moves or not isnan(guided.yaw) or not isnan(guided.yaw_rate):
             self._yaw = guided.yaw
@@ -81,37 +97,6 @@ class CopterGuided(CopterMode):
 
     def _stale(self) -> bool:
         return self.autopilot.now_us - self._target.time_us > STALE_US
-
-    def _climb(self, take_off: TakeOff, dt: float) -> None:
-        self.stage = Landed.TAKEOFF
-        track = self.copter.track
-        if take_off.update(dt):
-            self._take_off, self._target = None, GuidedTarget()
-            self._hold = track.north, track.east, take_off.down
-
-    # positions and velocities ----------------------------------------------------------------------------------------
-
-    def _follow_place(self, dt: float) -> None:
-        target = self._target
-        if target.velocity is not None and target.position is None:
-            self._follow_velocity(target.velocity, dt)
-        elif target.position is not None and target.velocity is not None:
-            self._follow_moving(target.position, target.velocity, target.speed, dt)
-        elif target.position is not None:
-            self.seek(*target.position, dt, target.speed)
-            self.report(*target.position)
-        elif self._hold is not None:
-            self.seek(*self._hold, dt)
-        else:
-            self.stop(dt)
-
-    def _follow_velocity(self, velocity: Ned, dt: float) -> None:
-        vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else velocity
-        track = self.copter.track
-        track.steer(vn, ve, self.level_limits(), dt)
-        track.climb(-self._vertical(vd), self.vertical_limits(), dt)
-        if vn or ve or vd:
-            track.leash(self.autopilot.estimate)
 
     def _follow_moving(self, place: Ned, velocity: Ned, speed: float, dt: float) -> None:
         """Follow a moving position; it stops where it is when the target expires."""
@@ -140,8 +125,6 @@ class CopterGuided(CopterMode):
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)
-
-    # attitudes -------------------------------------------------------------------------------------------------------
 
     def _follow_attitude(self, target: GuidedTarget, dt: float) -> None:
         """Hold an attitude; the thrust sets the climb rate, 0.5 holds the altitude."""

@@ -58,12 +58,9 @@ class CopterBrake(CopterMode):
         """Bring the track to rest."""
         if self.stays_down(wants_up=False):
             return
-        track = self.copter.track
-        track.steer(0.0, 0.0, self._limits(), dt)
+        track, most = self.copter.track, BRAKE_SHARE * GRAVITY * tan(radians(self.value("ANGLE_MAX") / 100.0))
+        limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, min(BRAKE_DECELERATION, most), BRAKE_JERK)
+        track.steer(0.0, 0.0, limits, dt)
         track.climb(0.0, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
         self.copter.heading.spin(0.0, dt)
         self.copter.follow()
-
-    def _limits(self) -> MotionLimits:
-        most = BRAKE_SHARE * GRAVITY * tan(radians(self.value("ANGLE_MAX") / 100.0))
-        return MotionLimits(self.value("LOIT_SPEED") / 100.0, min(BRAKE_DECELERATION, most), BRAKE_JERK)

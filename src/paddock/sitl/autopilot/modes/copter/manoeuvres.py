@@ -44,9 +44,8 @@ class TakeOff:
         copter.heading.spin(0.0, dt)
         mode.report(*self._place, self.down)
         copter.follow()
-        return (
-            abs(mode.autopilot.estimate.down - self.down) < CLIMB_TOLERANCE or mode.autopilot.estimate.down < self.down
-        )
+        down = mode.autopilot.estimate.down
+        return abs(down - self.down) < CLIMB_TOLERANCE or down < self.down
 
 
 class Descent:
@@ -114,7 +113,13 @@ class Homeward:
         elif self._climbing:
             self._climb(dt)
         else:
-            self._return(dt)
+            mode, track = self.mode, self.mode.copter.track
+            mode.seek(self.north, self.east, self.down, dt, (mode.value("RTL_SPEED") or nan) / 100.0)
+            self._face(dt)
+            mode.copter.follow()
+            mode.report(self.north, self.east, self.down)
+            if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
+                self._wait(dt)
 
     def _climb(self, dt: float) -> None:
         mode = self.mode
@@ -124,15 +129,6 @@ class Homeward:
         mode.copter.follow()
         self._climbing = mode.autopilot.estimate.down > self.down + RTL_CLIMB_TOLERANCE
         mode.report(self.north, self.east, self.down)
-
-    def _return(self, dt: float) -> None:
-        mode, track = self.mode, self.mode.copter.track
-        mode.seek(self.north, self.east, self.down, dt, (mode.value("RTL_SPEED") or nan) / 100.0)
-        self._face(dt)
-        mode.copter.follow()
-        mode.report(self.north, self.east, self.down)
-        if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
-            self._wait(dt)
 
     def _face(self, dt: float) -> None:
         mode, track = self.mode, self.mode.copter.track

@@ -19,12 +19,9 @@ class CopterStabilize(CopterMode):
             return
         self.pilot_turn(dt)
         self.copter.track.begin(self.autopilot.estimate)
-        self.copter.push(*self.pilot_lean(), self._share(throttle))
-
-    def _share(self, throttle: float) -> float:
-        """Return the fraction of full thrust: 0 at the bottom, hover thrust at mid stick, 1 at the top."""
-        hover = self.copter.hover
-        return 2.0 * throttle * hover if throttle < 0.5 else hover + (2.0 * throttle - 1.0) * (1.0 - hover)
+        hover = self.copter.hover  # share of full thrust: 0 at the bottom, hover thrust at mid stick, 1 at the top
+        share = 2.0 * throttle * hover if throttle < 0.5 else hover + (2.0 * throttle - 1.0) * (1.0 - hover)
+        self.copter.push(*self.pilot_lean(), share)
 
 
 class CopterAltHold(CopterMode):
@@ -57,13 +54,11 @@ class CopterLoiter(CopterMode):
             return
         vn, ve = self.pilot_velocity(self.value("LOIT_SPEED") / 100.0)
         track = self.copter.track
-        track.steer(vn, ve, self._limits(released=vn == 0.0 == ve), dt)
+        acceleration = self.value("LOIT_BRK_ACCEL" if vn == 0.0 == ve else "LOIT_ACC_MAX") / 100.0
+        limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, acceleration, self.value("PSC_JERK_XY"))
+        track.steer(vn, ve, limits, dt)
         track.climb(climb, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
         if vn or ve or climb:  # a position that is held must not drift with gusts
             track.leash(self.autopilot.estimate)
         self.pilot_turn(dt)
         self.copter.follow()
-
-    def _limits(self, released: bool) -> MotionLimits:
-        name = "LOIT_BRK_ACCEL" if released else "LOIT_ACC_MAX"
-        return MotionLimits(self.value("LOIT_SPEED") / 100.0, self.value(name) / 100.0, self.value("PSC_JERK_XY"))

@@ -42,8 +42,10 @@ class PlaneAuto(PlaneMode):
 
     def _follow(self, nav: NavTarget) -> None:
         place, down = nav.target[:2], nav.target[2]
-        if nav.task in (NavTask.DELAY, NavTask.DONE):
-            self._wait(nav)
+        if nav.task in (NavTask.DELAY, NavTask.DONE):  # circle the position where the wait began
+            if self._waiting is None:
+                self._waiting = (*self.place, self.autopilot.estimate.down)
+            self.circle(self._waiting[:2], self._waiting[2], speed=nav.speed)
             return
         self._waiting = None
         if nav.task is NavTask.TAKEOFF:
@@ -55,17 +57,8 @@ class PlaneAuto(PlaneMode):
             self.circle(place, altitude, nav.radius, nav.speed)
         else:
             self.autopilot.executor.lead = self.value("WP_RADIUS")
-            self.follow(nav.start[:2], place, self._slope(nav), nav.speed)
-
-    def _slope(self, nav: NavTarget) -> float:
-        """Return m down on the straight slope between waypoints, ahead by the lag of the altitude loop."""
-        length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
-        early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
-        left = min(max(self.distance(nav.target[:2]) - early, 0.0) / max(length - early, 1.0), 1.0)
-        return nav.target[2] + left * (nav.start[2] - nav.target[2])
-
-    def _wait(self, nav: NavTarget) -> None:
-        """Circle the position where the wait began."""
-        if self._waiting is None:
-            self._waiting = (*self.place, self.autopilot.estimate.down)
-        self.circle(self._waiting[:2], self._waiting[2], speed=nav.speed)
+            # on the straight slope between waypoints, ahead by the lag of the altitude loop
+            length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
+            early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
+            left = min(max(self.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
+            self.follow(nav.start[:2], place, down + left * (nav.start[2] - down), nav.speed)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import atan2, hypot, isnan
 
 from paddock.sitl.autopilot.control.plane import HEIGHT_GAIN, roll_for_course
-from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.modes.plane.common import PlaneMode
 
@@ -29,16 +28,11 @@ class PlaneGuided(PlaneMode):
             self.centre, self.down = target.position[:2], target.position[2]
             self.circle(self.centre, self.down, speed=target.speed)
         elif target.velocity is not None:
-            self._move(target.velocity)
+            north, east, down = target.velocity
+            self.centre, self.down = self.place, self.autopilot.estimate.down
+            altitude = self.down + down * CLIMB_TIME
+            self.fly(roll_for_course(atan2(east, north), self.velocity), altitude, hypot(north, east))
         elif not isnan(target.yaw):
             self.head(target.yaw, self.down, target.speed)
         else:
             self.circle(self.centre, self.down, speed=target.speed)
-
-    def _move(self, velocity: Ned) -> None:
-        """Fly along a course at a speed and a climb rate."""
-        north, east, down = velocity
-        altitude = self.autopilot.estimate.down + down * CLIMB_TIME
-        self.down = self.autopilot.estimate.down
-        self.fly(roll_for_course(atan2(east, north), self.velocity), altitude, hypot(north, east))
-        self.centre = self.place

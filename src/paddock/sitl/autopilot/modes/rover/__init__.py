@@ -9,11 +9,10 @@ from paddock.sitl.autopilot.modes.rover.piloted import RoverAcro, RoverManual, R
 from paddock.sitl.autopilot.modes.rover.rtl import RoverRtl, RoverSmartRtl
 from paddock.sitl.autopilot.vehicle import Mode
 
-ROVER_MODES: Mapping[int, type[Mode]] = {
+ROVER_MODES: Mapping[int, type[Mode]] = {  # by number
     mode.number: mode
     for mode in (
         *(RoverManual, RoverAcro, RoverSteering, RoverHold, RoverLoiter),
         *(RoverCircle, RoverAuto, RoverRtl, RoverSmartRtl, RoverGuided),
     )
 }
-"""By number."""

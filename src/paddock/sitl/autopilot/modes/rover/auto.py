@@ -38,22 +38,23 @@ class RoverAuto(RoverMode):
             executor.start()
         self._follow(executor.update(dt))
         if executor.finished:
-            self._end()
-
-    def _end(self) -> None:
-        """Switch to the mode of MIS_DONE_BEHAVE, or HOLD if that fails."""
-        number = DONE_MODES[self.autopilot.parameters.whole("MIS_DONE_BEHAVE")]
-        ack = self.autopilot.set_mode(number, "mission complete")
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, ack.text)
-            self.autopilot.set_mode(DONE_MODES[0])
+            number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
+            ack = autopilot.set_mode(number, "mission complete")
+            if not ack.accepted:
+                autopilot.send_text(Severity.WARNING, ack.text)
+                autopilot.set_mode(DONE_MODES[0])
 
     def _follow(self, nav: NavTarget) -> None:
         speed = nav.speed if nav.speed == nav.speed else 0.0
         start, end = nav.start[:2], nav.target[:2]
         executor, driver = self.autopilot.executor, self.driver
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
-            self._stay(nav, speed)
+            # drive to a position, then stay within LOIT_RADIUS
+            if self._hold_point is None or self._hold_point.place != end:
+                self._hold_point = HoldPoint(driver, end, self.value("LOIT_RADIUS"))
+                self._hold_point.approach(start)
+            executor.lead = STOP_RADIUS
+            self._hold_point.keep(speed)
         elif nav.task is NavTask.WAYPOINT:
             executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:
@@ -62,12 +63,3 @@ class RoverAuto(RoverMode):
             executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
         else:
             driver.halt()
-
-    def _stay(self, nav: NavTarget, speed: float) -> None:
-        """Drive to a position, then stay within LOIT_RADIUS."""
-        place = nav.target[:2]
-        if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = HoldPoint(self.driver, place, self.value("LOIT_RADIUS"))
-            self._hold_point.approach(nav.start[:2])
-        self.autopilot.executor.lead = STOP_RADIUS
-        self._hold_point.keep(speed)
