@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.cli.options import RunOptions, ServeOptions
 from paddock.cli.progress import Notices
 from paddock.cli.serving import Served, serving
-from paddock.cli.summary import Tally, ViewExtras, summary_lines
+from paddock.cli.summary import Tally, ViewExtras, counted, summary_lines
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ LINE_EVERY = 1.0
 """Wall-clock s between two log lines where there is no terminal."""
 
 
-def conduct(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
+def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
     """Run a scenario, print its summary and return the exit code.
 
     A client may load another scenario: it then runs with the same options at the same addresses.
@@ -259,7 +259,7 @@ def _run_with_lines(
 
     due = [time.perf_counter()]
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
-    print(f"{sim.scenario.name}: {vehicles:,} vehicles. {sim.scenario.description}", flush=True)
+    print(f"{sim.scenario.name}: {counted(vehicles, 'vehicle')}. {sim.scenario.description}", flush=True)
 
     def beat() -> None:
         if interrupted():

@@ -255,7 +255,7 @@ class Simulation:
         self.engine.thread.refuse_elsewhere("inspect()")
         program, rows = self.engine.applier.found(target)
         if len(rows) != 1:
-            raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one member, e.g. {target}[0]")
+            raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
         return program.inspect(int(rows[0]))
 
     def overrides(self) -> list[BehaviourOverride]:

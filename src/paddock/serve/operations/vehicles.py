@@ -142,7 +142,7 @@ def control(run: LiveRun, client: str, tick: int, commands: dict[str, dict[str, 
 
 
 def control_unasked(run: LiveRun, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
-    """The client hears of a refusal only."""
+    """Only a refusal is reported."""
     try:
         control(run, client, tick, commands)
     except PaddockError as error:
