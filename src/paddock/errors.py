@@ -1,4 +1,4 @@
-"""What a user did wrong, said in one line: what, where, and what would be valid."""
+"""Usage errors: one line that names the error, its place and the valid values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class PaddockError(Exception):
 
 
 class UnknownNameError(PaddockError, KeyError):
-    """A name that nothing answers to. Also a KeyError, so that `snap["typo"]` behaves as Python users expect."""
+    """An unknown name. Also a KeyError, so that `snap["typo"]` behaves as Python users expect."""
 
     def __str__(self) -> str:  # KeyError would print the repr of the message
         return str(self.args[0])

@@ -36,8 +36,8 @@ def _check(sim: Any) -> None:
         with pytest.warns(DeprecationWarning, match=f"sim.{old} is deprecated: use sim.{new}$"):
             found = getattr(sim, old)
         assert found.__func__ is attrgetter(new)(sim).__func__
-    with pytest.raises(AttributeError, match="has no attribute 'ordre'"):
-        _ = sim.ordre
+    with pytest.raises(AttributeError, match=r"has no attribute 'overide'; did you mean 'override'\?$"):
+        _ = sim.overide
 
 
 def test_the_old_call_of_an_asynchronous_mission(serve: Any) -> None:

@@ -114,7 +114,7 @@ def test_frames_that_exist(sim: Simulation, frame: str) -> None:
     ("frame", "message"),
     [
         ("lidr", "marker 'goal' 1: unknown frame 'lidr'; did you mean 'lidar'?"),
-        ("scouts", "marker 'goal' 1: 'scouts' is a fleet of 3: name one member as the frame"),
+        ("scouts", "marker 'goal' 1: 'scouts' is a fleet of 3: name one vehicle as the frame"),
         ("scouts[3]", "marker 'goal' 1: unknown frame 'scouts[3]'; did you mean 'scouts'?"),
     ],
 )

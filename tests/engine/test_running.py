@@ -314,7 +314,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
 
 def test_inspect_takes_one_vehicle(load: Load) -> None:
     pair = {"name": "pair", "count": 2, "model": "point", "spawn": {"line": {"start": [0, 0, 1], "end": [5, 0, 1]}}}
-    with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one member, e.g. pair\[0\]"):
+    with pytest.raises(PaddockError, match=r"'pair' is a fleet of 2: name one vehicle, e.g. pair\[0\]"):
         load(pair).inspect("pair")
 
 

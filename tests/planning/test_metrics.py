@@ -96,6 +96,16 @@ def test_old_spellings_warn() -> None:
         assert MissionView(0.0, (), (), (), True, {}, ()).members == ()
     with pytest.warns(DeprecationWarning, match=r"use \.vehicles"):
         assert paddock.planning.Problem((), ()).agents == ()
+    shares: list[float] = []
+    with pytest.warns(DeprecationWarning, match=r"use solve\(progress="):
+        paddock.planning.solve(paddock.planning.Problem((), ()), "greedy", tell=shares.append)
+    empty = {
+        "vehicles": [{"name": "uav", "model": "quad"}],
+        "mission": {"tasks": [{"name": "a", "point": {"at": [9, 9]}}]},
+    }
+    with pytest.warns(DeprecationWarning, match=r"use plan\(progress="):
+        paddock.planning.plan(empty, "greedy", tell=shares.append)
+    assert shares == [1.0]  # an empty problem has no progress
     for name in ("exports", "foreseen"):
         with pytest.warns(DeprecationWarning, match="use paddock.planning.metrics"):
             importlib.import_module(f"paddock.planning.{name}")

@@ -35,6 +35,16 @@ def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
         yield sim, host, told
 
 
+def test_the_earlier_spelling_of_on_log() -> None:
+    lines: list[str] = []
+    with paddock.load(SCENARIO) as sim:
+        with pytest.warns(DeprecationWarning, match=r"use share\(on_log=\.\.\.\)"):
+            host = paddock.share(sim, tell=lines.append, metrics={"port": 0})
+        with host:
+            host.on_log("a line")
+    assert lines == ["a line"]
+
+
 def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
     request = urllib.request.Request(f"http://127.0.0.1:{host.addresses['metrics']['port']}{path}")
     if token:

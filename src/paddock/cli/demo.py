@@ -33,9 +33,9 @@ def demo(
     if list_:
         return print_demos()
     scenario = load_scenario(demo_path(name))
-    from paddock.cli.session import conduct
+    from paddock.cli.session import run_scenario
 
-    return conduct(scenario, options or RunOptions(), serve)
+    return run_scenario(scenario, options or RunOptions(), serve)
 
 
 def print_demos() -> int:

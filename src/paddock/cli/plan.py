@@ -115,9 +115,9 @@ class PlanOptions:
 
             check_parquet()
         if self.animate is not None:
-            from paddock.record.mission_report.animation import check_film
+            from paddock.record.mission_report.animation import check_animation
 
-            check_film(Path(self.animate))
+            check_animation(Path(self.animate))
 
     def _check_methods(self) -> None:
         from paddock.planning.methods import find_method

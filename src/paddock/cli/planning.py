@@ -125,7 +125,7 @@ class Output:
     seconds: float  # planning time
     folder: Path | None = None
     files: list[str] | None = None
-    film: str | None = None
+    animation: str | None = None
     missing: str = ""  # why there are no plots
 
 
@@ -148,7 +148,7 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
         with bar(f"drawing {options.animate}") as progress:
             run = None if found.outcome is None else found.outcome.run
             animate(found.plan, Path(options.animate), scenario.name, progress, run=run)
-        output.film = options.animate
+        output.animation = options.animate
     _print_json(found, output) if options.json else _print_tables(found, output)
     undone = found.plan.undone if found.outcome is None else found.outcome.undone
     return 1 if options.strict and undone else 0
@@ -203,7 +203,7 @@ def _print_json(found: Findings, output: Output) -> None:
     if found.outcome is not None:
         values["outcome"] = outcome_numbers(found.outcome)
     values |= {"folder": None if output.folder is None else str(output.folder), "files": output.files or []}
-    values |= {"animation": output.film} | ({"missing": output.missing} if output.missing else {})
+    values |= {"animation": output.animation} | ({"missing": output.missing} if output.missing else {})
     print(json.dumps(values, indent=2, allow_nan=False))
 
 
@@ -248,7 +248,7 @@ def _print_rest(console: Console, found: Findings, output: Output) -> None:
         console.print()
     if found.outcome is not None:
         console.print(outcome_sentence(found.outcome), soft_wrap=True)
-        for time, what in found.outcome.story:
+        for time, what in found.outcome.timeline:
             console.print(f"  [dim]{clock(time)}[/]  {escape(what)}", soft_wrap=True)
         for task, reason in found.outcome.undone:
             console.print(f"  [yellow]{escape(task)}[/] not done: {escape(reason)}", soft_wrap=True)
@@ -262,5 +262,5 @@ def _print_rest(console: Console, found: Findings, output: Output) -> None:
         console.print(f"[yellow]no plots:[/] {escape(output.missing)}", soft_wrap=True)
     if output.folder is not None and output.files:
         console.print(f"{escape(str(output.folder / output.files[0]))} and {len(output.files) - 1} more files")
-    if output.film is not None:
-        console.print(escape(output.film))
+    if output.animation is not None:
+        console.print(escape(output.animation))

@@ -14,6 +14,7 @@ from cyclopts import Parameter
 from paddock.cli.options import Flag, ServeOptions
 from paddock.cli.progress import Notices, bar
 from paddock.cli.serving import Served, serving
+from paddock.cli.summary import counted
 from paddock.errors import InvalidValueError, PaddockError
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
     width = max((len(name) for name in numbers["fleets"]), default=5)
     lines = [
         f"{numbers['scenario']}: {numbers['duration_s']:.3f} s, {numbers['samples']:,} samples, "
-        f"{numbers['vehicles']:,} vehicles, {numbers['actions']:,} actions",
+        f"{counted(numbers['vehicles'], 'vehicle')}, {counted(numbers['actions'], 'action')}",
         f"  {'fleet':<{width}} {'n':>7} {'distance m':>12} {'mean m/s':>9} {'max m/s':>9} {'moving s':>10}  height m",
     ]
     for name, fleet in numbers["fleets"].items():

@@ -67,13 +67,13 @@ def run(
         raise PaddockError(f"give a scenario file or --model: {what}")
     if model is None and given:
         raise PaddockError(f"--{next(iter(given))} requires --model; set it in the scenario file instead")
-    from paddock.cli.session import conduct
+    from paddock.cli.session import run_scenario
     from paddock.scenario import load_scenario
 
     if scenario is not None:
-        return conduct(load_scenario(scenario), options or RunOptions(), serve)
+        return run_scenario(load_scenario(scenario), options or RunOptions(), serve)
     try:
-        return conduct(single(str(model), given), options or RunOptions(), serve)
+        return run_scenario(single(str(model), given), options or RunOptions(), serve)
     except PaddockError as error:
         raise PaddockError(as_flags(str(error))) from None
 

@@ -117,12 +117,12 @@ def sitl(
         raise PaddockError("--instances and --first-instance require --ardupilot or --px4")
     if no_lockstep and not ardupilot:
         raise PaddockError("--no-lockstep requires --ardupilot; PX4 reports whether it was built for lockstep")
-    from paddock.cli.session import conduct
+    from paddock.cli.session import run_scenario
 
     what = {"vehicles": vehicles, "craft": type_, "ardupilot": ardupilot, "px4": px4}
     real: dict[str, Any] = {"instances": instances, "first": first_instance or 0, "lockstep": not no_lockstep}
     settings = (autopilots or SitlOptions()).section()
-    return conduct(_chosen(scenario, what, real, settings), options or RunOptions(), serve)
+    return run_scenario(_chosen(scenario, what, real, settings), options or RunOptions(), serve)
 
 
 FLAGS = {

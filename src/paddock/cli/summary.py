@@ -136,7 +136,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         if stage["calls"]
     ]
     return [
-        f"{numbers['scenario']}: {numbers['vehicles']:,} vehicles, {numbers['sim_seconds']:.3f} s simulated "
+        f"{numbers['scenario']}: {counted(numbers['vehicles'], 'vehicle')}, {numbers['sim_seconds']:.3f} s simulated "
         f"({numbers['ticks']:,} ticks) in {numbers['wall_seconds']:.2f} s, "
         f"{numbers['real_time_factor']:.2f} x real time",
         *stages,
@@ -152,7 +152,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
 def _autopilot_lines(figures: list[dict[str, Any]]) -> list[str]:
     """Format `autopilots: 10, 4 armed` and the number of rejected packets."""
     rejected, armed = sum(row["rejected"] for row in figures), sum(row["armed"] for row in figures)
-    refused = f", {rejected:,} packet{'' if rejected == 1 else 's'} rejected" if rejected else ""
+    refused = f", {counted(rejected, 'packet')} rejected" if rejected else ""
     return [f"  autopilots: {len(figures)}, {armed} armed{refused}"]
 
 
@@ -165,3 +165,8 @@ def _mission_lines(figures: dict[str, Any]) -> list[str]:
     way = f"{figures['travelled'] / 1000.0:.1f} km travelled"
     line = f"  mission: {', '.join(part for part in (tasks, back, way) if part)}"
     return [line, *(f"    {one['task']} not done: {one['reason']}" for one in figures["undone"])]
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a count with its noun: `1 vehicle`, `1,000 vehicles`."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

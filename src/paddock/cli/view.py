@@ -221,5 +221,9 @@ class RunView:
 
 def guides(sim: Simulation) -> list[tuple[int, Floats]]:
     """Return the paths that fleets follow, each with the index of the fleet."""
-    conducts = [program.behaviour for program in sim.engine.programs.values()]
-    return [(k, conduct.path) for k, conduct in enumerate(conducts) if conduct is not None and conduct.rule.needs_path]
+    behaviours = [program.behaviour for program in sim.engine.programs.values()]
+    return [
+        (k, behaviour.path)
+        for k, behaviour in enumerate(behaviours)
+        if behaviour is not None and behaviour.rule.needs_path
+    ]

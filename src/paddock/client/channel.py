@@ -167,11 +167,11 @@ class ClientChannel:
         while self._tasks:
             self._tasks.popleft()()
         self._flush()
-        for heard, event in self._poller.poll(PAUSE_MS):
-            if heard is self._dealer:
+        for ready, event in self._poller.poll(PAUSE_MS):
+            if ready is self._dealer:
                 if event & POLLIN:
                     self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
-            elif heard is self._published:
+            elif ready is self._published:
                 with suppress(zmq.Again):
                     while self._published is not None:
                         frames = self._published.recv_multipart(NOBLOCK)

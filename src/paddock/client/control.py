@@ -190,7 +190,7 @@ class Controls:
 
     def send(self, tick: int, commands: Commands) -> None:
         """Reply to a control request; a refusal is raised where callbacks run."""
-        self._session.tell(requests.answer(tick, commands))
+        self._session.send(requests.answer(tick, commands))
 
     def _commands(self, request: RemoteControlRequest) -> Commands:
         if len(self.handlers) == 1:

@@ -77,7 +77,7 @@ class Session:
         self._send(asked, wake)
         return asked.future
 
-    def tell(self, body: Body) -> None:
+    def send(self, body: Body) -> None:
         """Send a request that gets a reply only if it is refused."""
         self.channel.post(encode_request(RequestMessage(0, body, self.token or "")), None)
 

@@ -16,7 +16,7 @@ from paddock.client.control import Controls, Handler, RemoteClaim
 from paddock.client.requests import ClientRequest, as_method
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE, Watching
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, suggestion
 from paddock.planning.mission.views import VIEW_NAMES, MissionView
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.messages.recordings import EventMessage
@@ -49,7 +49,8 @@ def default_name() -> str:
 def renamed(sim: Any, name: str, parts: dict[str, Any]) -> Any:
     """The attribute of an old spelling; `parts` replace attributes that would make a request."""
     if name not in RENAMED:
-        raise AttributeError(f"{type(sim).__name__!r} object has no attribute {name!r}")
+        public = [known for known in (*dir(type(sim)), *vars(sim)) if known[0] != "_"]
+        raise AttributeError(f"a remote simulation has no attribute {name!r}; {suggestion(name, public)}")
     new = RENAMED[name]
     warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
     part, _, rest = new.partition(".")

@@ -63,8 +63,8 @@ class Applier:
 
     @property
     def version(self) -> tuple[int, ...]:
-        """Changes with vehicles and overrides: an action that was checked at another version is checked again."""
-        return self._changes, self.world.run, self.world.roster_version
+        """Changes with vehicles, overrides and autopilots: an action checked at another version is checked again."""
+        return self._changes, self.world.run, self.world.roster_version, self.claims.autopilots.joins
 
     # looking up, from any thread -------------------------------------------------------------------------------------
 
@@ -114,6 +114,11 @@ class Applier:
             self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
 
+    def checked_now(self, action: CommandAction) -> tuple[CommandAction, tuple[int, ...]]:
+        """Return the command with clean values and the version at which it was checked."""
+        version = self.version
+        return self.checked_command(action), version
+
     def checked_override(self, action: OverrideAction) -> OverrideAction:
         """Return the override in plain values, with its kernel compiled; PaddockError if it cannot be applied."""
         with self.rebuilding:
@@ -141,7 +146,7 @@ class Applier:
         spawned, action = "", posted.action
         match action:
             case CommandAction():
-                self._command(action, posted.checked_at == self.version)
+                self._command(action, posted.checked_at)
             case EventAction(kind, subject, detail):
                 self.events.report(self.world.clock.tick, kind, subject, detail)
             case PlaceAction():
@@ -160,9 +165,13 @@ class Applier:
         """Report an event with a cause outside the simulation; it enters the log, for a replay."""
         self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
 
-    def _command(self, action: CommandAction, checked: bool) -> None:
+    def _command(self, action: CommandAction, checked_at: tuple[int, ...]) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
-        inputs = action.inputs if checked else check_command(program, rows, action.inputs, action.target)
+        inputs = action.inputs
+        if checked_at != self.version:
+            if checked_at:  # not the command of an autopilot or of a recording
+                self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
+            inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")

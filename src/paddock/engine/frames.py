@@ -113,7 +113,7 @@ def _one_vehicle(world: World, name: str) -> tuple[Fleet, int]:
     except UnknownNameError:
         raise unknown_name("frame", name, [WORLD, *world.transforms.names(), *world.fleets]) from None
     if len(rows) != 1:
-        raise PaddockError(f"{name!r} is a fleet of {len(rows)}: name one member as the frame")
+        raise PaddockError(f"{name!r} is a fleet of {len(rows)}: name one vehicle as the frame")
     return fleet, int(rows[0])
 
 

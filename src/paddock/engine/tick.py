@@ -59,16 +59,16 @@ def assemble_tick(
     # apply the actions of the mailbox, and the failsafe where commands have timed out
     latch = LatchStage(mailbox, applier)
     # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
-    planned = () if mission.kinematic else (mission,)
+    mission_before = () if mission.kinematic else (mission,)
     # behaviours turn poses into commands
     behave = BehaveStage(world, programs, poses, events, period)
     # vehicle dynamics; the clock advances
     move = MoveStage(world, programs)
-    carried = (mission,) if mission.kinematic else ()
+    mission_after = (mission,) if mission.kinematic else ()
     # sensors sample the new state
     sense = SenseStage(world, programs, poses)
     # watchers get a snapshot
-    pipeline = Pipeline(world.clock, (barrier, latch, *planned, behave), move, (*carried, sense, publish))
+    pipeline = Pipeline(world.clock, (barrier, latch, *mission_before, behave), move, (*mission_after, sense, publish))
     return AssembledTick(pipeline, barrier, latch, behave, sense)
 
 

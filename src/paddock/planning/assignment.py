@@ -20,7 +20,7 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning import methods
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import append_costs, append_pairs, started
-from paddock.planning.methods import MethodResult, Tell
+from paddock.planning.methods import MethodResult, Progress
 from paddock.planning.methods.cbba import by_consensus
 from paddock.planning.tours import Ints
 from paddock.plugins import find_plugin
@@ -261,7 +261,7 @@ def risen(value: float, rise: float) -> float:
 run_auction = routine(auctioned)
 
 
-def assign_in_rounds(costs: Costs, solve: Solve, tell: Tell) -> MethodResult:
+def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodResult:
     """Return the result of repeated assignments: each gives every vehicle at most one more task."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if not costs.vehicles or not costs.tasks:
@@ -278,7 +278,7 @@ def assign_in_rounds(costs: Costs, solve: Solve, tell: Tell) -> MethodResult:
         for vehicle, task in zip(vehicles.tolist(), left[places].tolist(), strict=True):
             orders[vehicle].append(task)
         left, rounds = np.delete(left, places), rounds + 1
-        tell(1.0 - len(left) / costs.tasks)
+        progress(1.0 - len(left) / costs.tasks)
     return MethodResult(orders, {"rounds": rounds})
 
 

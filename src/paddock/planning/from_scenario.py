@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, tan
@@ -20,7 +21,7 @@ from paddock.planning.coverage.shapes import (
     PointShape,
     TaskShape,
 )
-from paddock.planning.methods import Tell, find_method
+from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
@@ -266,14 +267,19 @@ def plan(
     *,
     objective: Objective | None = None,
     options: Mapping[str, Any] | None = None,
-    tell: Tell | None = None,
+    progress: Progress | None = None,
+    tell: Progress | None = None,
 ) -> Plan:
     """Who does what in a scenario's mission: a file, YAML text, a dict, a demo's name or a Scenario.
 
-    Method, its options and the objective are the scenario's own unless they are given. `tell` hears how far it is.
+    Method, its options and the objective are the scenario's own unless they are given. `progress` is called with the
+    share done.
     """
+    if tell is not None:
+        warnings.warn("plan(tell=...) is deprecated: use plan(progress=...)", DeprecationWarning, stacklevel=2)
+        progress = tell
     setup = chosen(scenario, method, objective, options)
-    return solve(setup.problem, setup.method, setup.options, tell)
+    return solve(setup.problem, setup.method, setup.options, progress)
 
 
 def simulate(

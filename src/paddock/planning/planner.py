@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from math import inf, pi
 from types import MappingProxyType
@@ -18,7 +19,7 @@ import numpy as np
 from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
-from paddock.planning.methods import Method, MethodResult, Tell, find_method
+from paddock.planning.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
@@ -34,17 +35,22 @@ def solve(
     problem: Problem,
     method: str,
     options: Mapping[str, Any] = NOTHING,
-    tell: Tell | None = None,
+    progress: Progress | None = None,
     covered: Covered | None = None,
+    *,
+    tell: Progress | None = None,
 ) -> Plan:
-    """Return the plan that a method finds; `tell` is called with the progress, 0 to 1.
+    """Return the plan that a method finds; `progress` is called with the share done, 0 to 1.
 
     `covered` keeps the paths of tasks from one call to the next.
     """
+    if tell is not None:
+        warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
+        progress = tell
     found = find_method(method)
     chosen = found.read(options)
     costs = Costs(problem, covered)
-    return build(costs, _searched(found, chosen, costs, tell or (lambda share: None)), method)
+    return build(costs, _searched(found, chosen, costs, progress or (lambda share: None)), method)
 
 
 def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[list[int]], standing: Standing) -> Plan:
@@ -58,12 +64,12 @@ def revise(costs: Costs, method: str, options: Mapping[str, Any], orders: list[l
     return build(costs, result, method, standing)
 
 
-def _searched(method: Method, options: Any, costs: Costs, tell: Tell) -> MethodResult:
+def _searched(method: Method, options: Any, costs: Costs, progress: Progress) -> MethodResult:
     if any(task.heading is not None for task in costs.problem.tasks):  # chosen by an earlier plan
         costs = Costs(costs.problem.with_headings({}))
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in costs.problem.vehicles])
-    return method.solve(costs, options, tell)
+    return method.solve(costs, options, progress)
 
 
 def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:

@@ -23,7 +23,7 @@ MODEL_CRAFTS: dict[str, CraftName] = {
     "car.bicycle": "rover_ackermann",
     "fixed_wing": "plane",
 }
-"""The default craft of each vehicle model."""
+"""The default vehicle type of each vehicle model."""
 
 
 class Mavlink(Section):
@@ -80,7 +80,7 @@ class AutopilotEntry(Section):
     autopilot: Literal["builtin", "ardupilot", "px4"] = Field(
         default="builtin", description="The built-in autopilot, or a real one in its own process."
     )
-    craft: CraftName | None = Field(default=None, description="Type of craft; null follows from the model.")
+    craft: CraftName | None = Field(default=None, description="Vehicle type; null follows from the model.")
     sysid: Whole | None = Field(
         default=None, ge=1, le=LAST_SYSID, description="MAVLink id of the first; null is the next free."
     )

@@ -36,16 +36,16 @@ class Host:
         self,
         source: Source,
         options: Serve,
-        tell: Callable[[str], None] = lambda line: None,
+        on_log: Callable[[str], None] = lambda line: None,
         addresses: Mapping[str, Any] | None = None,
     ) -> None:
         """Start the hub and return when every endpoint is open; PaddockError if one cannot open.
 
-        `tell` receives log lines. `addresses` are those of a previous host, to which clients reconnect.
+        `on_log` receives log lines. `addresses` are those of a previous host, to which clients reconnect.
         """
         self.source = source
         self.options = options
-        self.tell = tell
+        self.on_log = on_log
         self.restarts = 0
         self.addresses: dict[str, Any] = dict(addresses or {})  # endpoint -> its address
         self._closing = threading.Event()
@@ -57,7 +57,7 @@ class Host:
         self.addresses = self._hub.wait_ready(START)
         self._unwatch = [source.watch(self._on_snapshot, every) for every in set(self._periods.values())]
         source.attach(self._push, self._publish)
-        self._tell_all()
+        self._push_all()
         self._keeper = threading.Thread(target=self._keep, name="paddock-hub-keeper", daemon=True)
         self._keeper.start()
 
@@ -102,7 +102,7 @@ class Host:
     def _push(self, kind: str, content: dict[str, Any]) -> None:
         self._hub.send({"push": kind, "content": content})
 
-    def _tell_all(self) -> None:
+    def _push_all(self) -> None:
         """Send a new hub the present markers, frames and state."""
         for kind, content in self.source.announce():
             self._push(kind, content)
@@ -152,7 +152,7 @@ class Host:
             "restarts": self.restarts,
             "addresses": self.addresses,
         }
-        return HubConnection(config, self._on_message, self.tell)
+        return HubConnection(config, self._on_message, self.on_log)
 
     def _keep(self) -> None:
         """Exchange heartbeats; replace a hub that sends none."""
@@ -164,7 +164,7 @@ class Host:
                 failures = 0 if monotonic() - since > 60 else failures
                 continue
             wait = BACKOFF[min(failures, len(BACKOFF) - 1)]
-            self.tell(f"the hub {trouble}; restarting it")
+            self.on_log(f"the hub {trouble}; restarting it")
             failures, since = failures + 1, monotonic()
             if self._closing.wait(wait):
                 return
@@ -178,9 +178,9 @@ class Host:
         try:
             self._hub = self._start()
             self._hub.wait_ready(START)
-            self._tell_all()
+            self._push_all()
         except (PaddockError, OSError) as error:  # tried again later
-            self.tell(f"the hub could not start: {error}")
+            self.on_log(f"the hub could not start: {error}")
 
 
 PIECE = 1 << 18
@@ -193,9 +193,9 @@ class HubConnection:
         self,
         config: dict[str, Any],
         on_message: Callable[[HubConnection, dict[str, Any]], None],
-        tell: Callable[[str], None],
+        on_log: Callable[[str], None],
     ) -> None:
-        """`on_message` runs in a thread of this connection; `tell` receives each line that the hub logs."""
+        """`on_message` runs in a thread of this connection; `on_log` receives each line that the hub logs."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()
         self._bell.setblocking(False)
@@ -221,7 +221,7 @@ class HubConnection:
         self.send({"config": config})
         self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
         self._reader.start()
-        self._logger = threading.Thread(target=self._tell_lines, args=(tell,), name="paddock-hub-log", daemon=True)
+        self._logger = threading.Thread(target=self._log_lines, args=(on_log,), name="paddock-hub-log", daemon=True)
         self._logger.start()
 
     def send(self, message: dict[str, Any]) -> None:
@@ -284,12 +284,12 @@ class HubConnection:
         self.link.close()
         self._bell.close()
 
-    def _tell_lines(self, tell: Callable[[str], None]) -> None:
+    def _log_lines(self, on_log: Callable[[str], None]) -> None:
         """Pass on the hub's stderr, so that it does not write over the terminal itself."""
         assert self.process.stderr is not None
         with self.process.stderr as lines:
             for line in lines:
-                tell(line.rstrip())
+                on_log(line.rstrip())
 
     def _read(self) -> None:
         """Read messages until the hub's end of the link closes."""
@@ -303,12 +303,12 @@ class HubConnection:
                 return
             try:
                 for message in self.link.decoder.feed(piece):
-                    self._hear(message)
+                    self._receive(message)
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
                 return
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         self._seen = monotonic()
         if "ready" in message or "failed" in message:
             self._answer = message

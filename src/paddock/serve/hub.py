@@ -40,7 +40,7 @@ class Endpoint(Protocol):
         The snapshot lies in the ring. The returned function is called only if it was not overwritten meanwhile.
         """
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Handle a push of the simulation.
 
         Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
@@ -114,7 +114,7 @@ class Hub:
             self.stopped.set()
             then(OperationError("LinkClosedError", str(error)))
 
-    def tell(self, operation: str, client: str, /, **arguments: Any) -> None:
+    def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
         """The same without a reply; a refusal is counted."""
         with suppress(LinkClosedError):
             self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
@@ -172,9 +172,9 @@ class Hub:
             self.stopped.set()
             return
         for message in self.link.decoder.feed(piece):
-            self._hear(message)
+            self._receive(message)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _receive(self, message: dict[str, Any]) -> None:
         if "reply" in message:
             self.tick, self.time = message["tick"], message["time"]
             then = self._requests.pop(message["reply"] or 0, None)
@@ -194,10 +194,10 @@ class Hub:
             self.stopped.set()
 
     def _on_push(self, kind: str, content: dict[str, Any]) -> None:
-        self.mirror.hear(kind, content)
+        self.mirror.on_push(kind, content)
         for name, endpoint in self.endpoints.items():
             with self._guarded(name):
-                endpoint.hear(kind, content)
+                endpoint.on_push(kind, content)
 
     def _on_bell(self) -> None:
         with suppress(BlockingIOError, OSError):

@@ -121,7 +121,7 @@ class LiveSource:
         return max(1, round(self.rate / rate))
 
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every so many ticks; returns the function that ends it."""
+        """Call `watcher(snapshot)` every `every` ticks; returns the function that ends it."""
         return self.sim.watch(watcher, every)
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:

@@ -27,7 +27,7 @@ class Mirror:
         self.preparing = ""  # what the simulation prepares before its clock can run; then empty
         self.version = 0  # incremented when markers or frames change
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Apply a push."""
         if kind == "preparing":
             self.preparing = str(content["text"])

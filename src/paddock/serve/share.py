@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import sys
+import warnings
 from collections.abc import Callable
 from html import escape
 from typing import Any
@@ -29,16 +30,25 @@ def serve_options(fields: dict[str, Any]) -> Serve:
     return options
 
 
-def share(sim: Simulation, tell: Callable[[str], None] = to_stderr, **serve: Any) -> Host:
+def share(
+    sim: Simulation,
+    on_log: Callable[[str], None] = to_stderr,
+    *,
+    tell: Callable[[str], None] | None = None,
+    **serve: Any,
+) -> Host:
     """Serve a simulation with the fields of a scenario's `serve` section, or else with the scenario's own.
 
     Returns when every endpoint is open. Close the host, or leave its `with` block, to end it. `host.addresses` has the
-    address of each endpoint.
+    address of each endpoint. `on_log` receives the log lines of the hub.
     """
+    if tell is not None:
+        warnings.warn("share(tell=...) is deprecated: use share(on_log=...)", DeprecationWarning, stacklevel=2)
+        on_log = tell
     options = serve_options(serve) if serve else sim.scenario.serve
     if options is None or not options.endpoints:
         raise PaddockError(f"name at least one endpoint, e.g. share(sim, web=True); valid: {', '.join(ENDPOINTS)}")
-    return Host(LiveSource(sim, options.lock), options, tell)
+    return Host(LiveSource(sim, options.lock), options, on_log)
 
 
 LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels

@@ -31,7 +31,7 @@ class Source(Protocol):
         """Ticks between snapshots at a rate per simulated second (Hz)."""
 
     def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every so many ticks; returns the function that ends it."""
+        """Call `watcher(snapshot)` every `every` ticks; returns the function that ends it."""
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation for a client: its result, a Future of it, or PaddockError."""

@@ -32,7 +32,7 @@ class StateEncoder:
     """
 
     def __init__(self) -> None:
-        self._told: dict[str, Layout] = {}  # by client
+        self._sent_layouts: dict[str, Layout] = {}  # by client
 
     def state(self, client: str, snapshot: Snapshot) -> bytes:
         """A reply with the state."""
@@ -45,9 +45,9 @@ class StateEncoder:
 
     def forget(self, client: str) -> None:
         """Send the roster to this client again."""
-        self._told.pop(client, None)
+        self._sent_layouts.pop(client, None)
 
     def _update(self, client: str, snapshot: Snapshot) -> StateUpdate:
-        update = state_of(snapshot, wall_clock(), self._told.get(client))
-        self._told[client] = snapshot.layout
+        update = state_of(snapshot, wall_clock(), self._sent_layouts.get(client))
+        self._sent_layouts[client] = snapshot.layout
         return update

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators, blank_sensors
-from paddock.sitl.bridge_vehicle import BridgeStoppedError, Fallback, Report, TimeoutPolicy, Vehicle, problem
+from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, Report, TimeoutPolicy, problem
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 
 RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simulator
@@ -74,7 +74,7 @@ class AdapterLink:
 
     def __init__(self, adapter: SimulatorAdapter, policy: TimeoutPolicy, report: Report) -> None:
         self.adapter, self.policy, self.report = adapter, policy, report
-        self.vehicles: list[Vehicle] = []
+        self.vehicles: list[BridgeVehicle] = []
         self.connected = False  # with its vehicles in place
         self.known = False  # has been connected before: only then is it waited for
         self.free_running = False
@@ -99,7 +99,7 @@ class AdapterLink:
 
     # vehicles ---------------------------------------------------------------------------------------------------------
 
-    def add(self, vehicle: Vehicle) -> None:
+    def add(self, vehicle: BridgeVehicle) -> None:
         """Add a vehicle, to the simulator too if connected; AdapterError if the simulator refuses it."""
         if self.connected:
             self._add_to_simulator(vehicle)
@@ -109,7 +109,7 @@ class AdapterLink:
         if self.connected:
             self._compare_rates(vehicle)
 
-    def _add_to_simulator(self, vehicle: Vehicle) -> None:
+    def _add_to_simulator(self, vehicle: BridgeVehicle) -> None:
         try:
             self.adapter.add_vehicle(vehicle.placed)
         except PaddockError:
@@ -117,7 +117,7 @@ class AdapterLink:
         except Exception as error:
             raise AdapterError(f"{self} cannot add {vehicle}: {problem(error)}") from error
 
-    def _compare_rates(self, vehicle: Vehicle) -> None:
+    def _compare_rates(self, vehicle: BridgeVehicle) -> None:
         """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
         try:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)

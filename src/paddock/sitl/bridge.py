@@ -22,11 +22,11 @@ from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import (
     BridgeStoppedError,
+    BridgeVehicle,
     Fallback,
     Report,
     StatusRow,
     TimeoutPolicy,
-    Vehicle,
     problem,
 )
 
@@ -86,7 +86,7 @@ class Bridge:
         self._closed = threading.Event()
         self._resets = 0
         self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
-        self._vehicles: dict[int, Vehicle] = {}
+        self._vehicles: dict[int, BridgeVehicle] = {}
         self._due: dict[int, int] = {}  # us of the next exchange, by system id
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
@@ -105,9 +105,9 @@ class Bridge:
             link = self.links[adapter.name] = AdapterLink(adapter, policy, self._report)
             link.settle(self.time_us, lambda _: False)
 
-    def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> Vehicle:
+    def spawn(self, placed: Placed, autopilot: Autopilot, adapter: str) -> BridgeVehicle:
         """Add a vehicle with its autopilot, which is opened."""
-        vehicle = Vehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
+        vehicle = BridgeVehicle(placed, autopilot, self.policy, adapter, was_live=autopilot.live)
         with self.lock:
             if adapter not in self.links:
                 raise unknown_name("adapter", adapter, self.links, "bridge")
@@ -127,7 +127,7 @@ class Bridge:
         return vehicle
 
     @property
-    def vehicles(self) -> tuple[Vehicle, ...]:
+    def vehicles(self) -> tuple[BridgeVehicle, ...]:
         """All vehicles, by ascending id."""
         return tuple(self._vehicles.values())
 
@@ -226,7 +226,7 @@ class Bridge:
         waiting = self.mode != "free"
 
         def breathe(seconds: float) -> bool:
-            """Let other threads at the bridge; False when the run is to stop, or has been reset meanwhile."""
+            """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
             self.lock.__exit__()
             try:
                 for call in self.meanwhile:
@@ -250,7 +250,7 @@ class Bridge:
         for link in used:
             self._fresh.update(link.receive())
         self._offer(due)
-        started, answered, finished = monotonic(), list[Vehicle](), True
+        started, answered, finished = monotonic(), list[BridgeVehicle](), True
         pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)]
         while pending and finished:
             pending = [vehicle for vehicle in pending if not self._poll(vehicle, waiting, started, answered)]
@@ -266,7 +266,7 @@ class Bridge:
             call(time_us)
         return finished
 
-    def _offer(self, vehicles: Sequence[Vehicle]) -> None:
+    def _offer(self, vehicles: Sequence[BridgeVehicle]) -> None:
         """Offer new sensor data to each autopilot; those in other processes now work in parallel."""
         for vehicle in vehicles:
             if vehicle.sysid in self._fresh and not vehicle.failed:
@@ -278,7 +278,9 @@ class Bridge:
                 except Exception as error:
                     self._fail(vehicle, error)
 
-    def _poll(self, vehicle: Vehicle, waiting: bool, started: float | None, answered: list[Vehicle]) -> bool:
+    def _poll(
+        self, vehicle: BridgeVehicle, waiting: bool, started: float | None, answered: list[BridgeVehicle]
+    ) -> bool:
         """Ask an autopilot for its commands, first or again since `started`; return whether it is done."""
         if vehicle.failed:
             return True
@@ -305,7 +307,7 @@ class Bridge:
             answered.append(vehicle)
         return True
 
-    def _late(self, vehicle: Vehicle, started: float) -> bool:
+    def _late(self, vehicle: BridgeVehicle, started: float) -> bool:
         """Return whether it has missed its deadline and the run continues without it."""
         if monotonic() - started < vehicle.policy.timeout and vehicle.autopilot.live:
             return False
@@ -318,7 +320,7 @@ class Bridge:
         vehicle.free_running = not vehicle.holding
         return vehicle.free_running
 
-    def _take(self, vehicle: Vehicle, commands: ActuatorCommands | None) -> None:
+    def _take(self, vehicle: BridgeVehicle, commands: ActuatorCommands | None) -> None:
         """Set its actuators (None: they hold) and its next exchange."""
         self._due[vehicle.sysid] = vehicle.autopilot.next_us(self.time_us)
         if commands is None:
@@ -329,7 +331,7 @@ class Bridge:
             vehicle.free_running = vehicle.holding = False
             self._report("recovered", vehicle, "its autopilot answers again")
 
-    def _fail(self, vehicle: Vehicle, error: Exception) -> None:
+    def _fail(self, vehicle: BridgeVehicle, error: Exception) -> None:
         """Stop calling an autopilot that raised an exception, until a reset; no other vehicle is affected."""
         vehicle.awaited = vehicle.free_running = vehicle.holding = False
         vehicle.failed = problem(error)

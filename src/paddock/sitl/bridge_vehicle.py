@@ -75,7 +75,7 @@ class StatusRow(NamedTuple):
 
 
 @dataclass(eq=False)
-class Vehicle:
+class BridgeVehicle:
     """A vehicle on the bridge with its autopilot; its sensors and actuators are rows of its adapter's blocks."""
 
     placed: Placed

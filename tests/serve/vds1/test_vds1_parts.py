@@ -159,16 +159,16 @@ def test_a_client_that_begins_again_is_not_locked_out() -> None:
 def test_silent_clients_are_forgotten_after_two_seconds() -> None:
     clients = Senders(most=2)
     ann, bob, eve = (("127.0.0.1", port) for port in (1, 2, 3))
-    assert clients.hear(ann, 0.0) and clients.hear(bob, 1.0)
-    assert clients.hear(eve, 1.5) is None and len(clients.known) == 2
+    assert clients.receive(ann, 0.0) and clients.receive(bob, 1.0)
+    assert clients.receive(eve, 1.5) is None and len(clients.known) == 2
     assert clients.forget(2.0) == 0 and clients.forget(2.5) == 1
     assert list(clients.known) == [bob]
-    assert clients.hear(eve, 2.6) and clients.hear(ann, 3.5)  # bob is forgotten for ann
+    assert clients.receive(eve, 2.6) and clients.receive(ann, 3.5)  # bob is forgotten for ann
     assert list(clients.known) == [eve, ann]
 
 
 def test_a_client_may_say_only_so_much() -> None:
-    client = Senders(most=1).hear(("127.0.0.1", 1), 0.0)
+    client = Senders(most=1).receive(("127.0.0.1", 1), 0.0)
     assert client is not None
     assert [client.within(3, 0.1) for _ in range(5)] == [True, True, True, False, False]
     assert client.within(3, 1.0)

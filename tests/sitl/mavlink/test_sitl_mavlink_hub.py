@@ -89,13 +89,13 @@ def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
 
 def test_peers_are_added_by_valid_packets_and_time_out() -> None:
     peers = MavlinkPeers(("127.0.0.1", 14550), silence=30.0)
-    peers.heard(("10.0.0.7", 5000), wall=100.0)
+    peers.receive(("10.0.0.7", 5000), wall=100.0)
     peers.evict(129.0)
     assert [p.address for p in peers] == [("127.0.0.1", 14550), ("10.0.0.7", 5000)]
     peers.evict(131.0)
     assert [p.address for p in peers] == [("127.0.0.1", 14550)]
     for k in range(MAX_PEERS + 5):
-        peers.heard(("10.0.0.8", 5000 + k), wall=200.0 + k)
+        peers.receive(("10.0.0.8", 5000 + k), wall=200.0 + k)
     assert len(peers) == MAX_PEERS
     assert ("127.0.0.1", 14550) in [p.address for p in peers]
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { driverFor } from "../../src/control/kinds";
-import { AgentDriver } from "../../src/control/kinds/agent";
+import { PointDriver } from "../../src/control/kinds/point";
 import { AircraftDriver } from "../../src/control/kinds/aircraft";
 import { CarDriver, steerLimit } from "../../src/control/kinds/car";
 import { QuadDriver } from "../../src/control/kinds/quad";
@@ -190,7 +190,7 @@ describe("an aircraft", () => {
 });
 
 describe("an agent", () => {
-  const agent = () => new AgentDriver(known({ speed_max: 4 }));
+  const agent = () => new PointDriver(known({ speed_max: 4 }));
 
   it("moves away from the camera in any view direction", () => {
     const north = drive(agent(), holding("KeyW"), 1, { heading: Math.PI / 2 });

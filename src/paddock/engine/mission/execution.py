@@ -12,7 +12,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.separation import Spacing
-from paddock.engine.mission.tracks import COLUMN, Cast, Crew, FleetTracks, VehicleTrack
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, VehicleTrack
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.kinematic import KinematicRun
@@ -55,9 +55,9 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     return found
 
 
-def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
-    """Land some vehicles of a crew at their places; they keep the distance flown on their routes."""
-    rows = crew.rows[np.searchsorted(crew.indices, indices, sorter=np.argsort(crew.indices))]
+def land(group: FleetVehicles, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
+    """Land some vehicles of a fleet at their places; they keep the distance flown on their routes."""
+    rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
     memory = tracks.memory
     memory[COLUMN["last"], rows] = memory[COLUMN["first"], rows]
     for name, values in (("x", places[:, 0]), ("y", places[:, 1]), ("z", ground - DEPTH), ("loop", -1.0)):
@@ -67,9 +67,9 @@ def land(crew: Crew, tracks: FleetTracks, indices: Ints, places: Floats, ground:
 class KinematicExecution:
     """Carries the vehicles along; their own motion is switched off."""
 
-    def __init__(self, mission: Mission, cast: Cast, world: World) -> None:
+    def __init__(self, mission: Mission, participants: MissionFleets, world: World) -> None:
         self.mission = mission
-        self.cast = cast
+        self.participants = participants
         self.world = world
         self.flown: KinematicRun | None = None
         self.spacing = None  # paths are exact: no separation
@@ -87,11 +87,13 @@ class KinematicExecution:
         assert self.flown is not None
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
-        for crew in self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])[0]:
-            speeds = np.array([self._speed(index) for index in crew.indices.tolist()])
-            fleet = crew.program.fleet
-            fleet.state[:, crew.rows] = placed_states(crew.program, poses[crew.indices], speeds, self.world.environment)
-            crew.program.forget_poses()
+        for group in self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])[0]:
+            speeds = np.array([self._speed(index) for index in group.indices.tolist()])
+            fleet = group.program.fleet
+            fleet.state[:, group.rows] = placed_states(
+                group.program, poses[group.indices], speeds, self.world.environment
+            )
+            group.program.forget_poses()
 
     def _speed(self, index: int) -> float:
         vehicle = self.mission.vehicles[index]
@@ -109,7 +111,7 @@ class KinematicExecution:
         """Restore a saved state; the mission is restored before."""
         self.flown = KinematicRun(self.mission)
         self.flown.restore({**saved, "mission": self.mission.save()})
-        self.cast.forget()
+        self.participants.forget()
 
 
 ROW = column_index(PoseColumns)
@@ -122,9 +124,9 @@ IDLING = ("home", "idle", "damaged")
 class DynamicsExecution:
     """Read the positions of all vehicles, update the mission and give its new routes to the vehicles."""
 
-    def __init__(self, mission: Mission, cast: Cast, world: World, poses: PoseBlocks) -> None:
+    def __init__(self, mission: Mission, participants: MissionFleets, world: World, poses: PoseBlocks) -> None:
         self.mission = mission
-        self.cast = cast
+        self.participants = participants
         self.world = world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
@@ -164,20 +166,20 @@ class DynamicsExecution:
 
     def _raise(self) -> None:
         """Start vehicles that begin in the air in their layers: from one height they could not separate in time."""
-        for crew, tracks in self._placed():
-            fleet, row = crew.program.fleet, column_index(crew.program.model.state)["z"]
-            z = fleet.state[row, crew.rows]
-            higher = np.where(z > self.ground + LIFT, tracks.column("offset", crew.rows), 0.0)
-            fleet.state[row, crew.rows] = z + higher
-            crew.program.forget_poses()
+        for group, tracks in self._placed():
+            fleet, row = group.program.fleet, column_index(group.program.model.state)["z"]
+            z = fleet.state[row, group.rows]
+            higher = np.where(z > self.ground + LIFT, tracks.column("offset", group.rows), 0.0)
+            fleet.state[row, group.rows] = z + higher
+            group.program.forget_poses()
 
     # who is where ----------------------------------------------------------------------------------------------------
 
-    def _crews(self) -> tuple[list[Crew], Ints]:
-        return self.cast.crews([vehicle.name for vehicle in self.mission.vehicles])
+    def _vehicles(self) -> tuple[list[FleetVehicles], Ints]:
+        return self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])
 
-    def _placed(self) -> list[tuple[Crew, FleetTracks]]:
-        return [(crew, self.tracks[crew.program.fleet.name]) for crew in self._crews()[0]]
+    def _placed(self) -> list[tuple[FleetVehicles, FleetTracks]]:
+        return [(group, self.tracks[group.program.fleet.name]) for group in self._vehicles()[0]]
 
     def _grow(self) -> None:
         """Extend the arrays for vehicles that have joined."""
@@ -194,16 +196,16 @@ class DynamicsExecution:
         all_ = self.mission.fleet
         progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
         idling = np.array([vehicle.status in IDLING for vehicle in self.mission.vehicles], bool)
-        crews, missing = self._crews()
-        for crew in crews:
-            tracks, rows, indices = self.tracks[crew.program.fleet.name], crew.rows, crew.indices
+        groups, missing = self._vehicles()
+        for group in groups:
+            tracks, rows, indices = self.tracks[group.program.fleet.name], group.rows, group.indices
             progress[indices] = tracks.column("along", rows)
             way = np.where(idling[indices], self.travelled[indices], tracks.column("travelled", rows))
             tracks.write("travelled", rows, way)
             self.travelled[indices] = way
-            if "charge" in column_index(crew.program.model.state):
-                row = column_index(crew.program.model.state)["charge"]
-                charge[indices] = crew.program.fleet.state[row, rows]
+            if "charge" in column_index(group.program.model.state):
+                row = column_index(group.program.model.state)["charge"]
+                charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():
             if self.mission.vehicles[index].status != "damaged":
                 self.mission.damage(self.mission.vehicles[index].name)
@@ -212,15 +214,15 @@ class DynamicsExecution:
     def _poses(self) -> Floats:
         """Return the poses of all vehicles (n, 4): the height of the path, and the course for the next path."""
         found = self.here.copy()
-        for crew, tracks in self._placed():
-            block = self.blocks(crew.program.fleet.name)[:, crew.rows]
+        for group, tracks in self._placed():
+            block = self.blocks(group.program.fleet.name)[:, group.rows]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
             yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
             moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
             heading = np.where(moving, np.arctan2(vy, vx), yaw)
-            self.here[crew.indices] = np.column_stack([x, y, z, heading])
-            found[crew.indices] = np.column_stack([x, y, tracks.heights(crew.rows, z), heading])
+            self.here[group.indices] = np.column_stack([x, y, z, heading])
+            found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
 
     # routes ----------------------------------------------------------------------------------------------------------
@@ -229,14 +231,14 @@ class DynamicsExecution:
         """Lay new routes before their vehicles."""
         self._grow()
         wanted = set(new)
-        for crew, tracks in self._placed():
-            rows, indices = crew.rows.tolist(), crew.indices.tolist()
+        for group, tracks in self._placed():
+            rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
                 tracks.follow(index, row, self._track(self.mission.vehicles[index]))
                 self.held.pop(index, None)
             if changed:
-                tracks.assemble(crew.rows, crew.indices)
+                tracks.assemble(group.rows, group.indices)
             for row, index in changed:
                 self._wait(tracks, row, index, time)
 
@@ -268,31 +270,31 @@ class DynamicsExecution:
 
     def _release(self, time: float) -> None:
         """Let vehicles whose waiting time is over continue."""
-        for crew, tracks in self._placed():
-            over = self.until[crew.indices] <= time
-            for row, index in zip(crew.rows[over].tolist(), crew.indices[over].tolist(), strict=True):
+        for group, tracks in self._placed():
+            over = self.until[group.indices] <= time
+            for row, index in zip(group.rows[over].tolist(), group.indices[over].tolist(), strict=True):
                 self._wait(tracks, row, index, time)
 
     def _land(self) -> None:
         """Land the hovering vehicles that are home, unless an override holds them or another vehicle arrives below."""
         home = np.array([m.status == "home" and m.row not in self.held for m in self.mission.vehicles], bool)
-        for crew, tracks in self._placed():
-            flying = tracks.column("last", crew.rows) > tracks.column("first", crew.rows)
-            indices = crew.indices[home[crew.indices] & flying]
+        for group, tracks in self._placed():
+            flying = tracks.column("last", group.rows) > tracks.column("first", group.rows)
+            indices = group.indices[home[group.indices] & flying]
             if tracks.style.moves != "hover" or not len(indices):
                 continue
             if self.spacing is not None:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
-            land(crew, tracks, indices, landing_places(self.mission.fleet.home[indices], indices), self.ground)
+            land(group, tracks, indices, landing_places(self.mission.fleet.home[indices], indices), self.ground)
 
     def _hold(self) -> None:
         """Those with an order keep their place on their route until they are given back."""
-        for crew, tracks in self._placed():
-            overrides = crew.program.overrides
+        for group, tracks in self._placed():
+            overrides = group.program.overrides
             if overrides is None and not self.held:
                 continue
-            overridden = np.zeros(len(crew.rows), bool) if overrides is None else overrides.marks[crew.rows] != OWN
-            for row, index, away in zip(crew.rows.tolist(), crew.indices.tolist(), overridden.tolist(), strict=True):
+            overridden = np.zeros(len(group.rows), bool) if overrides is None else overrides.marks[group.rows] != OWN
+            for row, index, away in zip(group.rows.tolist(), group.indices.tolist(), overridden.tolist(), strict=True):
                 if index in self.held:
                     self.held[index][COLUMN["travelled"]] = tracks.memory[COLUMN["travelled"], row]
                     tracks.memory[:, row] = self.held[index]
@@ -320,6 +322,6 @@ class DynamicsExecution:
         self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
         if self.spacing is not None:
             self.spacing.restore(saved["spacing"])
-        self.cast.forget()
-        for crew, tracks in self._placed():
-            tracks.restore(np.array(saved["tables"][crew.program.fleet.name]), crew.rows, crew.indices)
+        self.participants.forget()
+        for group, tracks in self._placed():
+            tracks.restore(np.array(saved["tables"][group.program.fleet.name]), group.rows, group.indices)

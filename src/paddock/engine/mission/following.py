@@ -108,7 +108,7 @@ class Options(NamedTuple):
     ground: Annotated[float, Column("m", "height of the ground")] = 0.0
 
 
-class Memory(NamedTuple):
+class FollowingMemory(NamedTuple):
     """Which rows of the table belong to a vehicle, and its progress."""
 
     first: Annotated[float, Column("", "its first row of the table")] = 0.0
@@ -128,7 +128,9 @@ class Memory(NamedTuple):
     beside: Annotated[float, Column("m", "to the left of its path")] = 0.0
 
 
-def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
+def desire(
+    me: Pose, m: FollowingMemory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
+) -> tuple[Desire, FollowingMemory]:
     """Find where it is on its path, and wish to go on along it."""
     ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
     travelled = m.travelled + sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
@@ -145,16 +147,16 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 
 
 def remembered(
-    m: Memory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
-) -> Memory:
+    m: FollowingMemory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
+) -> FollowingMemory:
     """Return the same with another progress."""
     own = m.speed, m.stop_at, m.offset
-    return Memory(
+    return FollowingMemory(
         m.first, m.last, m.loop, row, inside, before, along, own[0], own[1], own[2], travelled, m.x, m.y, m.z, beside
     )
 
 
-def staying(me: Pose, m: Memory, o: Options) -> Desire:
+def staying(me: Pose, m: FollowingMemory, o: Options) -> Desire:
     """Return the wish of a vehicle without a path: hover at its place, stand still, or circle."""
     dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
@@ -163,7 +165,7 @@ def staying(me: Pose, m: Memory, o: Options) -> Desire:
     return Desire(dx * pace, dy * pace, sinking, distance, 0.0, 1.0)
 
 
-def progressed(me: Pose, m: Memory, o: Options, path: Floats, dt: float) -> tuple[int, float, float]:
+def progressed(me: Pose, m: FollowingMemory, o: Options, path: Floats, dt: float) -> tuple[int, float, float]:
     """Row, metres along it and metres of repeated rounds, after looking for the nearest point ahead.
 
     Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
@@ -192,14 +194,14 @@ def progressed(me: Pose, m: Memory, o: Options, path: Floats, dt: float) -> tupl
     return k, s, before
 
 
-def stop_of(m: Memory, path: Floats) -> float:
+def stop_of(m: FollowingMemory, path: Floats) -> float:
     """Return the metres flown on the route at which it has to stop."""
     k = int(m.last) - 1
     end = path[k, BEGINS] + path[k, FLOWN]
     return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
 
 
-def speed_at(m: Memory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
+def speed_at(m: FollowingMemory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
     """Return the speed through the air (m/s) that the rest of this segment and the way to the next stop allow."""
     leave = path[k, LEAVE]
     to_end = maximum(path[k, FLOWN] - inside, 0.0)
@@ -213,7 +215,9 @@ def approach(distance: float, brake: float) -> float:
     return minimum(left, sqrt(2.0 * brake * left))
 
 
-def wished(me: Pose, m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> tuple[Desire, float]:
+def wished(
+    me: Pose, m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float
+) -> tuple[Desire, float]:
     """Return the velocity along the path, turned towards it; and how far to its left the vehicle is, m."""
     x, y, z = place_on(path, k, s)
     tx, ty, _ = tangent(path, k, s)
@@ -248,7 +252,7 @@ def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
     return maximum(1.0 - o.align * (1.0 - square * square * square * square), 0.02)
 
 
-def bend_ahead(m: Memory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
+def bend_ahead(m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
     """Return the rate of turn (rad/s) that the path asks for where the vehicle will be when its turn has built up."""
     left, gear = o.preview * speed, path[k, GEAR]
     last = int(m.last)
@@ -272,4 +276,4 @@ def maximum_row(row: int) -> int:
     return row if row > 0 else 0
 
 
-RULE = Rule("Follow the route of a mission", Options, desire, Memory, name="mission")
+RULE = Rule("Follow the route of a mission", Options, desire, FollowingMemory, name="mission")

@@ -13,7 +13,7 @@ from paddock.engine.behaviours import PlannedRoute, PoseBlocks
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
-from paddock.engine.mission.tracks import Cast, check_members
+from paddock.engine.mission.tracks import MissionFleets, check_members
 from paddock.engine.mission.verbs import carry_out, checked
 from paddock.engine.program import FleetProgram
 from paddock.planning.from_scenario import setup_of
@@ -54,12 +54,12 @@ class MissionRun:
         self.fleets = fleets
         self.events = events
         self.mission: Mission = Mission(setup_of(scenario))
-        self.cast = Cast(scenario, world, fleets.programs)
+        self.participants = MissionFleets(scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
-            self.execution = KinematicExecution(self.mission, self.cast, world)
+            self.execution = KinematicExecution(self.mission, self.participants, world)
         else:
-            self.execution = DynamicsExecution(self.mission, self.cast, world, poses)
+            self.execution = DynamicsExecution(self.mission, self.participants, world, poses)
         assert scenario.mission is not None
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
@@ -69,7 +69,7 @@ class MissionRun:
 
     def built(self, program: FleetProgram) -> None:
         """A fleet has been built; vehicles follow the mission."""
-        if program.fleet.name in self.cast.fleets:
+        if program.fleet.name in self.participants.fleets:
             self.execution.join(program)
 
     def begin(self) -> None:
@@ -138,9 +138,9 @@ class MissionRun:
     def routes(self) -> Iterator[PlannedRoute]:
         """Yield the remaining routes of the vehicles."""
         vehicles = self.mission.vehicles
-        for crew in self.cast.crews([vehicle.name for vehicle in vehicles])[0]:
-            fleet = crew.program.fleet
-            for row, index in zip(crew.rows.tolist(), crew.indices.tolist(), strict=True):
+        for group in self.participants.vehicles([vehicle.name for vehicle in vehicles])[0]:
+            fleet = group.program.fleet
+            for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]
                 if vehicle.current is None:
                     continue
@@ -152,11 +152,11 @@ class MissionRun:
     def enlist(self, entry: Mapping[str, Any]) -> str:
         """Put one more fleet of vehicles into the world; returns its name."""
         name = str(entry["name"])
-        self.cast.fleets.add(name)
+        self.participants.fleets.add(name)
         try:
             return self.fleets.spawn(entry)
         except Exception:
-            self.cast.fleets.discard(name)
+            self.participants.fleets.discard(name)
             raise
 
     def _report(self, tick: int) -> None:
@@ -176,12 +176,12 @@ class MissionRun:
         return {
             "mission": self.mission.save(),
             "execution": self.execution.save(),
-            **{"fleets": sorted(self.cast.fleets), "joined": self.joined, "told": self.reported},
+            **{"fleets": sorted(self.participants.fleets), "joined": self.joined, "told": self.reported},
         }
 
     def expect(self, saved: Mapping[str, Any]) -> None:
         """Before the fleets of a saved state are built: which of them take part."""
-        self.cast.fleets = set(saved["fleets"])
+        self.participants.fleets = set(saved["fleets"])
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the fleets are restored before."""

@@ -10,7 +10,7 @@ from numpy import empty, inf, zeros
 from paddock.compute.math import absolute, maximum, minimum, sqrt
 from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
-from paddock.engine.mission.tracks import Crew, FleetTracks
+from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
@@ -133,7 +133,7 @@ AIRBORNE = 1.0
 REACH = 1.2
 """Share of the level distance below which two vehicles meet: they may be some metres beside their paths."""
 
-Placed = list[tuple[Crew, FleetTracks]]
+Placed = list[tuple[FleetVehicles, FleetTracks]]
 
 
 class Spacing:
@@ -151,7 +151,7 @@ class Spacing:
         flying = self._flying(placed)
         if not flying:
             return
-        order = np.argsort(np.concatenate([crew.indices for crew, _ in flying]), kind="stable")
+        order = np.argsort(np.concatenate([group.indices for group, _ in flying]), kind="stable")
         layer, offsets = layers(len(order), self.height)
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))  # of each, among all that fly
@@ -161,21 +161,21 @@ class Spacing:
             self.senses = self._resolved(flying, order, layer)
         wanted = (offsets + 0.5 * MARGIN * self.height * self.senses)[places]
         begin = 0
-        for crew, tracks in flying:
-            tracks.write("offset", crew.rows, wanted[begin : begin + len(crew.rows)])
-            begin += len(crew.rows)
+        for group, tracks in flying:
+            tracks.write("offset", group.rows, wanted[begin : begin + len(group.rows)])
+            begin += len(group.rows)
 
     def watch(self, placed: Placed, poses: Floats) -> None:
         """Update the closest approach of flying vehicles; `poses` (n, 3) in m, in the order of the vehicles."""
         flying = self._flying(placed)
-        indices = np.sort(np.concatenate([np.empty(0, np.int64), *(crew.indices for crew, _ in flying)]))
+        indices = np.sort(np.concatenate([np.empty(0, np.int64), *(group.indices for group, _ in flying)]))
         where = poses[indices, :3]
         x, y, z = np.ascontiguousarray(where[where[:, 2] > self.ground + AIRBORNE].T)
         if len(x) > 1:
             self.closest = self.closest.and_(*closest(x, y, z, self.distance, self.height).tolist())
 
     def _flying(self, placed: Placed) -> Placed:
-        return [(crew, tracks) for crew, tracks in placed if tracks.style.moves != "ground" and len(crew.rows)]
+        return [(group, tracks) for group, tracks in placed if tracks.style.moves != "ground" and len(group.rows)]
 
     def _resolved(self, flying: Placed, order: Ints, layer: Ints) -> Floats:
         """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
@@ -198,8 +198,8 @@ class Spacing:
 def _together(flying: Placed) -> Flying:
     """Return all fleets in one table."""
     tables, columns, begin = [NO_ROWS], [], 0
-    for crew, tracks in flying:
-        path, rows = tracks.behaviour.path, crew.rows
+    for group, tracks in flying:
+        path, rows = tracks.behaviour.path, group.rows
         first, last, loop, row = (
             tracks.column(name, rows).astype(np.int64) for name in ("first", "last", "loop", "row")
         )

@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
 from paddock.engine.build import build_program
-from paddock.engine.mission.following import COLUMNS, FAR, RULE, Memory, Options
+from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, Options
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
@@ -125,7 +125,7 @@ def _corner(before: Segment, after: Segment, style: FollowingStyle) -> float:
     return inf if turn < CORNER else style.crawl
 
 
-COLUMN = column_index(Memory)
+COLUMN = column_index(FollowingMemory)
 EMPTY = np.zeros((1, COLUMNS))
 
 
@@ -133,7 +133,7 @@ Place = Callable[..., str]
 """Path inside an entry -> where the user wrote it."""
 
 
-class Crew(NamedTuple):
+class FleetVehicles(NamedTuple):
     """The vehicles of one fleet."""
 
     program: FleetProgram
@@ -141,7 +141,7 @@ class Crew(NamedTuple):
     indices: Ints  # of the mission, in the same order
 
 
-class Cast:
+class MissionFleets:
     """The names of the fleets that take part, and where their vehicles are."""
 
     def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram]) -> None:
@@ -151,33 +151,33 @@ class Cast:
         assert mission is not None
         self.fleets = {scenario.vehicles[k].name for k in participants(scenario, mission)}
         self._known: tuple[object, ...] = ()
-        self._crews: list[Crew] = []
+        self._vehicles: list[FleetVehicles] = []
         self._missing: Ints = np.empty(0, np.int64)
 
-    def crews(self, names: list[str]) -> tuple[list[Crew], Ints]:
+    def vehicles(self, names: list[str]) -> tuple[list[FleetVehicles], Ints]:
         """Return the vehicles of these names, fleet by fleet, and the indices of removed ones."""
         now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
-            self._crews, self._missing = self._found(names)
-        return self._crews, self._missing
+            self._vehicles, self._missing = self._found(names)
+        return self._vehicles, self._missing
 
     def forget(self) -> None:
         """Look up the vehicles again at the next call."""
         self._known = ()
 
-    def _found(self, names: list[str]) -> tuple[list[Crew], Ints]:
+    def _found(self, names: list[str]) -> tuple[list[FleetVehicles], Ints]:
         indices = {name: k for k, name in enumerate(names)}
-        crews, seen = [], np.zeros(len(names), bool)
+        groups, seen = [], np.zeros(len(names), bool)
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet
                 called = [indices.get(fleet.vehicle_name(row), -1) for row in range(fleet.n)]
                 places = np.array(called, np.int64)
                 rows = np.flatnonzero(places >= 0)
-                crews.append(Crew(program, rows, places[rows]))
+                groups.append(FleetVehicles(program, rows, places[rows]))
                 seen[places[rows]] = True
-        return crews, np.flatnonzero(~seen)
+        return groups, np.flatnonzero(~seen)
 
 
 def check_members(scenario: Scenario, world: World) -> None:

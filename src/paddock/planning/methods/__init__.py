@@ -20,7 +20,7 @@ from paddock.world.columns import filled
 ENTRY_POINTS = "paddock.planning_methods"
 
 
-Tell = Callable[[float], None]  # called with the progress, 0 to 1
+Progress = Callable[[float], None]  # called with the progress, 0 to 1
 
 
 @dataclass(frozen=True)
@@ -38,10 +38,10 @@ class NoOptions(NamedTuple):
 
 @dataclass(frozen=True)
 class Method:
-    """A planning method: `solve(costs, options, tell) -> MethodResult`; equal costs give equal results."""
+    """A planning method: `solve(costs, options, progress) -> MethodResult`; equal costs give equal results."""
 
     summary: str
-    solve: Callable[[Costs, Any, Tell], MethodResult]
+    solve: Callable[[Costs, Any, Progress], MethodResult]
     options: type = NoOptions  # a named tuple with Column annotations
     revise: Callable[[Costs, Any, list[list[int]]], MethodResult] | None = None
     """(costs, options, present orders) -> MethodResult, after an event: tasks without an order, or a vehicle without

@@ -16,7 +16,7 @@ from scipy.spatial import cKDTree
 from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import Packed, insert_tasks, unpacked
-from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
 from paddock.planning.tours import Ints, TourData, detours_of, fits, jobs_of, mover_of, tour, tour_routine
@@ -41,13 +41,13 @@ class Options(NamedTuple):
     cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the better of clustered greedy and greedy, annealed; never worse than that."""
     starts = [method.solve(costs, NoOptions(), lambda share: None).orders for method in (CLUSTERED, GREEDY)]
-    tell(0.1)
+    progress(0.1)
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     orders = annealed(costs, min(starts, key=lambda orders: value(costs, orders)), steps, options)
-    tell(1.0)
+    progress(1.0)
     return MethodResult(orders, {"steps": steps})
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.planning.assignment import assign_in_rounds, auction
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Method, MethodResult, Tell
+from paddock.planning.methods import Method, MethodResult, Progress
 from paddock.world.columns import Column
 
 
@@ -20,9 +20,9 @@ class Options(NamedTuple):
     ] = 0.01
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """One more task for every vehicle in each round."""
-    return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), tell)
+    return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), progress)
 
 
 METHOD = Method("in rounds, vehicles bid for one more task each until no bid changes", solve, Options)

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, best_position, least_length, trace
-from paddock.planning.methods import Method, MethodResult, Tell
+from paddock.planning.methods import Method, MethodResult, Progress
 from paddock.planning.tours import (
     NOISE,
     Ints,
@@ -43,10 +43,10 @@ class Options(NamedTuple):
     bundle: Annotated[float, Column("", "tasks in a bundle, at most; 0: twice a fair share", 0, 1e6)] = 0
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the bundles on which all vehicles agree if all can communicate."""
     answer = agreed(costs, options)
-    tell(1.0)
+    progress(1.0)
     return answer
 
 

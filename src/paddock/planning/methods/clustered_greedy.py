@@ -15,7 +15,7 @@ from paddock.compute.philox import signed, uniforms
 from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import ROOM, Packed, insertions, packed, place_in, put_in, retrace, traced, unpacked
-from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.tours import (
     SLACK,
     Ints,
@@ -36,7 +36,7 @@ from paddock.planning.tours import (
 from paddock.world.columns import Floats
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     """As many clusters as vehicles that can do anything (by k-means), each for the vehicle that suits it."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
@@ -50,7 +50,7 @@ def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
         owner = _owners(fleet, able, centres)
         _sequence(fleet, labels, owner, orders)
         _join(costs, orders)
-    tell(1.0)
+    progress(1.0)
     return MethodResult(unpacked(orders), {"clusters": count})
 
 

@@ -8,19 +8,19 @@ from numpy import empty, int64, zeros
 
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import TourEnds, append, append_cost, end_of, least_cost, started
-from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.tours import Ints, TourData, jobs_of, mover_of, tour_routine
 from paddock.world.columns import Floats
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     """Least added metres first, the way home included; where the end of the mission counts, the earliest end first."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if costs.vehicles and costs.tasks:
         by_time = costs.problem.objective == "makespan"
         for vehicle, task in _chosen(costs.fleet, started(costs), by_time).tolist():
             orders[vehicle].append(task)
-    tell(1.0)
+    progress(1.0)
     return MethodResult(orders)
 
 

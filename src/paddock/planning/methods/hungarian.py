@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from paddock.planning.assignment import assign_in_rounds, hungarian
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Method, MethodResult, NoOptions, Tell
+from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 
 
-def solve(costs: Costs, options: NoOptions, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     """One more task for every vehicle in each round; together they add as little as can be."""
-    return assign_in_rounds(costs, hungarian, tell)
+    return assign_in_rounds(costs, hungarian, progress)
 
 
 METHOD = Method("in rounds, one more task for every vehicle by the cheapest assignment", solve)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.costs import Costs
-from paddock.planning.methods import Method, MethodResult, Tell
+from paddock.planning.methods import Method, MethodResult, Progress
 from paddock.planning.methods.annealing import polished, revise, value
 from paddock.planning.tours import Detours, Ints, Jobs, Mover, tour_routine, transit
 from paddock.world.columns import Column, Floats
@@ -45,7 +45,7 @@ class Options(NamedTuple):
     polish: Annotated[float, Column("", "steps of the polish with exact tours", 0.0, 1e9)] = 200_000.0
 
 
-def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
+def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     """Return the best order that the search and the polish find."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)])
@@ -55,21 +55,21 @@ def solve(costs: Costs, options: Options, tell: Tell) -> MethodResult:
         raise MissingFeatureError("method 'routing' needs PyVRP: pip install 'paddock[plan]'") from None
     best, least, headed = MethodResult([]), (costs.tasks + 1, np.inf), costs
     for k in range(ROUNDS):
-        orders = _search(headed, options, lambda part, k=k: tell((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
+        orders = _search(headed, options, lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
         headings = chosen_headings(costs, orders)
         headed = Costs(costs.problem.with_headings(headings))
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
         if (reached := value(headed, orders)) < least:
             best, least = MethodResult(orders, {"iterations": int(options.iterations)}, headings), reached
-    tell(1.0)
+    progress(1.0)
     return best
 
 
-def _search(costs: Costs, options: Options, tell: Tell) -> list[list[int]]:
+def _search(costs: Costs, options: Options, progress: Progress) -> list[list[int]]:
     """Return orders for the headings that the costs have."""
     tables = Tables.of(costs)
     if costs.problem.objective == "makespan":
-        return _earliest(costs, tables, options, tell)
+        return _earliest(costs, tables, options, progress)
     return _searched(tables, tables.data(), options, 1.0 / ROUNDS)
 
 
@@ -85,7 +85,7 @@ def _searched(tables: Tables, data: ProblemData, options: Options, share: float)
     return tables.orders(result.best)
 
 
-def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> list[list[int]]:
+def _earliest(costs: Costs, tables: Tables, options: Options, progress: Progress) -> list[list[int]]:
     """Return the earliest end of the last tour: aim at times until one cannot be met."""
     best: list[list[int]] = [[] for _ in range(costs.vehicles)]
     least = (costs.tasks + 1, np.inf)
@@ -100,7 +100,7 @@ def _earliest(costs: Costs, tables: Tables, options: Options, tell: Tell) -> lis
         high = min(high, end * tables.speed * SCALE)
         # as long as nothing is feasible, later and later
         aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)
-        tell((k + 1) / AIMS)
+        progress((k + 1) / AIMS)
     return best
 
 

@@ -1,4 +1,4 @@
-"""A plan as a film: vehicles move along their routes, trails stay, tasks are marked when they are done.
+"""Animations of plans: vehicles move along their routes, trails stay, tasks are marked when they are done.
 
 Each frame draws only what has changed, onto a picture of everything else.
 """
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import MissingFeatureError, PaddockError
+from paddock.planning.methods import Progress
 from paddock.planning.metrics import planned_trace
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.vehicles import STATUSES
@@ -24,14 +25,12 @@ from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_m
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
-SECONDS = 20.0  # how long a film is, the still picture at its end not counted
+SECONDS = 20.0  # length of an animation in s, without the still picture at its end
 FINER = 4  # points of a trail in each frame
 
-Tell = Callable[[float], None]
 
-
-def check_film(path: Path) -> None:
-    """Raise for a file name that is no film, before anything is computed."""
+def check_animation(path: Path) -> None:
+    """Raise for a file name that is not one of an animation, before anything is computed."""
     if path.suffix.lower() not in WRITERS:
         raise PaddockError(f"an animation is a .mp4 or a .gif file, not {path.name!r}")
     if not path.parent.is_dir():
@@ -42,16 +41,16 @@ def animate(
     plan: Plan,
     path: Path,
     title: str,
-    tell: Tell = lambda share: None,
+    progress: Progress = lambda share: None,
     seconds: float | None = None,
     run: KinematicRun | None = None,
 ) -> int:
-    """Write the film of a plan, or of a `run` that began with it; returns the number of moving frames."""
-    check_film(path)
+    """Write the animation of a plan, or of a `run` that began with it; returns the number of moving frames."""
+    check_animation(path)
     rate, dots, write = WRITERS[path.suffix.lower()]
     count = max(round((SECONDS if seconds is None else seconds) * rate), 2)
     try:
-        write(path, _told(frames(plan, count, title, dots, run), count, tell), rate)
+        write(path, _reported(frames(plan, count, title, dots, run), count, progress), rate)
     except OSError as error:
         raise PaddockError(f"cannot write {path}: {error.strerror or error}") from None
     return count
@@ -62,19 +61,19 @@ def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: Kinemat
     fine = FINER * (count - 1) + 1
     tracks = tracks_of(plan, fine) if run is None else tracks_of_run(run, fine)
     with styled() as figure_class:
-        film = Film(figure_class, plan, title, dots, tracks.poses.shape[1])
+        animation = Animation(figure_class, plan, title, dots, tracks.poses.shape[1])
         for k in range(count):
             at = FINER * k
             trail = tracks.poses[max(at - FINER, 0) : at + 1, :, :2].transpose(1, 0, 2)
             since = tracks.times[at - FINER] + 1e-9 if k else -np.inf
             news = [one for one in tracks.news if since < one.time <= tracks.times[at] + 1e-9]
-            yield film.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
+            yield animation.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
 
 
-def _told(pictures: Iterator[Frame], count: int, tell: Tell) -> Iterator[Any]:
+def _reported(pictures: Iterator[Frame], count: int, progress: Progress) -> Iterator[Any]:
     for k, picture in enumerate(pictures):
         yield picture
-        tell((k + 1) / count)
+        progress((k + 1) / count)
 
 
 Flags = NDArray[np.bool_]
@@ -84,7 +83,7 @@ HOLD = 1.5  # s for which the last frame is shown
 NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])  # a vehicle that looks east
 
 
-class Film:
+class Animation:
     """Draws frame after frame; trails stay."""
 
     def __init__(self, figure_class: Any, plan: Plan, title: str, dots: float, vehicles: int) -> None:

@@ -10,7 +10,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import MissingFeatureError
-from paddock.planning.methods import Tell, find_method
+from paddock.planning.methods import Progress, find_method
 from paddock.planning.planner import solve
 from paddock.planning.problem import Objective, Problem
 from paddock.planning.routes import Plan
@@ -53,25 +53,25 @@ def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapp
 
 
 def compare(
-    problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], tell: Tell
+    problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
 ) -> list[Trial]:
     """Try all of them, the best first; `options` has those of the methods that are not to use their own."""
     trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
-        def heard(share: float, k: int = k) -> None:
-            tell((k + share) / len(methods))
+        def report(share: float, k: int = k) -> None:
+            progress((k + share) / len(methods))
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
         try:
             started = perf_counter()
-            plan = solve(problem, method, chosen, heard)
+            plan = solve(problem, method, chosen, report)
         except MissingFeatureError as error:
             trials.append(Trial(method, None, problem=str(error)))
         else:
             note = "" if options.get(method) else _note(method, chosen)
             trials.append(Trial(method, plan, perf_counter() - started, options=chosen, note=note))
-        heard(1.0)
+        report(1.0)
     return ranked(trials, problem.objective)
 
 

@@ -110,7 +110,7 @@ class Outcome:
 
     run: KinematicRun
     metrics: MissionMetrics
-    story: tuple[tuple[float, str], ...]  # s, and what happened then
+    timeline: tuple[tuple[float, str], ...]  # s, and what happened then
 
     @property
     def undone(self) -> tuple[tuple[str, str], ...]:
@@ -162,6 +162,6 @@ def outcome_numbers(outcome: Outcome) -> dict[str, Any]:
         "undone": [{"task": task, "reason": reason} for task, reason in outcome.undone],
         "total_m": outcome.metrics.total,
         "makespan_s": outcome.metrics.makespan,
-        "story": [{"at_s": time, "what": what} for time, what in outcome.story],
+        "story": [{"at_s": time, "what": what} for time, what in outcome.timeline],
         "metrics": outcome.metrics.to_dict(),
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 from pathlib import Path
@@ -13,6 +13,7 @@ import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.methods import Progress
 from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
 from paddock.planning.random_missions import drawn_tasks
@@ -28,7 +29,6 @@ from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
 
-Tell = Callable[[float], None]
 TABLES = {"agents": "metrics", "tasks": "tasks", "series": "series"}  # tables of metrics, and the names of their files
 DRAWINGS = {"routes": draw_routes, "gantt": draw_gantt, "costs": draw_costs, "timeline": draw_timeline}
 
@@ -55,9 +55,9 @@ class Pictures:
     missing: str = ""
 
 
-def write_files(found: Findings, folder: Path, tell: Tell = lambda share: None) -> tuple[list[str], str]:
+def write_files(found: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
     """Write all files; return their names, and why there are no figures."""
-    drawn = _drawn(found, tell)
+    drawn = _drawn(found, progress)
     contents = dict(_contents(found, drawn))
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -65,7 +65,7 @@ def write_files(found: Findings, folder: Path, tell: Tell = lambda share: None) 
             (folder / name).write_bytes(content)
     except OSError as error:
         raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
-    tell(1.0)
+    progress(1.0)
     return list(contents), drawn.missing
 
 
@@ -104,7 +104,7 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
     yield "scenario.yaml", scenario.to_yaml().encode()
 
 
-def _drawn(found: Findings, tell: Tell) -> Pictures:
+def _drawn(found: Findings, progress: Progress) -> Pictures:
     """Return all pictures, each once for the folder and once for the report."""
     drawn = Pictures({}, {})
     count = len(DRAWINGS) + bool(found.trials)
@@ -113,7 +113,7 @@ def _drawn(found: Findings, tell: Tell) -> Pictures:
             for name, draw in DRAWINGS.items():
                 figure = draw(figure_class, found.plan, found.scenario.name)
                 drawn.png[name], drawn.svg[name] = png(figure), svg(figure)
-                tell(len(drawn.png) / (count + 1))
+                progress(len(drawn.png) / (count + 1))
             if found.trials:
                 figure = draw_comparison(figure_class, found.trials, found.scenario.name)
                 drawn.png["compare"], drawn.svg["compare"] = png(figure), svg(figure)

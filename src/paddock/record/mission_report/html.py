@@ -112,7 +112,7 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
     yield "<h2>When things change</h2>"
     said = f"{text(outcome_sentence(outcome))} The rest of this report is the plan at the start."
     yield f'<div class="sheet"><p>{said}</p>'
-    yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.story], (0,))
+    yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.timeline], (0,))
     if outcome.undone:
         yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
     yield "</div>"

@@ -49,7 +49,7 @@ class MetricsServer:
         self._shown = True
         return None
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Nothing is sent."""
 
     async def close(self) -> None:

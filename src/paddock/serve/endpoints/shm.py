@@ -52,7 +52,7 @@ class ShmServer:
 
         return send
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Publish the newest snapshot again when markers change."""
         drawn = not set(DRAWN).isdisjoint(self.view.kinds)
         if drawn and kind in ("markers", "hidden", "frames") and self._again is None:

@@ -50,7 +50,7 @@ class CallHandler:
         self._refused = 0  # calls without an answer, since the last notification
         self._notified = 0.0  # time of that notification
 
-    def hear(self, message: StreamFrame | JsonLine) -> None:
+    def receive(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
         if isinstance(message, StreamFrame):
             if self._allowed(None):

@@ -44,7 +44,7 @@ class Client:
         self._lists = 0  # lists of columns so far
         self._since = monotonic()
         self.calls = CallHandler(self)
-        self.connection = connect(self.calls.hear, self._lost)
+        self.connection = connect(self.calls.receive, self._lost)
 
     async def request(self, operation: str, **arguments: Any) -> OperationOutcome:
         """Carry out an operation for this client; OperationError if it is refused."""

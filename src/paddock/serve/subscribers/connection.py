@@ -103,18 +103,18 @@ class Outbox:
 
 GRACE = 1.0  # s for a peer to read why its connection ends
 
-Hear = Callable[[StreamFrame | JsonLine], None]  # called with every received message
+OnMessage = Callable[[StreamFrame | JsonLine], None]  # called with every received message
 Lost = Callable[[str], None]  # called once at the end with a word for the reason; empty if the peer left
 
 
 class Connection(ABC):
     """Outgoing messages and frames; a wire implements `_flush` and `close`."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, hear: Hear, lost: Lost) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage, lost: Lost) -> None:
         self.loop = loop
         self.open = True  # not ending
         self.skipped = 0  # groups replaced by newer ones
-        self._hear, self._lost = hear, lost
+        self._on_message, self._lost = on_message, lost
         self._outbox = Outbox()
         self._closed = False
         self._reason = ""
@@ -158,4 +158,4 @@ class Connection(ABC):
         """Send what waits in the outbox."""
 
 
-Connect = Callable[[Hear, Lost], Connection]  # creates the connection of a client
+Connect = Callable[[OnMessage, Lost], Connection]  # creates the connection of a client

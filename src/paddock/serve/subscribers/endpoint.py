@@ -76,14 +76,14 @@ class SubscriberEndpoint:
         offers = self._offers(due, snapshot, wall_time)
 
         def send() -> None:
-            self.tell_roster(layout)
+            self.push_roster(layout)
             offers()
 
         return send
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Pass on events, markers and frames."""
-        self.news.hear(kind, content)
+        self.news.on_push(kind, content)
         if kind in ("markers", "hidden", "frames"):
             for viewer in self.viewers():
                 if viewer.subscription is not None and viewer.subscription.view.draws:
@@ -199,7 +199,7 @@ class SubscriberEndpoint:
         """Whether a subscriber lacks this roster."""
         return bool(self._uninformed(layout))
 
-    def tell_roster(self, layout: Layout) -> None:
+    def push_roster(self, layout: Layout) -> None:
         """Send the roster to subscribers that lack it."""
         if clients := self._uninformed(layout):
             line = notification("roster", dict(roster_tree(layout)))

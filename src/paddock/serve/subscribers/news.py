@@ -40,7 +40,7 @@ class Notifier:
         self._mission: tuple[Any, ...] = ()  # the mission's state when it was last sent
         self._travel = 0.0  # time of that
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Handle a push of the simulation."""
         match kind:
             case "event":
@@ -108,7 +108,7 @@ class Notifier:
     def _look_again(self) -> None:
         """Publish the present roster even if no tick passes."""
         self._asked = False
-        self._hub.tell("snapshot", self._audience.name)
+        self._hub.notify("snapshot", self._audience.name)
 
     def _send_events(self) -> None:
         events, self._events = self._events, []

@@ -123,7 +123,7 @@ class MavlinkPeer:
     """One address that packets are sent to."""
 
     address: Address
-    heard: float  # wall time, s, of its last valid packet
+    last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
     sequences: dict[int, int] = field(default_factory=dict)  # next sequence number, by vehicle
     streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
@@ -143,7 +143,7 @@ class MavlinkPeers:
         self.silence = silence
         self._all: dict[Address, MavlinkPeer] = {}
         if target is not None:
-            self._all[target] = MavlinkPeer(target, heard=0.0, permanent=True)
+            self._all[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
 
     def __iter__(self) -> Iterator[MavlinkPeer]:
         return iter(self._all.values())
@@ -151,20 +151,20 @@ class MavlinkPeers:
     def __len__(self) -> int:
         return len(self._all)
 
-    def heard(self, address: Address, wall: float) -> MavlinkPeer:
+    def receive(self, address: Address, wall: float) -> MavlinkPeer:
         """Record a valid packet from an address."""
         peer = self._all.get(address)
         if peer is None:
             if len(self._all) >= MAX_PEERS:
                 removable = [each for each in self._all.values() if not each.permanent]
-                del self._all[min(removable, key=lambda each: each.heard).address]
+                del self._all[min(removable, key=lambda each: each.last_seen).address]
             peer = self._all[address] = MavlinkPeer(address, wall)
-        peer.heard = wall
+        peer.last_seen = wall
         return peer
 
     def evict(self, wall: float) -> None:
         """Remove peers that have timed out."""
-        kept = [p for p in self._all.values() if p.permanent or wall - p.heard <= self.silence]
+        kept = [p for p in self._all.values() if p.permanent or wall - p.last_seen <= self.silence]
         self._all = {peer.address: peer for peer in kept}
 
 
@@ -238,7 +238,7 @@ class MavlinkLink:
 
     def _take(self, messages: list[Any], address: Address, wall: float) -> None:
         for message in messages:
-            peer = self.peers.heard(address, wall)
+            peer = self.peers.receive(address, wall)
             for vehicle in self._addressed(message):
                 vehicle.handle(message, Sender(self, peer, message))
 

@@ -1,5 +1,5 @@
 // Drivers by vehicle kind.
-import { AgentDriver } from "./agent";
+import { PointDriver } from "./point";
 import { AircraftDriver } from "./aircraft";
 import { CarDriver } from "./car";
 import type { Driver, VehicleInfo } from "./driver";
@@ -11,7 +11,7 @@ const DRIVERS: Readonly<Record<string, new (known: VehicleInfo) => Driver>> = {
   rover: RoverDriver,
   quad: QuadDriver,
   aircraft: AircraftDriver,
-  agent: AgentDriver,
+  agent: PointDriver,
 };
 
 /** The driver of a kind; null if the page has none. */

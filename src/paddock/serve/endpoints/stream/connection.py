@@ -7,7 +7,7 @@ import socket
 from collections.abc import Collection
 from contextlib import suppress
 
-from paddock.serve.subscribers.connection import Connection, Hear, Lost
+from paddock.serve.subscribers.connection import Connection, Lost, OnMessage
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import Splitter
@@ -28,12 +28,12 @@ class TcpConnection(Connection):
         self,
         loop: asyncio.AbstractEventLoop,
         peer: socket.socket,
-        hear: Hear,
+        on_message: OnMessage,
         lost: Lost,
         types: Collection[FrameType] = (),
     ) -> None:
         """`types` are the accepted frames; `lost` is called with a word for the reason, empty if the peer left."""
-        super().__init__(loop, hear, lost)
+        super().__init__(loop, on_message, lost)
         self.socket = peer
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
         self._writing = False
@@ -71,7 +71,7 @@ class TcpConnection(Connection):
     def _take(self, piece: bytes) -> None:
         try:
             for message in self._splitter.feed(piece):
-                self._hear(message)
+                self._on_message(message)
                 if not self.open:
                     return
         except WireError as error:

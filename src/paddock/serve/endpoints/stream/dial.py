@@ -90,7 +90,7 @@ class Renderer:
         self.dialer = dialer
         self.gone = asyncio.Event()
         self.subscription: Subscription | None = None  # None until it has the roster
-        self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._hear, self._lost)
+        self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._on_message, self._lost)
         self._roster: int | None = None  # number of its roster; None while that is being sent
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request
@@ -125,7 +125,7 @@ class Renderer:
             self._log("roster", f"did not get the roster: {error}")
             self.connection.close()
 
-    def _hear(self, message: StreamFrame | JsonLine) -> None:
+    def _on_message(self, message: StreamFrame | JsonLine) -> None:
         if isinstance(message, StreamFrame):
             return
         try:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.serve.endpoints.stream.connection import TcpConnection
 from paddock.serve.endpoints.stream.dial import Dialer, Renderer
-from paddock.serve.subscribers.connection import Hear, Lost
+from paddock.serve.subscribers.connection import Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.wire.stream.frames import FrameType
 from paddock.world.layout import Layout
@@ -52,9 +52,9 @@ class StreamServer(SubscriberEndpoint):
         """Whether a client or a renderer lacks this roster."""
         return super().has_news_of(layout) or not all(link.informed(layout) for link in self._renderers())
 
-    def tell_roster(self, layout: Layout) -> None:
+    def push_roster(self, layout: Layout) -> None:
         """Send the roster to clients and renderers that lack it."""
-        super().tell_roster(layout)
+        super().push_roster(layout)
         for renderer in self._renderers():
             if not renderer.informed(layout):
                 renderer.begin()
@@ -65,8 +65,8 @@ class StreamServer(SubscriberEndpoint):
     def _accept(self, peer: socket.socket, address: str) -> None:
         """Accept a client."""
 
-        def connect(hear: Hear, lost: Lost) -> TcpConnection:
-            return TcpConnection(self.hub.loop, peer, hear, lost, (FrameType.COMMANDS,))
+        def connect(on_message: OnMessage, lost: Lost) -> TcpConnection:
+            return TcpConnection(self.hub.loop, peer, on_message, lost, (FrameType.COMMANDS,))
 
         try:
             self.welcome(connect, address)

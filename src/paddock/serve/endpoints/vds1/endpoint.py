@@ -93,7 +93,7 @@ class Vds1Server:
             raise PaddockError(f"{what}: {error.strerror or error}; bind to an address that reaches it") from None
         return address
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Update the cars when overrides change."""
         if kind == "restart" or (kind == "event" and content["kind"] in ("ordered", "order_ended")):
             self.cars.ask_again()

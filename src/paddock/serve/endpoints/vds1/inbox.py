@@ -68,7 +68,7 @@ class Inbox:
             self._refuse("type", f"{sender}: VDS1 STATE is sent by the server, not to it")
         elif isinstance(message, Command) and (trouble := self.cars.trouble(message.vehicle)):
             self._misdirected(f"{sender}: {trouble}")
-        elif (client := self.clients.hear(address, now)) is None:
+        elif (client := self.clients.receive(address, now)) is None:
             self._refuse("full", f"{sender}: the limit of {self.clients.most} subscribers is reached")
         elif not client.within(self._rate, now):
             self._refuse("rate", f"{sender}: more than {self._rate:g} datagrams per second")
@@ -103,7 +103,7 @@ class Inbox:
             ids = np.array([command.vehicle for command in commands])
             values = np.array([command[INPUT_FIELDS] for command in commands], np.float64)
             inputs: dict[str, Any] = {name: values[:, INPUTS.index(name)] for name in names}
-            self.hub.tell("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
+            self.hub.notify("command_many", CLIENT, ids=ids, inputs=inputs, timeout=self._timeout)
 
     def _flush_late(self) -> None:
         self._timer = None
@@ -155,10 +155,10 @@ class SequenceTrack:
 class Vds1Sender:
     """The sender at one address."""
 
-    __slots__ = ("heard", "said", "since", "tracks")
+    __slots__ = ("last_seen", "said", "since", "tracks")
 
     def __init__(self, now: float) -> None:
-        self.heard = self.since = now  # s: last datagram; start of the count
+        self.last_seen = self.since = now  # s: last datagram; start of the count
         self.said = 0  # datagrams in this second
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
@@ -185,7 +185,7 @@ class Senders:
         self.most = most
         self.known: dict[Address, Vds1Sender] = {}
 
-    def hear(self, address: Address, now: float) -> Vds1Sender | None:
+    def receive(self, address: Address, now: float) -> Vds1Sender | None:
         """The sender of a datagram; None if the limit is reached."""
         client = self.known.get(address)
         if client is None:
@@ -194,12 +194,12 @@ class Senders:
             if len(self.known) >= self.most:
                 return None
             client = self.known[address] = Vds1Sender(now)
-        client.heard = now
+        client.last_seen = now
         return client
 
     def forget(self, now: float) -> int:
         """Remove silent senders; return how many."""
-        silent = [address for address, client in self.known.items() if now - client.heard > SILENCE]
+        silent = [address for address, client in self.known.items() if now - client.last_seen > SILENCE]
         for address in silent:
             del self.known[address]
         return len(silent)

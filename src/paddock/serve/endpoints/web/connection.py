@@ -14,7 +14,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.subscribers.connection import Connection, Hear, Lost
+from paddock.serve.subscribers.connection import Connection, Lost, OnMessage
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
@@ -27,8 +27,8 @@ REFUSED = 1008  # close codes of WebSockets
 class SocketConnection(Connection):
     """An accepted WebSocket; `run` serves it until it closes."""
 
-    def __init__(self, receive: Receive, send: Send, wire: Wire, hear: Hear, lost: Lost) -> None:
-        super().__init__(asyncio.get_running_loop(), hear, lost)
+    def __init__(self, receive: Receive, send: Send, wire: Wire, on_message: OnMessage, lost: Lost) -> None:
+        super().__init__(asyncio.get_running_loop(), on_message, lost)
         self._receive, self._send, self._wire = receive, send, wire
         self._waiting = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -67,12 +67,12 @@ class SocketConnection(Connection):
         try:
             text = message.get("text")
             if text is not None:
-                self._hear(JsonLine(text.encode()))
+                self._on_message(JsonLine(text.encode()))
                 return
             for frame in frames_in(memoryview(message["bytes"])):
                 if frame.type is not FrameType.COMMANDS:
                     raise WireError("type", f"a page sends frames of commands (0x20), not 0x{frame.type:02x}")
-                self._hear(frame)
+                self._on_message(frame)
         except WireError as error:
             self.cut_off(error.reason, str(error))
 

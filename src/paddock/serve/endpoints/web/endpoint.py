@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 from paddock.serve.endpoints.web.connection import EXTENSION, SILENCE, SocketConnection, SocketProtocol
 from paddock.serve.http import HttpServer
 from paddock.serve.page import FOLDER, NOT_BUILT, find_file
-from paddock.serve.subscribers.connection import Hear, Lost
+from paddock.serve.subscribers.connection import Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 
 if TYPE_CHECKING:
@@ -64,8 +64,8 @@ class WebServer(SubscriberEndpoint):
         await send({"type": "websocket.accept"})
         wire = scope["extensions"][EXTENSION]
 
-        def connect(hear: Hear, lost: Lost) -> SocketConnection:
-            return SocketConnection(receive, send, wire, hear, lost)
+        def connect(on_message: OnMessage, lost: Lost) -> SocketConnection:
+            return SocketConnection(receive, send, wire, on_message, lost)
 
         host, port = scope["client"] or ("unknown", 0)
         client = self.welcome(connect, f"{host}:{port}")

@@ -77,7 +77,7 @@ class ZmqServer:
         """Encode a state for subscribers."""
         return self.publisher.prepare(snapshot, wall_time)
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Pass on control requests and refusals; publish the rest."""
         peer = self.peers.clients.get(content["client"]) if "client" in content else None
         if kind == "control_request" and peer is not None:
@@ -86,7 +86,7 @@ class ZmqServer:
             self._count("refused_controls", reason=content["kind"])
             self._reply(peer, 0, Error(content["kind"], content["message"]))
         else:
-            self.publisher.hear(kind, content)
+            self.publisher.on_push(kind, content)
 
     async def close(self) -> None:
         """Close the sockets."""
@@ -110,7 +110,7 @@ class ZmqServer:
 
     def _receive(self, peer: ZmqPeer, frames: list[bytes]) -> None:
         """Handle one message within the limits of its sender."""
-        if peer.ignored_until > peer.heard:
+        if peer.ignored_until > peer.last_seen:
             self._count("ignored")
             return
         peer.allowance -= 1.0
@@ -172,7 +172,7 @@ class ZmqServer:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
         if operation.name == "control" and request.id == 0:
-            self.hub.tell("control_unasked", peer.name, **operation.arguments)
+            self.hub.notify("control_unasked", peer.name, **operation.arguments)
             return
         peer.open_requests += 1
         then = partial(self._answer, peer, peer.name, request.id, operation)
@@ -241,7 +241,7 @@ class ZmqServer:
 
     def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
         self._count("cut_off", reason=reason)
-        peer.ignored_until, peer.allowance, peer.strikes = peer.heard + IGNORED, self.peers.rate, 0.0
+        peer.ignored_until, peer.allowance, peer.strikes = peer.last_seen + IGNORED, self.peers.rate, 0.0
         self._reply(peer, 0, Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
         self._remove(peer)
 
@@ -285,7 +285,7 @@ class ZmqPeer:
 
     address: bytes
     name: str = ""  # its client name; empty before Hello
-    heard: float = field(default_factory=monotonic)
+    last_seen: float = field(default_factory=monotonic)
     ignored_until: float = 0.0
     allowance: float = 0.0  # requests left in its burst
     strikes: float = 0.0
@@ -311,7 +311,7 @@ class ZmqPeers:
                 del self._peers[next(address for address, peer in self._peers.items() if not peer.name)]
             peer = self._peers[address] = ZmqPeer(address, allowance=self.rate)
         now = monotonic()
-        passed, peer.heard = now - peer.heard, now
+        passed, peer.last_seen = now - peer.last_seen, now
         peer.allowance = min(self.rate, peer.allowance + passed * self.rate)
         peer.strikes = max(0.0, peer.strikes - passed)
         return peer
@@ -336,4 +336,4 @@ class ZmqPeers:
     def silent(self) -> list[ZmqPeer]:
         """Clients that have been silent for too long."""
         now = monotonic()
-        return [peer for peer in self.clients.values() if now - peer.heard > SILENCE]
+        return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]

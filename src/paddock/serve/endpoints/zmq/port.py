@@ -27,10 +27,10 @@ class Port:
     """
 
     def __init__(
-        self, context: zmq.Context[Any], kind: int, most_bytes: int, hear: Callable[[list[bytes]], None]
+        self, context: zmq.Context[Any], kind: int, most_bytes: int, on_message: Callable[[list[bytes]], None]
     ) -> None:
         self.socket: zmq.Socket[bytes] = context.socket(kind)
-        self._hear = hear
+        self._on_message = on_message
         self._loop: asyncio.AbstractEventLoop | None = None
         self._looking = False
         options = {
@@ -63,7 +63,7 @@ class Port:
             if not self._readable():
                 self._looking = False
                 return
-            self._hear(self.socket.recv_multipart(NOBLOCK))
+            self._on_message(self.socket.recv_multipart(NOBLOCK))
         self._look_again()
 
     def send(self, *frames: bytes) -> bool:

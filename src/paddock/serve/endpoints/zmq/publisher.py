@@ -68,7 +68,7 @@ class Publisher:
 
         return send
 
-    def hear(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:
         """Publish a push of the simulation."""
         if kind == "event" and self._wanted(EVENT):
             self._send(EVENT, encode_event(EventMessage(**content)))

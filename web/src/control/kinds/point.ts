@@ -1,11 +1,11 @@
-// Driving a point agent: the up key moves away from the camera.
+// Driving a point mass: the up key moves away from the camera.
 import { axisOf, BACKWARD, clamp, FORWARD, type InputState, LEFT, opposed, RIGHT, ramp, stronger } from "../input";
 import { type Bar, type Driver, type Inputs, limitOf, type VehicleInfo, type VehicleMotion } from "./driver";
 
 const RISE = 4;
 const FALL = 6;
 
-export class AgentDriver implements Driver {
+export class PointDriver implements Driver {
   readonly codes = new Set<string>([...FORWARD, ...BACKWARD, ...LEFT, ...RIGHT, "KeyR", "KeyF"]);
   readonly help = [
     ["move", "W A S D"],
