@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.behaviour.rule import NOBODY, Urge, rule_names
+from paddock.behaviour.rule import NO_TARGET, Urge, rule_names
 from paddock.behaviour.rules import flock
 from paddock.vehicles.model import model_names
 
@@ -97,7 +97,7 @@ def test_nobody_to_look_at_means_no_wish_to_move() -> None:
         conduct.rule.memory(),
         conduct.rule.options(),
         Urge(),
-        NOBODY,
+        NO_TARGET,
         np.zeros((13, 1)),
         conduct.path,
         0.1,

@@ -36,6 +36,15 @@ def test_a_broken_core(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFi
     assert [finding["value"] for finding in broken] == ["OSError: no compiler"]
 
 
+def test_a_threading_layer_that_has_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> str:
+        raise ValueError("Threading layer is not initialized.")
+
+    monkeypatch.setattr("numba.threading_layer", fail)
+    found = {finding.name: (finding.mark, finding.value) for finding in checks.core()}
+    assert found["threading layer"] == ("ok", "not started") and found["simulation"][0] == "ok"
+
+
 def test_extras(monkeypatch: pytest.MonkeyPatch) -> None:
     needed = ["numpy>=2.0", 'numpy>=2; extra == "good"', "no-such-thing>=1; extra == 'bad'", 'x; extra == "dev"']
     monkeypatch.setattr(metadata, "requires", lambda name: needed)

@@ -19,8 +19,11 @@ def steer_by_position(request: Any) -> dict[str, dict[str, float]]:
 
 def local_hash(scenario: Any, ticks: int, source: str) -> str:
     with paddock.load(scenario) as sim:
-        claim = sim.claim("red", source=source)
-        claim.on_request = lambda request: claim.reply(request.tick, steer_by_position(request))
+        claim = sim.claim(
+            "red",
+            source=source,
+            on_request=lambda claim, request: claim.reply(request.tick, steer_by_position(request)),
+        )
         sim.step(ticks)
         claim.release()
         return sim.state_hash()

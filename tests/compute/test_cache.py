@@ -10,11 +10,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numba
 import pytest
 
 from paddock.compute import cache
-from paddock.compute.cache import CacheEntry, cache_key, locked, sweep
+from paddock.compute.cache import SETTINGS, CacheEntry, cache_key, locked, sweep
 from paddock.compute.kernel import KernelSpec, Rows, cpu_source, tuple_classes
+from paddock.errors import PaddockError
 
 MODEL = '''
 """A model with one of everything that can shape machine code."""
@@ -124,6 +126,25 @@ def test_the_key_follows_text_flags_compiler_and_processor(monkeypatch: pytest.M
     assert len(set(keys)) == len(keys) == 7
     described = " ".join(toolchain)
     assert "numba" in described and "llvmlite" in described and "python" in described
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_the_key_follows_the_settings_of_numba(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = cache._toolchain.__wrapped__()
+    monkeypatch.setattr(numba.config, name, "changed")
+    assert cache._toolchain.__wrapped__() != before
+    documented = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text(encoding="utf-8")
+    assert f"`NUMBA_{name.removesuffix('_DEFAULT')}`" in documented
+
+
+def test_without_the_compiler_the_error_names_the_setting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path)
+
+    def plain(x: float) -> float:  # what numba.njit returns with NUMBA_DISABLE_JIT=1
+        return x
+
+    with pytest.raises(PaddockError, match=r"NUMBA_DISABLE_JIT is set.*docs/kernels\.md"):
+        CacheEntry("plain", "key", "").guard(plain)
 
 
 PROGRAM = """

@@ -15,7 +15,9 @@ from paddock.behaviour.rule import find_rule
 from paddock.compute import cache, prepare
 from paddock.compute.kernel import Kernel, KernelSpec, Rows, kernel
 from paddock.compute.prepare import dumps, picklable, prepare_kernels
+from paddock.compute.threads import available_threads
 from paddock.compute.twin import bound
+from paddock.errors import InvalidValueError
 from paddock.vehicles.model import find_model
 from paddock.world.pose import Pose
 
@@ -47,12 +49,11 @@ class FakeKernel(Kernel):
         self.compiled_for.append(n)
 
 
-def test_only_missing_kernels_are_compiled_once_each_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_missing_kernels_are_compiled_once_each_and_counted() -> None:
     shown: list[tuple[int, int]] = []
-    monkeypatch.setattr(prepare, "progress", lambda number, count: shown.append((number, count)))
     fakes = [FakeKernel("a", False), FakeKernel("b", True), FakeKernel("c", False)]
     jobs = [(fake, 5) for fake in fakes]
-    assert prepare_kernels([*jobs, *jobs]) == 2
+    assert prepare_kernels([*jobs, *jobs], lambda number, count: shown.append((number, count))) == 2
     assert [fake.compiled_for for fake in fakes] == [[5], [], [5]]
     assert shown == [(1, 2), (2, 2)]
 
@@ -93,12 +94,11 @@ def test_a_run_compiles_before_its_first_tick(workers: str, tmp_path: Path) -> N
     program = """
 import json
 import paddock
-from paddock.compute import prepare
 shown = []
-prepare.progress = lambda number, count: shown.append([number, count])
 vehicles = [{"name": "it", "model": "point", "behaviour": {"hold": {}}}, {"name": "other", "model": "rover"}]
 sim = paddock.load({"vehicles": vehicles})
-assert shown == [], "loading compiles nothing"
+assert sum(not k.is_compiled(n) for p in sim.engine.programs.values() for k, n in p.kernels()) in (0, 5)
+sim.engine.prepare(lambda number, count: shown.append([number, count]))
 sim.step(3)
 misses = 0
 for program in sim.engine.programs.values():
@@ -118,10 +118,19 @@ print(json.dumps({"shown": shown, "misses": misses, "hash": sim.state_hash()}))
     assert second["misses"] == 0 and second["hash"] == first["hash"]
 
 
-def test_the_engine_lists_every_kernel_that_a_run_calls(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prepare, "progress", None)
+def test_the_engine_lists_every_kernel_that_a_run_calls() -> None:
     car = {"name": "car", "model": "car.bicycle", "sensors": ["imu"], "behaviour": {"goto": {"x": 9, "y": 0}}}
     sim = paddock.load({"vehicles": [car]})
     listed = {kernels.spec.name for kernels, _ in sim.engine.programs["car"].kernels()}
     assert listed == {"car.bicycle-step", "car.bicycle-pose", "car.bicycle-report", "car.bicycle-goto", "imu-measure"}
     assert cache.cache_root().is_dir()
+
+
+@pytest.mark.parametrize("text", ["many", "-1", "1.5"])
+def test_a_wrong_number_of_workers_or_threads_names_the_variable(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PADDOCK_COMPILE_WORKERS", text)
+    with pytest.raises(InvalidValueError, match=f"PADDOCK_COMPILE_WORKERS takes a whole number >= 0, not '{text}'"):
+        prepare_kernels([(FakeKernel("a", False), 5)])
+    monkeypatch.setenv("NUMBA_NUM_THREADS", text)
+    with pytest.raises(InvalidValueError, match=f"NUMBA_NUM_THREADS takes a whole number >= 1, not '{text}'"):
+        available_threads()

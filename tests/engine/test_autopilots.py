@@ -180,3 +180,14 @@ def test_ids_of_a_whole_fleet_in_any_order_reach_those_they_name() -> None:
         sim.command(np.array(ids)[[2, 0, 1]], vx=np.array([30.0, 10.0, 20.0]))
         sim.step(1)
         assert [sim.inspect(f"dots[{k}]")["command"]["vx"] for k in range(3)] == [10.0, 20.0, 30.0]
+
+
+def test_a_command_queued_before_the_autopilot_joined_is_refused(load: Load) -> None:
+    sim = load(POINTS)
+    sim.command("scouts[0]", vx=7.0)
+    pilot = Pilot(sim, 4)
+    sim.autopilots.join(pilot, sim.snapshot().fleet("scouts").ids.tolist())
+    sim.step(1)
+    assert commanded(sim) == [0.0, 1.0, 2.0]
+    refused = [event.detail for event in sim.events.since() if event.kind == "refused"]
+    assert len(refused) == 1 and "flown by its autopilot" in refused[0]

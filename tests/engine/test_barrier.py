@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.commands import check_command
 from paddock.engine.simulation import Simulation, replayed
 from paddock.errors import PaddockError
 
@@ -232,3 +234,62 @@ def test_close_releases_waiting_clients(load: Load) -> None:
     assert not waiter.is_alive()
     with pytest.raises(PaddockError, match=r"step\(\) refused: the simulation is closed"):
         sim.step()
+
+
+def test_a_halted_barrier_posts_no_reply(load: Load) -> None:
+    sim = load(CAR, TWIN, **with_sync())
+    first, second = sim.claim("red", source="first"), sim.claim("blue", source="second")
+    with sim.running():
+        request = first.wait(PATIENT)
+        assert request is not None and second.wait(PATIENT) is not None
+        first.reply(0, {"red": {"throttle": 0.1}})
+        eventually(lambda: first._request is None)  # collected; the engine waits for the second
+    assert sim.tick == 0 and sim.engine.mailbox.waiting == 0
+    with stepping(sim, 1):
+        for source, name in ((first, "red"), (second, "blue")):
+            assert source.wait(PATIENT) is not None
+            source.reply(0, {name: {"throttle": 0.2}})
+    assert [(posted.source, posted.action.inputs) for posted in sim.log.complete()] == [
+        ("first", {"throttle": 0.2}),
+        ("second", {"throttle": 0.2}),
+    ]
+
+
+def test_the_first_request_of_a_claim_is_sent(load: Load) -> None:
+    """A barrier right after the claim became active calls `on_request`."""
+    sim = load(CAR, **with_sync())
+    ticks = []
+
+    def answer(claim: Claim, request: CommandRequest) -> None:
+        ticks.append(request.tick)
+        claim.reply(request.tick, {"red": {"throttle": 0.3}})
+
+    sim.claim("red", on_request=answer)
+    sim.step(2)
+    assert ticks == [0, 1]
+
+
+def test_a_prepared_reply_is_read_under_the_lock(load: Load) -> None:
+    claim = load(CAR, **with_sync()).claim("red")
+    for use in (lambda: claim.prepare(5, {"red": {"steer": 0.1}}), lambda: claim.prepared_for(5)):
+        thread = threading.Thread(target=use, daemon=True)
+        with claim._change:
+            thread.start()
+            thread.join(0.1)
+            assert thread.is_alive()
+        thread.join(PATIENT)
+    assert claim.prepared_for(5)
+
+
+def test_a_reply_is_checked_once(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = load(CAR, **with_sync())
+    checks = []
+
+    def counted(*arguments: Any) -> Any:
+        checks.append(arguments)
+        return check_command(*arguments)
+
+    monkeypatch.setattr("paddock.engine.applier.check_command", counted)
+    sim.claim("red", on_request=lambda claim, request: claim.reply(request.tick, {"red": {"throttle": 0.3}}))
+    sim.step(3)
+    assert len(checks) == 3 and sim.inspect("red")["command"]["throttle"] == 0.3

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
+from time import monotonic
 
 import numpy as np
 import pytest
@@ -167,3 +169,59 @@ def test_the_barrier_is_free_without_open_claims() -> None:
         sim.step(1)
         assert sim.inspect("red")["command"]["steer"] == 0.1
         claim.release()
+
+
+def test_a_request_that_posts_itself_again_does_not_recurse() -> None:
+    with paddock.load({"vehicles": [CAR]}) as sim:
+        thread, left = sim.engine.thread, [3000]
+
+        def again() -> None:
+            left[0] -= 1
+            if left[0]:
+                thread.request(again)
+
+        thread.request(again)
+        thread.serve_idle()
+        assert left == [0]
+
+
+@pytest.mark.parametrize("driven", [True, False])
+def test_a_verb_completes_when_the_driving_thread_comes_or_goes(driven: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`elsewhere` gives the answer of a moment ago: the other thread has left, or has started to drive, since."""
+    with paddock.load({"vehicles": [{**CAR, "behaviour": "hold"}]}) as sim:
+        sim.step(1)
+        thread = sim.engine.thread
+        begun, leave = threading.Event(), threading.Event()
+
+        def drive() -> None:
+            with thread.driving("a test"):
+                begun.set()
+                leave.wait(10)
+
+        def override() -> None:
+            with suppress(PaddockError):
+                sim.override("red", "external")
+
+        monkeypatch.setattr(thread, "elsewhere", lambda: not driven)
+        threads = [threading.Thread(target=work, daemon=True) for work in ([drive, override] if driven else [override])]
+        for one in threads:
+            one.start()
+            if driven:
+                begun.wait(10)
+        threading.Timer(0.1, leave.set).start()
+        for one in threads:
+            one.join(10)
+        assert not any(one.is_alive() for one in threads)
+        monkeypatch.undo()
+        assert len(sim.overrides()) == 1
+
+
+def test_a_snapshot_is_new_when_the_driving_thread_has_just_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    with paddock.load({"vehicles": [CAR]}) as sim:
+        sim.snapshot()
+        sim.step(3)
+        answers = iter([True])
+        monkeypatch.setattr(sim.engine.thread, "elsewhere", lambda: next(answers, False))
+        started = monotonic()
+        assert sim.snapshot().tick == 3
+        assert monotonic() - started < 0.9

@@ -71,7 +71,7 @@ def test_mission_verbs_have_their_earlier_spelling(load: Load) -> None:
         sim.step(2)  # the mission reacts at its next update
     assert [zone.name for zone in sim.mission.zones] == ["shut"]
     assert {task.name: task.state for task in sim.mission.tasks} == {"gate": "undone", "mill": "undone"}
-    assert "late" in [member.name for member in sim.mission.members]
+    assert "late" in [vehicle.name for vehicle in sim.mission.vehicles]
 
 
 def test_mission_verbs_need_a_mission(load: Load) -> None:

@@ -5,6 +5,7 @@ The vehicle's model turns that desire into commands (`guide`), so every rule dri
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,7 +25,7 @@ from paddock.world.columns import Column
 from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
-NOBODY = -1
+NO_TARGET = -1
 """Target row of a vehicle whose target no longer exists: it stops."""
 
 
@@ -42,7 +43,7 @@ class Urge(NamedTuple):
     z: Annotated[float, Column("m/s", "up")] = 0.0
 
 
-class Route(NamedTuple):
+class RouteLine(NamedTuple):
     """The line that vehicles follow, or the one point that they go to, for display."""
 
     points: Floats  # (k, 3) m
@@ -66,7 +67,7 @@ class Rule:
     neighbours: NeighbourSpec | None = None
     prepare_path: Callable[[Floats, Any], Floats] | None = None  # (points (k, 3), options) -> (k, 4)
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
-    route: Callable[[Any, Floats], Route | None] | None = None  # (options, path (k, 4)) -> the line to display
+    route: Callable[[Any, Floats], RouteLine | None] | None = None  # (options, path (k, 4)) -> the line to display
     name: str = ""
 
     @property
@@ -74,11 +75,11 @@ class Rule:
         """Whether each vehicle decides alone, without a shared path, slots or neighbours."""
         return self.prepare_path is None and self.slots is None and self.neighbours is None
 
-    def planned(self, options: Any, path: Floats) -> Route | None:
+    def planned(self, options: Any, path: Floats) -> RouteLine | None:
         """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""
         if self.route is not None:
             return self.route(options, path)
-        return Route(path[:, :3], False) if self.needs_path else None
+        return RouteLine(path[:, :3], False) if self.needs_path else None
 
     def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), each: tuple[str, ...] = ()) -> KernelSpec:
         """Return the kernel in which a fleet of one model follows this rule.
@@ -132,7 +133,7 @@ def act(
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])
     wanted, remembered = desire_of(me, memory, options, urge, target, path, dt)
-    go = select(target_row == NOBODY, 0.0, 1.0)
+    go = select(target_row == NO_TARGET, 0.0, 1.0)
     wanted = Desire(wanted.vx * go, wanted.vy * go, wanted.vz * go, wanted.ahead, wanted.turn * go, wanted.gear)
     return guide_of(state, command, parameters, wanted), remembered
 
@@ -181,3 +182,10 @@ def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
 
 RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule)
 find_rule, rule_names = RULES.find, RULES.names
+
+
+def __getattr__(name: str) -> Any:
+    if name != "Route":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    warnings.warn("paddock.behaviour.rule.Route is now RouteLine", DeprecationWarning, stacklevel=2)
+    return RouteLine

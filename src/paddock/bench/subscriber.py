@@ -17,10 +17,8 @@ from paddock.wire.stream.positions import decode_positions
 from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
 from paddock.wire.vds1 import Command, encode_command
 
-LIMIT = 1 << 26
-"""Largest message, bytes."""
-COMMAND_EVERY = 0.01
-"""Seconds between two commands of a driving client."""
+LIMIT = 1 << 26  # largest message, bytes
+COMMAND_EVERY = 0.01  # seconds between two commands of a driving client
 
 
 class Subscriber:

@@ -17,15 +17,11 @@ Ints = NDArray[np.int64]
 
 COLOURS = ((88, 196, 255), (255, 176, 59), (124, 224, 122), (255, 111, 145), (190, 146, 255), (255, 230, 109),
            (72, 219, 190), (255, 140, 90), (160, 180, 255), (222, 222, 222))  # fmt: skip
-LEVELS = (0.28, 0.5, 0.75, 1.0)
-"""Brightness of a trail, then of increasingly dense cells."""
+LEVELS = (0.28, 0.5, 0.75, 1.0)  # brightness of a trail, then of increasingly dense cells
 ARROWS = "→↗↑↖←↙↓↘"
-FEW = 64
-"""Vehicles of fleets up to this size are arrows with trails; those of larger fleets are dots."""
-TRAILED = 256
-"""Maximum number of vehicles with trails."""
-TRAIL = 300
-"""Length of a trail, frames."""
+FEW = 64  # vehicles of fleets up to this size are arrows with trails; those of larger fleets are dots
+TRAILED = 256  # maximum number of vehicles with trails
+TRAIL = 300  # length of a trail, frames
 DOTS = np.array([[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]])
 BLANK = 0x2800
 SPACE = ord(" ")

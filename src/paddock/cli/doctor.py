@@ -127,13 +127,20 @@ def core() -> Iterator[Finding]:
         started = time.perf_counter()
         _short_run()
         took = time.perf_counter() - started
-        layer = numba.threading_layer()
     except Exception as error:  # any failure is a finding, not a crash
         advice = "reinstall Paddock: pip install --force-reinstall paddock"
         yield Finding("core", "simulation", "broken", f"{type(error).__name__}: {error}", advice)
         return
-    yield Finding("core", "threading layer", "ok", layer)
+    yield Finding("core", "threading layer", "ok", threading_layer())
     yield Finding("core", "simulation", "ok", f"ok; kernels ready in {took:.2f} s")
+
+
+def threading_layer() -> str:
+    """Return the name of Numba's threading layer; it starts with the first fleet that uses several threads."""
+    try:
+        return str(importlib.import_module("numba").threading_layer())
+    except ValueError:
+        return "not started"
 
 
 def _short_run() -> None:

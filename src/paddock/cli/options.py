@@ -88,8 +88,7 @@ class RunOptions:
                 raise InvalidValueError(f"--{error}") from None
 
 
-TOKEN = "PADDOCK_TOKEN"
-"""Environment variable for --token: not visible to other users in the process list."""
+TOKEN = "PADDOCK_TOKEN"  # environment variable for --token: not visible to other users in the process list
 PORT_DIGITS = 5
 
 

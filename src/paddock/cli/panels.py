@@ -28,8 +28,7 @@ SHOWN_EVENTS = 5
 BLOCKS = " ▏▎▍▌▋▊▉█"
 
 
-WINDOW = 1.5
-"""Wall-clock s over which rates are averaged."""
+WINDOW = 1.5  # wall-clock s over which rates are averaged
 
 
 @dataclass(frozen=True)
@@ -226,8 +225,7 @@ def short(text: str, width: int) -> str:
 
 
 GOOD, BAD, IDLE = "#7ce07a", "#ff6f91", "#8a94a0"
-LABELS = ("item", "m", "m/s", "bat")
-"""Columns of the autopilot table, most important first."""
+LABELS = ("item", "m", "m/s", "bat")  # columns of the autopilot table, most important first
 MOST_NAME, MOST_MODE = 10, 9
 
 

@@ -115,8 +115,7 @@ def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     return load_scenario(values)
 
 
-WIDE = 160
-"""Table width where stdout is not a terminal."""
+WIDE = 160  # table width where stdout is not a terminal
 
 
 @dataclass

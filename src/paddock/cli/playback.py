@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from paddock.record.player import Player
 
 PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
-JUMP = 5.0
-"""Seconds that an arrow key skips."""
-ARROWS = {"\x1b[D": "<", "\x1b[C": ">"}
-"""Escape sequences of the arrow keys -> equivalent keys."""
+JUMP = 5.0  # seconds that an arrow key skips
+ARROWS = {"\x1b[D": "<", "\x1b[C": ">"}  # escape sequences of the arrow keys -> equivalent keys
 NARROW = 64
 SHOWN_EVENTS = 6
-LINE_EVERY = 1.0
-"""Wall-clock s between two log lines."""
+LINE_EVERY = 1.0  # wall-clock s between two log lines
 
 
 def play_lines(

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from threading import Timer
 
 COMPILING = "compiling kernels; the first run takes up to a minute"
-LONG = 1.0
-"""Wall-clock s before a status message appears."""
+LONG = 1.0  # wall-clock s before a status message appears
 
 
 @contextmanager
@@ -45,8 +44,7 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
         yield lambda share: progress.update(task, completed=share)
 
 
-KEPT = 100
-"""Maximum number of lines kept."""
+KEPT = 100  # maximum number of lines kept
 
 
 class Notices:

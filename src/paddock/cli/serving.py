@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from paddock.serve.source import Source
 
 
-PORT = 8000
-"""Default port of the page."""
+PORT = 8000  # default port of the page
 
 
 def free_port(bind: str, wanted: int = PORT) -> int:
@@ -59,8 +58,7 @@ def open_browser(link: str) -> None:
         print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
 
 
-PAGE = "web"
-"""Name of the page's endpoint."""
+PAGE = "web"  # name of the page's endpoint
 
 
 @dataclass(frozen=True)

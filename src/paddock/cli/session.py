@@ -20,6 +20,7 @@ from paddock.cli.summary import Tally, ViewExtras, counted, summary_lines
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
+    from paddock.compute.prepare import Progress
     from paddock.engine.simulation import Simulation
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
@@ -57,12 +58,9 @@ def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
     ]
 
 
-WARM_UP = 0.25
-"""Simulated s in which every stage runs for the first time and loads or compiles its kernels."""
-PREPARING = "compiling kernels; the first run takes up to a minute"
-"""Status for clients that connect meanwhile."""
-LINE_EVERY = 1.0
-"""Wall-clock s between two log lines where there is no terminal."""
+WARM_UP = 0.25  # simulated s in which every stage runs for the first time and loads or compiles its kernels
+PREPARING = "compiling kernels; the first run takes up to a minute"  # status for clients that connect meanwhile
+LINE_EVERY = 1.0  # wall-clock s between two log lines where there is no terminal
 
 
 def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | None = None) -> int:
@@ -100,8 +98,8 @@ class Runs:
     def run(self, scenario: Scenario) -> int:
         """Run a scenario until it ends or a client loads another one; return the exit code."""
         self.wanted = None
-        with _waiting(f"starting {scenario.name}"):
-            sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices)
+        with _waiting(f"starting {scenario.name}") as progress:
+            sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices, progress)
         going = threading.Event()
         with (
             sim,
@@ -109,8 +107,8 @@ class Runs:
             self._serving(sim) as ready,
             signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
         ):
-            with _waiting(f"starting {scenario.name}"):
-                sim.engine.prepare()
+            with _waiting(f"starting {scenario.name}") as progress:
+                sim.engine.prepare(progress)
                 autopilots = started(sim)
                 _warm_up(sim, tally, self.options.seconds)
                 self.served = ready()
@@ -175,7 +173,7 @@ class Runs:
 
 
 def _built(
-    scenario: Scenario, options: RunOptions, served: bool, notices: Notices
+    scenario: Scenario, options: RunOptions, served: bool, notices: Notices, progress: Progress | None
 ) -> tuple[Simulation, Tally, Recorder | None]:
     """Return the simulation before its first tick; kernels are compiled only if it is recorded."""
     from paddock.compute.threads import limit_threads
@@ -187,7 +185,7 @@ def _built(
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.pace = options.pace or 0.0
-    return sim, Tally(sim), _recorder(sim, options, notices)
+    return sim, Tally(sim), _recorder(sim, options, notices, progress)
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
@@ -200,7 +198,7 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
         sim.step(end - 1)
 
 
-def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorder | None:
+def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: Progress | None) -> Recorder | None:
     """Return a recorder from the first tick on, if the scenario or the command line asks for one."""
     own = sim.scenario.record
     file = options.record or (own.file if own else None)
@@ -210,7 +208,7 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices) -> Recorde
         return None
     from paddock.record.recorder import RATE, Recorder
 
-    sim.engine.prepare()  # a recording starts with the state of tick 0
+    sim.engine.prepare(progress)  # a recording starts with the state of tick 0
     rate = options.record_rate or (own.rate if own else RATE)
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
 
@@ -273,21 +271,15 @@ def _run_with_lines(
 
 
 @contextmanager
-def _waiting(message: str) -> Iterator[None]:
-    """Show a status message on a terminal; while kernels are compiled, which of them."""
+def _waiting(message: str) -> Iterator[Progress | None]:
+    """Show a status message on a terminal; yield a function that shows which kernel is being compiled."""
     if not sys.stderr.isatty():
-        yield
+        yield None
         return
     from rich.console import Console
 
-    from paddock.compute import prepare
-
     with Console(stderr=True).status(message) as status:
-        prepare.progress = lambda number, count: status.update(f"compiling kernel {number} of {count} ...")
-        try:
-            yield
-        finally:
-            prepare.progress = None
+        yield lambda number, count: status.update(f"compiling kernel {number} of {count} ...")
 
 
 @contextmanager

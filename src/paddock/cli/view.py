@@ -69,18 +69,13 @@ class Keyboard:
 
 PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 0.0)
 """Paces selected by + and -; 0 is as fast as possible."""
-SHARE = 0.1
-"""Maximum share of wall time spent drawing; a slow view is drawn less often."""
-UPDATE_EVERY = 0.5
-"""Wall-clock s between snapshots of many vehicles."""
+SHARE = 0.1  # maximum share of wall time spent drawing; a slow view is drawn less often
+UPDATE_EVERY = 0.5  # wall-clock s between snapshots of many vehicles
 MANY = 1000
-NARROW = 64
-"""Terminals narrower than this show no map."""
-SIDE, AUTOPILOTS_SIDE = 42, 48
-"""Minimum width of the column beside the map, without and with autopilots."""
+NARROW = 64  # terminals narrower than this show no map
+SIDE, AUTOPILOTS_SIDE = 42, 48  # minimum width of the column beside the map, without and with autopilots
 HEAD, FOOT = 2, 1
-LEFT = 7
-"""Rows reserved for fleets and events."""
+LEFT = 7  # rows reserved for fleets and events
 NO_EXTRAS = ViewExtras()
 
 

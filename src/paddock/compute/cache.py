@@ -21,6 +21,7 @@ from typing import Any
 import xxhash
 
 from paddock.compute.twin import described
+from paddock.errors import PaddockError
 
 MOST_BYTES = 512 * 1024 * 1024
 """The size to which the cache is cut back."""
@@ -28,6 +29,23 @@ OLDEST = 60 * 86400.0
 """Entries that were not used for this long (s) are removed."""
 SPARED = 3600.0
 """Entries used within this time (s) are never removed: another process may be about to load them."""
+SETTINGS = (
+    "BOUNDSCHECK",
+    "CPU_FEATURES",
+    "CPU_NAME",
+    "DEBUGINFO_DEFAULT",  # $NUMBA_DEBUGINFO; the other variables are NUMBA_ and the name
+    "DEBUG_ARRAY_OPT_RUNTIME",
+    "DISABLE_INTEL_SVML",
+    "ENABLE_AVX",
+    "EXTEND_VARIABLE_LIFETIMES",
+    "LLVM_REFPRUNE_FLAGS",
+    "LLVM_REFPRUNE_PASS",
+    "LOOP_VECTORIZE",
+    "OPT",
+    "PARFOR_MAX_TUPLE_SIZE",
+    "SLP_VECTORIZE",
+)
+"""Settings of Numba that change the machine code; docs/kernels.md lists them."""
 USED = "used"
 """The file of an entry whose time is that of the last use; Numba forbids touching the source."""
 SWEPT_EVERY = 86400.0
@@ -83,12 +101,12 @@ def _toolchain() -> tuple[str, ...]:
     generator = xxhash.xxh3_64()
     for name in ("cache.py", "kernel.py", "neighbours.py", "routine.py", "twin.py"):
         generator.update((own / name).read_bytes())
-    settings = {key: value for key, value in os.environ.items() if key.startswith("NUMBA_CPU") or key == "NUMBA_OPT"}
+    settings = [f"{name}={getattr(numba.config, name, None)}" for name in SETTINGS]
     return (
         generator.hexdigest(),
         f"numba {numba.__version__} llvmlite {llvmlite.__version__} python {platform.python_version()}",
         f"{platform.machine()} {llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}",
-        repr(sorted(settings.items())),
+        " ".join(settings),
     )
 
 
@@ -119,6 +137,8 @@ class CacheEntry:
 
     def guard(self, dispatcher: Any) -> Any:
         """Let a Numba dispatcher compile or load under the entry's lock; returns the dispatcher."""
+        if not hasattr(dispatcher, "compile"):
+            raise PaddockError("NUMBA_DISABLE_JIT is set, but kernels must be compiled: unset it (docs/kernels.md)")
         compile_or_load = dispatcher.compile
 
         def guarded(types: Any) -> Any:

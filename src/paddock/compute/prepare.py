@@ -22,7 +22,7 @@ from typing import IO, Any
 from paddock.compute.cache import cache_root
 from paddock.compute.kernel import CompiledKernels, KernelSpec, fields, kernel
 from paddock.compute.neighbours import neighbour_kernels
-from paddock.compute.threads import SERIAL_BELOW, available_threads, uses_threads
+from paddock.compute.threads import SERIAL_BELOW, available_threads, number_from_environment, uses_threads
 from paddock.compute.twin import bound, fingerprint
 
 Progress = Callable[[int, int], None]
@@ -31,16 +31,13 @@ Progress = Callable[[int, int], None]
 WORTH_A_WORKER = 3.0
 """Seconds of compilation for which one more process is started; its start takes about one."""
 
-progress: Progress | None = None
-"""The process's listener; a command line sets it to show a line."""
 
-
-def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]]) -> int:
+def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]], progress: Progress | None = None) -> int:
     """Compile the kernels that the cache lacks, each for its number of vehicles; return how many these were."""
     missing = {k.entry(n).folder: (k, n) for k, n in kernels if not k.is_compiled(n)}
     if not missing:
         return 0
-    work = _Work(sorted(missing.values(), key=_estimate))
+    work = _Work(sorted(missing.values(), key=_estimate), progress)
     helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(_workers(missing.values()))]
     for helper in helpers:
         helper.start()
@@ -52,8 +49,9 @@ def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]]) -> int:
 
 def _workers(jobs: Collection[tuple[CompiledKernels, int]]) -> int:
     """Return the number of processes beside this one: up to one per core, each with work that is worth its start."""
-    if chosen := os.environ.get("PADDOCK_COMPILE_WORKERS"):
-        return int(chosen)
+    chosen = number_from_environment("PADDOCK_COMPILE_WORKERS", least=0)
+    if chosen is not None:
+        return chosen
     worthwhile = int(sum(map(_estimate, jobs)) / WORTH_A_WORKER)
     return max(0, min(available_threads() - 1, len(jobs) - 1, worthwhile)) if sys.executable else 0
 
@@ -68,8 +66,9 @@ def _estimate(job: tuple[CompiledKernels, int]) -> float:
 class _Work:
     """Kernels that are still to be compiled, shared by this process and the workers."""
 
-    def __init__(self, jobs: list[tuple[CompiledKernels, int]]) -> None:
+    def __init__(self, jobs: list[tuple[CompiledKernels, int]], progress: Progress | None) -> None:
         self._jobs = jobs
+        self._progress = progress
         self._total = len(jobs)
         self._begun = 0
         self._lock = threading.Lock()
@@ -103,8 +102,8 @@ class _Work:
             for k in range(len(self._jobs) - 1, -1, -1):
                 if suits(self._jobs[k][0].spec):
                     self._begun += 1
-                    if progress is not None:
-                        progress(self._begun, self._total)
+                    if self._progress is not None:
+                        self._progress(self._begun, self._total)
                     return self._jobs.pop(k)
         return None
 

@@ -20,9 +20,24 @@ _active = threading.local()
 
 def available_threads() -> int:
     """Return the largest number of threads: the cores this process may run on, or $NUMBA_NUM_THREADS."""
-    if chosen := os.environ.get("NUMBA_NUM_THREADS"):
-        return int(chosen)
+    chosen = number_from_environment("NUMBA_NUM_THREADS", least=1)
+    if chosen is not None:
+        return chosen
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def number_from_environment(variable: str, least: int) -> int | None:
+    """Return the whole number in an environment variable; None if it is not set or empty."""
+    text = os.environ.get(variable)
+    if not text:
+        return None
+    try:
+        number = int(text)
+    except ValueError:
+        number = least - 1
+    if number < least:
+        raise InvalidValueError(f"the environment variable {variable} takes a whole number >= {least}, not {text!r}")
+    return number
 
 
 def thread_count() -> int:

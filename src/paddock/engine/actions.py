@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 
-Target = str | int | Sequence[str | int] | NDArray[np.int64]
-"""The name of a vehicle or fleet, an id, or a list of them."""
+Target = str | int | Sequence[str | int] | NDArray[np.int64]  # the name of a vehicle or fleet, an id, or a list of them
 
 
 @dataclass(frozen=True)

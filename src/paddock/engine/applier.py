@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine.actions import (
@@ -40,39 +40,31 @@ from paddock.world.world import World
 if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
-LONGEST_TIMEOUT = 1e6
-"""s of simulated time."""
+LONGEST_TIMEOUT = 1e6  # s of simulated time
 
 
+@dataclass(eq=False, repr=False)
 class Applier:
     """Checks actions against the world as it is now, applies and logs them."""
 
-    def __init__(
-        self,
-        world: World,
-        fleets: Fleets,
-        events: EventLog,
-        log: ActionLog,
-        claims: Claims,
-        mission: MissionStage,
-        publisher: PublishStage,
-    ) -> None:
-        self.world = world
-        self.fleets = fleets
-        self.programs = fleets.programs
-        self.events = events
-        self.log = log
-        self.claims = claims
-        self.mission = mission
-        self.publisher = publisher
+    world: World
+    fleets: Fleets
+    events: EventLog
+    log: ActionLog
+    claims: Claims
+    mission: MissionStage
+    publisher: PublishStage
+
+    def __post_init__(self) -> None:
+        self.programs = self.fleets.programs
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
 
     @property
     def version(self) -> tuple[int, ...]:
-        """Changes with vehicles and overrides: an action that was checked at another version is checked again."""
-        return self._changes, self.world.run, self.world.roster_version
+        """Changes with vehicles, overrides and autopilots: an action checked at another version is checked again."""
+        return self._changes, self.world.run, self.world.roster_version, self.claims.autopilots.joins
 
     # looking up, from any thread -------------------------------------------------------------------------------------
 
@@ -122,6 +114,11 @@ class Applier:
             self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
 
+    def checked_now(self, action: CommandAction) -> tuple[CommandAction, tuple[int, ...]]:
+        """Return the command with clean values and the version at which it was checked."""
+        version = self.version
+        return self.checked_command(action), version
+
     def checked_override(self, action: OverrideAction) -> OverrideAction:
         """Return the override in plain values, with its kernel compiled; PaddockError if it cannot be applied."""
         with self.rebuilding:
@@ -138,7 +135,10 @@ class Applier:
             self.apply(posted)
         except PaddockError as error:
             tick = self.world.clock.tick
-            self.events.report(tick, "refused", posted.source, _recorded(str(error)))
+            # in the words of earlier recordings: the details of events are part of the state
+            text = re.sub(r"^override(?=[.:])", "order", str(error))
+            text = text.replace(" is driven by its override ", " is driven by its order ")
+            self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
 
     def apply(self, posted: Posted) -> str:
@@ -146,7 +146,7 @@ class Applier:
         spawned, action = "", posted.action
         match action:
             case CommandAction():
-                self._command(action, posted.checked_at == self.version)
+                self._command(action, posted.checked_at)
             case EventAction(kind, subject, detail):
                 self.events.report(self.world.clock.tick, kind, subject, detail)
             case PlaceAction():
@@ -165,9 +165,13 @@ class Applier:
         """Report an event with a cause outside the simulation; it enters the log, for a replay."""
         self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
 
-    def _command(self, action: CommandAction, checked: bool) -> None:
+    def _command(self, action: CommandAction, checked_at: tuple[int, ...]) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
-        inputs = action.inputs if checked else check_command(program, rows, action.inputs, action.target)
+        inputs = action.inputs
+        if checked_at != self.version:
+            if checked_at:  # not the command of an autopilot or of a recording
+                self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
+            inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
@@ -221,12 +225,6 @@ class Applier:
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()
-
-
-def _recorded(text: str) -> str:
-    """Return an error in the words of earlier recordings: the details of events are part of the state."""
-    text = re.sub(r"^override(?=[.:])", "order", text)
-    return text.replace(" is driven by its override ", " is driven by its order ")
 
 
 def _at(posted: Posted, tick: int) -> Posted:

@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from paddock.engine.publishing import PublishStage
 
 Readings = dict[str, dict[str, Any]]
-Check = Callable[[CommandAction], CommandAction]
+Checked = tuple[CommandAction, tuple[int, ...]]
+"""A command with the `Applier.version` at which it was checked; (): not checked."""
+Check = Callable[[CommandAction], Checked]
 
 
 class LateReplyError(PaddockError):
@@ -52,17 +54,24 @@ class CommandRequest:
 class Claim:
     """Vehicles that one client controls synchronously. The client may use it from any thread."""
 
-    def __init__(self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Check) -> None:
+    def __init__(
+        self,
+        name: str,
+        vehicles: tuple[str, ...],
+        ids: frozenset[int],
+        check: Check,
+        on_request: OnRequest | None = None,
+    ) -> None:
         self.name = name
         self.vehicles = vehicles
         self.ids = ids
         self.released = False
         self._check = check
         self._change = threading.Condition()
-        self.on_request: Callable[[CommandRequest], None] | None = None  # called by the ticking thread; must not block
+        self._on_request = on_request
         self._request: CommandRequest | None = None
-        self._reply: list[CommandAction] | None = None
-        self._prepared: tuple[int, list[CommandAction]] | None = None
+        self._reply: list[Checked] | None = None
+        self._prepared: tuple[int, list[Checked]] | None = None
 
     # for the client --------------------------------------------------------------------------------------------------
 
@@ -86,7 +95,9 @@ class Claim:
 
     def prepare(self, tick: int, commands: Mapping[str, Mapping[str, Any]]) -> None:
         """Answer the request of that tick in advance; a request of another tick is sent as usual."""
-        self._prepared = tick, self._checked(commands)
+        actions = self._checked(commands)
+        with self._change:
+            self._prepared = tick, actions
 
     def release(self) -> None:
         """End the claim; the engine no longer waits for this client."""
@@ -98,24 +109,25 @@ class Claim:
 
     def prepared_for(self, tick: int) -> bool:
         """Return whether the request of that tick is answered in advance."""
-        return self._prepared is not None and self._prepared[0] == tick
+        with self._change:
+            return self._prepared is not None and self._prepared[0] == tick
 
     def request(self, request: CommandRequest) -> None:
         """Open a request."""
-        prepared, self._prepared = self._prepared, None
-        ready = prepared is not None and prepared[0] == request.tick
         with self._change:
+            prepared, self._prepared = self._prepared, None
+            ready = prepared is not None and prepared[0] == request.tick
             self._request, self._reply = request, prepared[1] if prepared and ready else None
             self._change.notify_all()
-        if self.on_request is not None and not ready:
-            self.on_request(request)
+        if self._on_request is not None and not ready:
+            self._on_request(self, request)
 
     def wake(self) -> None:
         """Interrupt the wait for the reply, so that the engine serves other threads."""
         with self._change:
             self._change.notify_all()
 
-    def collect(self, until: float, thread: ClockThread) -> list[CommandAction] | None:
+    def collect(self, until: float, thread: ClockThread) -> list[Checked] | None:
         """Wait for the reply until a monotonic time (s) or until the run stops, and close the request."""
         while True:
             thread.serve_looks()
@@ -126,11 +138,15 @@ class Claim:
                     return reply
                 self._change.wait(left)
 
-    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[CommandAction]:
+    def _checked(self, commands: Mapping[str, Mapping[str, Any]]) -> list[Checked]:
         for vehicle in commands:
             if vehicle not in self.vehicles:
                 raise PaddockError(f"{self.name!r} has not claimed {vehicle!r}; claimed: {', '.join(self.vehicles)}")
         return [self._check(CommandAction(vehicle, inputs)) for vehicle, inputs in commands.items()]
+
+
+OnRequest = Callable[[Claim, CommandRequest], None]
+"""Called by the ticking thread for each request of a claim; must not block."""
 
 
 class Partner(Protocol):
@@ -156,6 +172,7 @@ class Autopilots:
     def __init__(self) -> None:
         self.partners: tuple[Partner, ...] = ()
         self._flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
+        self.joins = 0  # number of partners that have joined
         self._lock = threading.Lock()
 
     @property
@@ -168,6 +185,7 @@ class Autopilots:
         with self._lock:
             self.partners = (*self.partners, partner)
             self._flown = {**self._flown, id(partner): frozenset(vehicles)}
+            self.joins += 1
 
     def leave(self, partner: Partner) -> None:
         """Remove a partner; no effect if it has left."""
@@ -184,10 +202,7 @@ class Autopilots:
 
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which a partner is due."""
-        first = NEVER_DUE
-        for partner in self.partners:
-            first = min(first, partner.due(tick))
-        return first
+        return min((partner.due(tick) for partner in self.partners), default=NEVER_DUE)
 
 
 class Claims:
@@ -199,11 +214,17 @@ class Claims:
         self._lock = threading.Lock()
 
     def add(
-        self, name: str, vehicles: tuple[str, ...], ids: frozenset[int], check: Check, replaces: Claim | None
+        self,
+        name: str,
+        vehicles: tuple[str, ...],
+        ids: frozenset[int],
+        check: Check,
+        replaces: Claim | None,
+        on_request: OnRequest | None = None,
     ) -> Claim:
         """Add a claim on vehicles; `replaces` is an earlier claim that ends if this one is accepted."""
         self.autopilots.refuse_flown(np.array(sorted(ids), dtype=np.int64))
-        claim = Claim(name, vehicles, ids, check)
+        claim = Claim(name, vehicles, ids, check, on_request)
         with self._lock:
             for other in self.active:
                 if other is not replaces and not other.released and other.ids & ids:
@@ -236,31 +257,21 @@ class Claims:
             claim.wake()
 
 
+@dataclass(eq=False, repr=False)
 class BarrierStage:
     """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
 
+    sync: Sync
+    claims: Claims
+    mailbox: Mailbox
+    applier: Applier
+    publisher: PublishStage
+    thread: ClockThread
     name = "barrier"
-
-    def __init__(
-        self,
-        sync: Sync,
-        claims: Claims,
-        mailbox: Mailbox,
-        applier: Applier,
-        publisher: PublishStage,
-        thread: ClockThread,
-    ) -> None:
-        self.sync = sync
-        self.claims = claims
-        self.autopilots = claims.autopilots
-        self.mailbox = mailbox
-        self.applier = applier
-        self.publisher = publisher
-        self.thread = thread
 
     def due(self, tick: int) -> int:
         """Return the next tick at which a partner is due or claims are requested."""
-        partners = self.autopilots.due(tick)
+        partners = self.claims.autopilots.due(tick)
         return min(partners, every(tick, self.sync.every)) if self.claims.active else partners
 
     def longest_slice(self, tick: int) -> int:
@@ -272,13 +283,13 @@ class BarrierStage:
         first = self.due(tick)
         if first >= tick + ticks:
             return True
-        if self.autopilots.due(tick) < tick + ticks:
+        if self.claims.autopilots.due(tick) < tick + ticks:
             return False
         return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
 
     def run(self, tick: int) -> None:
         """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
-        for partner in self.autopilots.partners:
+        for partner in self.claims.autopilots.partners:
             if partner.due(tick) == tick:
                 partner.exchange(tick)
         if not self.claims.active or tick % self.sync.every:
@@ -287,21 +298,24 @@ class BarrierStage:
         deadline = monotonic() + self.sync.timeout
         for claim in claims:
             self._request(claim, tick, deadline)
+        replies: list[tuple[Claim, list[Checked]]] = []  # posted together: a halt posts none
         for claim in claims:
             reply = claim.collect(deadline, self.thread)
             if reply is None and not claim.released and not self.thread.stopping:
                 reply = self._late(claim, tick)
-            for action in reply or ():
-                self.mailbox.post(action, tick, claim.name)
             if reply is None and not claim.released and self.thread.stopping:
                 raise HaltedError
+            replies.append((claim, reply or []))
+        for claim, actions in replies:
+            for action, checked_at in actions:
+                self.mailbox.post(action, tick, claim.name, checked_at)
 
     def _request(self, claim: Claim, tick: int, deadline: float) -> None:
         exists = self.applier.exists
         sensors = {name: self.applier.readings(name) if exists(name) else {} for name in claim.vehicles}
         claim.request(CommandRequest(tick, deadline, claim.vehicles, self.publisher.snapshot(), sensors))
 
-    def _late(self, claim: Claim, tick: int) -> list[CommandAction] | None:
+    def _late(self, claim: Claim, tick: int) -> list[Checked] | None:
         """Apply the policy for a missing reply."""
         policy = self.sync.on_timeout
         self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
@@ -312,4 +326,4 @@ class BarrierStage:
             return None
         found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
         wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
-        return [CommandAction(vehicle, inputs) for vehicle, inputs in wanted.items() if inputs]
+        return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]

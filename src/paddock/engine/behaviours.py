@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.behaviour.paths import path_points
-from paddock.behaviour.rule import NOBODY, Route, Rule, Urge, find_rule, rule_names
+from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
 from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
-from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of, filled
+from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot
@@ -24,8 +24,7 @@ from paddock.world.world import World
 MEMORY = "memory"
 POSE_ROWS = len(column_index(Pose))
 
-Where = Callable[[str], str]
-"""Option ("" for the behaviour) -> where the user wrote it, for errors."""
+Where = Callable[[str], str]  # option ("" for the behaviour) -> where the user wrote it, for errors
 PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
 
@@ -59,7 +58,7 @@ class RuleSetup:
         """Return the setup with the options of the first vehicle for all."""
         return replace(self, options=self.options[:, 0].copy()) if self.per_vehicle else self
 
-    def route(self, place: int = 0) -> Route | None:
+    def route(self, place: int = 0) -> RouteLine | None:
         """Return the route of one of the vehicles, if it is fixed."""
         options = self.options[:, place] if self.per_vehicle else self.options
         return self.rule.planned(self.rule.options(*options.tolist()), self.path)
@@ -117,10 +116,7 @@ def _listed(rule: Rule, name: str, values: list[Any], where: str, count: int) ->
         raise InvalidValueError(f"{where}: vehicles that follow {rule.name!r} together share one value, not a list")
     if len(values) != count:
         raise InvalidValueError(f"{where}: a list has one value per vehicle, here {count}, not {len(values)}")
-    return _checked_all(columns_of(rule.options)[known[name]], values, what, where)
-
-
-def _checked_all(column: Column, values: list[Any], what: str, where: str) -> Floats:
+    column = columns_of(rule.options)[known[name]]
     try:
         numbers = np.array(values)
     except ValueError:  # nested lists of different lengths
@@ -216,18 +212,14 @@ class FleetBehaviour:
             self.urges = np.zeros((len(self.urges), fleet.capacity))
         if self.grid is not None:
             self._sum_urges(self.grid, poses(fleet.name), among)
-        self._act(fleet.n, 1, *self._arguments(parameters, rows, targets, dt))
+        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
+        self._act(fleet.n, 1, *own, rows, targets, self.path, dt)
         return lost
 
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
         """All kernels of the behaviour."""
         return (self._act,) if self.grid is None else (self._act, self.grid.kernels)
-
-    def _arguments(self, parameters: tuple[Floats, ...], rows: Ints, targets: Floats, dt: float) -> tuple[Any, ...]:
-        fleet = self.fleet
-        own = (fleet.state, fleet.command, *parameters, fleet.tables[MEMORY], *self._options, self.urges)
-        return (*own, rows, targets, self.path, dt)
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum what the neighbours of each vehicle contribute."""
@@ -250,7 +242,7 @@ class FleetBehaviour:
         except UnknownNameError:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
-            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NOBODY), self.target
+            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
 

@@ -25,16 +25,12 @@ from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
-MOST_PLACED = 1000
-"""Limit of vehicles of a fleet that are placed for a check."""
+MOST_PLACED = 1000  # limit of vehicles of a fleet that are placed for a check
 SPAWN_PURPOSE = 1
-SPREAD_PURPOSE = 1024
-"""Purposes of random draws; a spread parameter adds its row."""
+SPREAD_PURPOSE = 1024  # purposes of random draws; a spread parameter adds its row
 
-Place = Callable[..., str]
-"""Path inside an entry -> where the user wrote it."""
-FASTEST = 1e4
-"""Speed limit of a vehicle at its start, m/s."""
+Place = Callable[..., str]  # path inside an entry -> where the user wrote it
+FASTEST = 1e4  # speed limit of a vehicle at its start, m/s
 
 
 def environment_values(scenario: Scenario) -> Floats:
@@ -214,7 +210,16 @@ def build_problems(scenario: Scenario) -> list[str]:
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
     except PaddockError as error:
         return [str(error)]
-    problems, built = _mission_problems(scenario, world), []
+    problems, built = [], []
+    if scenario.mission is not None:
+        from paddock.engine.mission.tracks import check_members  # planning is imported for a mission only
+        from paddock.planning.from_scenario import setup_of
+
+        try:
+            check_members(scenario, world)
+            setup_of(scenario)
+        except PaddockError as error:
+            problems.append(str(error))
     declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as a run does
     for k, entry in declared:
         place = partial(scenario.at, "vehicles", k)
@@ -223,22 +228,15 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
-    partly = {entry.name for entry in scenario.vehicles} - whole
-    return [*problems, *(problem for one in built if (problem := _lost_target(world, *one, partly)))]
-
-
-def _mission_problems(scenario: Scenario, world: World) -> list[str]:
-    if scenario.mission is None:
-        return []
-    from paddock.engine.mission.tracks import check_members  # planning is imported for a mission only
-    from paddock.planning.from_scenario import setup_of
-
-    try:
-        check_members(scenario, world)
-        setup_of(scenario)
-    except PaddockError as error:
-        return [str(error)]
-    return []
+    partly = {entry.name for entry in scenario.vehicles} - whole  # a target in these may not have been placed
+    for program, entry, place in built:
+        target = None if program.behaviour is None else program.behaviour.target
+        if program.behaviour is not None and target is not None and target.partition("[")[0] not in partly:
+            try:
+                world.find(target)
+            except PaddockError as error:
+                problems.append(f"{place(entry.controller_key, program.behaviour.rule.name, 'target')}: {error}")
+    return problems
 
 
 def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> FleetProgram:
@@ -249,17 +247,3 @@ def _built(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) 
     admit(world, program, entry, place)
     world.add_fleet(program.fleet)
     return program
-
-
-def _lost_target(
-    world: World, program: FleetProgram, entry: VehicleEntry, place: Place, partly: set[str]
-) -> str | None:
-    """Return the problem of a behaviour's target; None if it is in a fleet of which only a part was placed."""
-    target = None if program.behaviour is None else program.behaviour.target
-    if program.behaviour is None or target is None or target.partition("[")[0] in partly:
-        return None
-    try:
-        world.find(target)
-    except PaddockError as error:
-        return f"{place(entry.controller_key, program.behaviour.rule.name, 'target')}: {error}"
-    return None

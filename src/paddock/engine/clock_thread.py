@@ -17,12 +17,9 @@ from typing import Any
 
 from paddock.errors import PaddockError
 
-MOMENT = 0.005
-"""s to wait for a thread that is about to leave its verb."""
-PATIENCE = 0.25
-"""s that a read of the state waits for requests of others."""
-START_POLL = 0.001
-"""s between checks whether a background run has started."""
+MOMENT = 0.005  # s to wait for a thread that is about to leave its verb
+PATIENCE = 0.25  # s that a read of the state waits for requests of others
+START_POLL = 0.001  # s between checks whether a background run has started
 
 Request = tuple[Callable[[], Any], Future[Any]]
 
@@ -66,7 +63,8 @@ class ClockThread:
         finally:
             self._owner = None
             self._lock.release()
-            self.serve_idle()
+            if not idle_service:  # its loop serves what has arrived meanwhile
+                self.serve_idle()
 
     @contextmanager
     def substituting(self) -> Iterator[None]:
@@ -113,6 +111,16 @@ class ClockThread:
         (self._looks if look else self._requests).append((work, done))
         self.wake()
         return done
+
+    def call(self, work: Callable[[], Any], verb: str) -> Any:
+        """Call `work` in the driving thread, or in this one if no other drives, and return its result."""
+        if self._owner is threading.current_thread():
+            return work()
+        if self.closed:
+            raise PaddockError(f"{verb} refused: the simulation is closed")
+        done = self.request(work)
+        self.serve_idle()  # the driving thread may have left before the request
+        return done.result()
 
     def serve(self) -> None:
         """Serve all requests. Called by the driving thread between two ticks."""

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.compute.prepare import prepare_kernels
+from paddock.compute.prepare import Progress, prepare_kernels
 from paddock.engine.actions import POSTABLE, Action, Posted
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, Claim, Claims
+from paddock.engine.barrier import Autopilots, Claim, Claims, OnRequest
 from paddock.engine.build import environment_values
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import refuse_driven
@@ -113,18 +113,28 @@ class Engine:
         with self.thread.driving(verb):
             return self.applier.apply(Posted(self.world.clock.tick, 0, action, source))
 
-    def apply_or_post(self, action: Action, verb: str, at_tick: int | None = None, source: str = "") -> None:
-        """Check an action and apply it now, in the driving thread if there is one; or post it for `at_tick`."""
+    def apply_or_post(
+        self,
+        action: Action,
+        verb: str,
+        at_tick: int | None = None,
+        source: str = "",
+        checked_at: tuple[int, ...] = (),
+    ) -> None:
+        """Check an action and apply it now, in the driving thread if there is one; or post it for `at_tick`.
+
+        It is not checked again if `checked_at` is the present `Applier.version`.
+        """
         if at_tick is not None:
             self.post(action, at_tick, source)
             return
-        action = self.applier.checked(action)
-        if self.thread.elsewhere():
-            self.thread.request(lambda: self.apply(action, verb, source)).result()
-        else:
-            self.apply(action, verb, source)
+        if checked_at != self.applier.version:
+            action = self.applier.checked(action)
+        self.thread.call(lambda: self.apply(action, verb, source), verb)
 
-    def claim(self, vehicles: tuple[str, ...], source: str, replaces: Claim | None) -> Claim:
+    def claim(
+        self, vehicles: tuple[str, ...], source: str, replaces: Claim | None, on_request: OnRequest | None = None
+    ) -> Claim:
         """Claim vehicles for a client that answers requests."""
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
@@ -134,16 +144,18 @@ class Engine:
                 program, rows = self.applier.found(vehicle)
                 refuse_driven(program, rows)
                 ids.update(program.fleet.ids[rows].tolist())
-        return self.claims.add(source, vehicles, frozenset(ids), self.applier.checked_command, replaces)
+        return self.claims.add(source, vehicles, frozenset(ids), self.applier.checked_now, replaces, on_request)
 
     # life ------------------------------------------------------------------------------------------------------------
 
-    def prepare(self) -> None:
-        """Plan the mission and take the first sensor readings, which compiles kernels; no effect if done."""
+    def prepare(self, progress: Progress | None = None) -> None:
+        """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
         with self.thread.driving("prepare()"):
             if not self._prepared:
-                self._begin()
+                self._begin(progress)
                 self.publisher.forget()
+            if not self._compiled:
+                self._compile(progress)
 
     def advance(self, ticks: int) -> None:
         """Advance by that many ticks; before the first one, compile the kernels that the cache lacks."""
@@ -157,7 +169,8 @@ class Engine:
             load_state(self, blob)
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
-            self._notify_restart("restore")
+            for listener in self.on_restart:
+                listener("restore")
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
@@ -166,7 +179,8 @@ class Engine:
                 self.scenario = self.scenario.model_copy(update={"seed": seed})
             clear_state(self)
             self._populate(prepared=True)
-            self._notify_restart("reset")
+            for listener in self.on_restart:
+                listener("reset")
 
     def close(self) -> None:
         """Stop the run, cancel requests and release claims. A closed engine cannot tick."""
@@ -186,7 +200,7 @@ class Engine:
 
         scenario = self.scenario if seed == self.scenario.seed else self.scenario.model_copy(update={"seed": seed})
         run = MissionRun(scenario, self.world, self.fleets, self.events, self.poses)
-        self.mission_stage.start(run)
+        self.mission_stage.mission = run
         return run
 
     def _populate(self, prepared: bool) -> None:
@@ -198,16 +212,16 @@ class Engine:
         if prepared:
             self._begin()
 
-    def _begin(self) -> None:
+    def _begin(self, progress: Progress | None = None) -> None:
         if self.mission is not None:
             self.mission.begin()
         if any(program.sensors for program in self.programs.values()):
-            self._compile()
+            self._compile(progress)
         self.stages.sense.run(self.world.clock.tick)
         self._prepared = True
 
-    def _compile(self) -> None:
-        prepare_kernels(pair for program in self.programs.values() for pair in program.kernels())
+    def _compile(self, progress: Progress | None = None) -> None:
+        prepare_kernels((pair for program in self.programs.values() for pair in program.kernels()), progress)
         self._compiled = True
 
     def _between_slices(self) -> None:
@@ -221,10 +235,6 @@ class Engine:
         """Return the simulation time, s, after waiting for a reset that is going on."""
         with self.applier.rebuilding:
             return self.world.clock.time
-
-    def _notify_restart(self, how: str) -> None:
-        for listener in self.on_restart:
-            listener(how)
 
 
 def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:

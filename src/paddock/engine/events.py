@@ -7,8 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-KEPT = 10_000
-"""Number of events in memory; older ones are dropped and counted."""
+KEPT = 10_000  # number of events in memory; older ones are dropped and counted
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -22,24 +23,16 @@ MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
 """Fields of a spawn that adds vehicles to an existing fleet."""
 
 
+@dataclass(eq=False, repr=False)
 class Fleets:
     """The programs of all fleets, in the order of their names."""
 
-    def __init__(
-        self,
-        scenario: Scenario,
-        world: World,
-        events: EventLog,
-        device: str,
-        built: Callable[[FleetProgram], None],
-    ) -> None:
-        """`built` is called with every new program before it has vehicles."""
-        self.scenario = scenario
-        self.world = world
-        self.events = events
-        self.device = device
-        self.programs: dict[str, FleetProgram] = {}
-        self._built = built
+    scenario: Scenario
+    world: World
+    events: EventLog
+    device: str
+    _built: Callable[[FleetProgram], None]  # called with every new program before it has vehicles
+    programs: dict[str, FleetProgram] = field(default_factory=dict)
 
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect."""

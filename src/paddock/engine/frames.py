@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 WORLD = "world"
 
 
+@dataclass(eq=False, repr=False)
 class NamedFrames:
     """The frames of a simulation, `sim.frames`."""
 
-    def __init__(self, world: World, poses: PoseBlocks, applier: Applier, thread: ClockThread) -> None:
-        self.world = world
-        self._poses = poses
-        self._applier = applier
-        self._thread = thread
+    world: World
+    _poses: PoseBlocks
+    _applier: Applier
+    _thread: ClockThread
 
     def set(
         self,
@@ -54,7 +55,17 @@ class NamedFrames:
         """
         self._thread.refuse_elsewhere("frames.transform()")
         if time is not None and time != self.world.clock.time:
-            return self._transform_at(target, source, time)
+            world = self.world
+            if not (isinstance(time, int | float | np.number) and isfinite(time)):
+                raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
+            roots = [_root(world, frame) for frame in (target, source)]
+            if roots[0] == roots[1]:
+                return Transform() if target == source else world.transforms.lookup(target, source, float(time))
+            vehicle = next(root for root in roots if root != WORLD)
+            raise PaddockError(
+                f"the pose of vehicle {vehicle!r} is known only now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
+                "keep snapshots to look back"
+            )
         return self._to_world(target).inverse() @ self._to_world(source)
 
     def check(self, frame: str) -> None:
@@ -71,19 +82,6 @@ class NamedFrames:
         fleet, row = _one_vehicle(world, root)
         pose = self._poses(fleet.name)[:, row]
         return Transform(pose[:3], pose[3:7]) @ mounted
-
-    def _transform_at(self, target: str, source: str, time: float) -> Transform:
-        world = self.world
-        if not (isinstance(time, int | float | np.number) and isfinite(time)):
-            raise InvalidValueError(f"transform(time=...) takes a finite time in s, not {time!r}")
-        roots = [_root(world, frame) for frame in (target, source)]
-        if roots[0] == roots[1]:
-            return Transform() if target == source else world.transforms.lookup(target, source, float(time))
-        vehicle = next(root for root in roots if root != WORLD)
-        raise PaddockError(
-            f"the pose of vehicle {vehicle!r} is known only now, at {world.clock.time:.3f} s, not at {time:.3f} s; "
-            "keep snapshots to look back"
-        )
 
 
 def place_frame(world: World, frame: FrameAction) -> None:

@@ -13,14 +13,10 @@ import numpy as np
 from paddock.engine.actions import Action, CommandAction, OverrideAction, Posted
 from paddock.errors import PaddockError
 
-MOST_WAITING = 100_000
-"""Limit of queued actions."""
-NEXT_TICK = 0
-"""Due tick of an action that is applied at the next tick."""
-BYTES_KEPT = 256 * 2**20
-"""Size limit of the log in memory. A longer run needs a recording to be replayed."""
-ENTRY_BYTES = 1024
-"""Estimated size of a log entry without its arrays."""
+MOST_WAITING = 100_000  # limit of queued actions
+NEXT_TICK = 0  # due tick of an action that is applied at the next tick
+BYTES_KEPT = 256 * 2**20  # size limit of the log in memory. A longer run needs a recording to be replayed
+ENTRY_BYTES = 1024  # estimated size of a log entry without its arrays
 
 
 class Mailbox:

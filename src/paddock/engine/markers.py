@@ -17,8 +17,7 @@ from paddock.world.markers import Marker, checked_id
 from paddock.world.transforms import TIME_ROUNDING_S
 
 MAX_MARKERS = 100_000
-MAX_POINTS = 10_000_000
-"""Limit of vertices of all markers together."""
+MAX_POINTS = 10_000_000  # limit of vertices of all markers together
 MAX_NAMESPACES = 10_000
 
 LOG = logging.getLogger("paddock.markers")
@@ -29,23 +28,18 @@ class PlacedMarker:
     """A marker on the board."""
 
     marker: Marker
-    since: float
-    """Simulation time at which it was put, s."""
-    until: float
-    """Simulation time at which it expires, s; infinite if it stays until it is removed."""
+    since: float  # simulation time at which it was put, s
+    until: float  # simulation time at which it expires, s; infinite if it stays until it is removed
 
 
 @dataclass(frozen=True)
 class MarkerChange:
     """A change of the board. Expired markers cause no change: their `until` is known."""
 
-    kind: str
-    """put, removed, cleared or visibility."""
+    kind: str  # put, removed, cleared or visibility
     version: int
-    placed: tuple[PlacedMarker, ...] = ()
-    """The markers that were put or removed."""
-    namespace: str = ""
-    """The namespace whose visibility changed, or from which markers were removed."""
+    placed: tuple[PlacedMarker, ...] = ()  # the markers that were put or removed
+    namespace: str = ""  # the namespace whose visibility changed, or from which markers were removed
     visible: bool = True
 
 
@@ -60,10 +54,8 @@ class MarkerBoard:
         self.check_frame = check_frame
         self.now = now
         self.listeners: list[Callable[[MarkerChange], None]] = []
-        self.version = 0
-        """+1 when the visible markers change."""
-        self.refused = 0
-        """Number of refused calls of `put`."""
+        self.version = 0  # +1 when the visible markers change
+        self.refused = 0  # number of refused calls of `put`
         self._lock = threading.RLock()
         self._placed: dict[str, dict[int, PlacedMarker]] = {}  # a namespace is known even when it has become empty
         self._hidden: set[str] = set()

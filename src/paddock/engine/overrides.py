@@ -38,12 +38,9 @@ from paddock.world.columns import Floats, column_index, defaults_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.world import World
 
-MOST_OVERRIDES = 1000
-"""Limit of different overrides in one fleet: those of paths and formations are decided one by one."""
-OWN = 0
-"""Mark of a vehicle that follows the behaviour of its entry."""
-COMMANDED = -1
-"""Mark of a vehicle that takes commands although its entry has a behaviour."""
+MOST_OVERRIDES = 1000  # limit of different overrides in one fleet: those of paths and formations are decided one by one
+OWN = 0  # mark of a vehicle that follows the behaviour of its entry
+COMMANDED = -1  # mark of a vehicle that takes commands although its entry has a behaviour
 CHOICE: TypeAdapter[BehaviourChoice] = TypeAdapter(Behaviour)
 
 ReportLost = Callable[[str, str | None], None]

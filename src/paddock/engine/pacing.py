@@ -22,16 +22,11 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.world import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
-SLICE = 0.01
-"""s of wall time between checks of the clock, the mode and the pace."""
-HEAVY = 0.5
-"""Share of wall time above which the ticks of a paced run are taken in groups."""
-LATE = 0.25
-"""s of wall time by which a paced run may lag before it stops catching up."""
-NO_END = 1 << 62
-"""A tick that no run reaches."""
-HEARTBEAT = 0.1
-"""s of wall time between heartbeats."""
+SLICE = 0.01  # s of wall time between checks of the clock, the mode and the pace
+HEAVY = 0.5  # share of wall time above which the ticks of a paced run are taken in groups
+LATE = 0.25  # s of wall time by which a paced run may lag before it stops catching up
+NO_END = 1 << 62  # a tick that no run reaches
+HEARTBEAT = 0.1  # s of wall time between heartbeats
 
 
 class RunMode(Enum):
@@ -60,30 +55,24 @@ def checked_pace(pace: float) -> float:
     return float(pace)
 
 
+@dataclass(eq=False, repr=False)
 class Pacer:
     """Turns wall time into ticks."""
 
-    def __init__(
-        self,
-        clock: Clock,
-        advance: Callable[[int], None],
-        pace: float,
-        thread: ClockThread,
-        longest_slice: Callable[[int], int],
-        between: Callable[[], None],
-    ) -> None:
-        """`longest_slice(tick)` limits the ticks per slice; `between` is called between slices, also while paused."""
-        self.clock = clock
-        self.advance = advance
-        self.thread = thread
-        self.longest_slice = longest_slice
-        self.between = between
+    clock: Clock
+    advance: Callable[[int], None]
+    _pace: float
+    thread: ClockThread
+    longest_slice: Callable[[int], int]  # tick -> limit of the ticks per slice
+    between: Callable[[], None]  # called between slices, also while paused
+
+    def __post_init__(self) -> None:
         self.mode = RunMode.RUNNING
         self.running = False
         self.slips = 0  # times that a paced run stopped catching up
         self.behind = 0.0  # s of wall time by which a paced run lags
         self.tick_seconds = 0.0  # recent mean wall time of a tick, s
-        self._pace = checked_pace(pace)
+        self._pace = checked_pace(self._pace)
         self._slice_ticks = 1
         self._requests: deque[TickRequest] = deque()
         self._end = NO_END  # tick at which the run ends
@@ -188,7 +177,13 @@ class Pacer:
             if heartbeat is not None and monotonic() >= beat:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
-            request = self._open_request()
+            reached: list[TickRequest] = []
+            with self.thread.condition:
+                while self._requests and self.clock.tick >= self._requests[0].target:
+                    reached.append(self._requests.popleft())
+                request = self._requests[0] if self._requests else None  # the first that is not reached
+            for done in reached:
+                done.done.set_result(self.clock.tick)
             limit = min(end or NO_END, request.target if request else NO_END)
             if request is not None and not request.paced:
                 self._slice(limit)
@@ -203,17 +198,6 @@ class Pacer:
     def _standing(self, request: TickRequest | None) -> bool:
         """Return whether time stands still."""
         return self.mode is RunMode.PAUSED or (self.mode is RunMode.HELD and request is None)
-
-    def _open_request(self) -> TickRequest | None:
-        """Return the first request that is not reached, after finishing those that are."""
-        reached: list[TickRequest] = []
-        with self.thread.condition:
-            while self._requests and self.clock.tick >= self._requests[0].target:
-                reached.append(self._requests.popleft())
-            first = self._requests[0] if self._requests else None
-        for request in reached:
-            request.done.set_result(self.clock.tick)
-        return first
 
     def _keep_pace(self, anchor: tuple[float, int, float], limit: int) -> tuple[float, int, float]:
         """Advance by the ticks due since the anchor (wall time, tick, pace); return the next anchor."""

@@ -12,10 +12,8 @@ from typing import Protocol
 
 from paddock.world.world import Clock
 
-NEVER_DUE = 1 << 62
-"""A tick that no run reaches."""
-LONGEST_STRIDE = 4096
-"""Limit of ticks per stride, so that posted actions do not wait long."""
+NEVER_DUE = 1 << 62  # a tick that no run reaches
+LONGEST_STRIDE = 4096  # limit of ticks per stride, so that posted actions do not wait long
 
 
 class HaltedError(Exception):

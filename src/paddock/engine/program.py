@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 POSE_COLUMNS = tuple(column_index(Pose))
 VARYING = "varying"
-COMMANDS_SHOWN = 1000
-"""Size limit of fleets whose commands are in snapshots."""
+COMMANDS_SHOWN = 1000  # size limit of fleets whose commands are in snapshots
 
 
 class CpuMotion:
@@ -64,8 +63,7 @@ class CudaMotion:
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
 
 
-MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}
-"""By name of the device."""
+MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
 
 
 class FleetProgram:
@@ -152,17 +150,14 @@ class FleetProgram:
                 report = block[after_telemetry:after_report]
                 self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)
             block[after_report:after_commands] = self.fleet.tables["command"][: after_commands - after_report, :n]
-            self._write_readings(block[after_commands:], tick)
-
-    def _write_readings(self, block: Floats, tick: int) -> None:
-        row = 0
-        for sensor in self.sensors.values():
-            sensor.arrive(tick)
-            readings = list(sensor.readings().values())
-            for k, values in enumerate(readings):
-                block[row + k] = values
-            row += len(readings) + 1
-            block[row - 1] = sensor.sample_tick
+            row = after_commands
+            for sensor in self.sensors.values():
+                sensor.arrive(tick)
+                readings = list(sensor.readings().values())
+                for k, values in enumerate(readings):
+                    block[row + k] = values
+                row += len(readings) + 1
+                block[row - 1] = sensor.sample_tick
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
+from time import monotonic
 
 import numpy as np
 
+from paddock.engine.clock_thread import MOMENT, ClockThread
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
@@ -110,11 +112,15 @@ class PublishStage:
             self._requested.clear()
             self._served.set()
 
-    def from_elsewhere(self, timeout: float = 1.0) -> Snapshot:
+    def from_elsewhere(self, thread: ClockThread, timeout: float = 1.0) -> Snapshot:
         """Return a snapshot to a thread that does not tick: a new one, or the last one after `timeout` seconds."""
         self._served.clear()
         self._requested.set()
-        self._served.wait(timeout)  # a tick or the barrier may take longer
+        end = monotonic() + timeout  # a tick or the barrier may take longer
+        while not self._served.wait(MOMENT) and monotonic() < end:
+            if not thread.elsewhere():  # the ticking thread has left without serving
+                thread.request(self.serve, look=True)
+                thread.serve_idle()
         if self._published is None:
             raise PaddockError(f"snapshot timed out after {timeout:g} s: the ticking thread is waiting")
         return self._published

@@ -21,7 +21,7 @@ from paddock.engine.actions import (
     SpawnAction,
     Target,
 )
-from paddock.engine.barrier import Autopilots, Claim
+from paddock.engine.barrier import Autopilots, Claim, OnRequest
 from paddock.engine.behaviours import PlannedRoute
 from paddock.engine.clock_thread import in_background
 from paddock.engine.engine import Engine, whole_number
@@ -41,8 +41,7 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.planning.mission.views import MissionView
 
-LAST_TIME = 1e12
-"""s: a time that no run reaches."""
+LAST_TIME = 1e12  # s: a time that no run reaches
 RENAMED = {
     "order": "override",
     "orders": "overrides",
@@ -207,19 +206,26 @@ class Simulation:
         """
         self.engine.apply_or_post(OverrideAction(target, behaviour), "override()", at_tick, source)
 
-    def claim(self, *vehicles: str, source: str = "client", instead_of: Claim | None = None) -> Claim:
+    def claim(
+        self,
+        *vehicles: str,
+        source: str = "client",
+        instead_of: Claim | None = None,
+        on_request: OnRequest | None = None,
+    ) -> Claim:
         """Claim vehicles for synchronous control: the engine requests their commands and waits for the replies.
 
-        `instead_of` is an earlier claim that ends if this one is accepted.
+        `instead_of` is an earlier claim that ends if this one is accepted. The ticking thread calls
+        `on_request(claim, request)` for each request; it must not block.
         """
-        return self.engine.claim(vehicles, source, instead_of)
+        return self.engine.claim(vehicles, source, instead_of, on_request)
 
     # looking ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
         """Return the world now: immutable, yours to keep. Any thread may call this."""
         if self.engine.thread.elsewhere():
-            return self.engine.publisher.from_elsewhere()
+            return self.engine.publisher.from_elsewhere(self.engine.thread)
         return self.engine.publisher.snapshot()
 
     def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:

@@ -6,6 +6,7 @@ barrier and the publishing of snapshots in their own modules.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,10 +26,8 @@ from paddock.world.world import Clock, World
 if TYPE_CHECKING:
     from paddock.engine.mission.run import MissionRun
 
-MISSION_RATE = 10.0
-"""Hz of simulated time at which the mission looks at its vehicles."""
-SPREAD_RATE = 1.0
-"""Hz at which it looks at vehicles that share a layer of height."""
+MISSION_RATE = 10.0  # Hz of simulated time at which the mission looks at its vehicles
+SPREAD_RATE = 1.0  # Hz at which it looks at vehicles that share a layer of height
 
 
 class AssembledTick(NamedTuple):
@@ -73,14 +72,13 @@ def assemble_tick(
     return AssembledTick(pipeline, barrier, latch, behave, sense)
 
 
+@dataclass(eq=False, repr=False)
 class LatchStage:
     """Applies posted actions, and the failsafe to vehicles whose command has timed out."""
 
+    mailbox: Mailbox
+    applier: Applier
     name = "latch"
-
-    def __init__(self, mailbox: Mailbox, applier: Applier) -> None:
-        self.mailbox = mailbox
-        self.applier = applier
 
     def due(self, tick: int) -> int:
         """Return the tick of the next action or timeout."""
@@ -109,10 +107,6 @@ class MissionStage:
         self.period = behaviour_period if kinematic else max(1, round(clock.rate / MISSION_RATE))
         self.spread_period = self.period * max(1, round(MISSION_RATE / SPREAD_RATE))
 
-    def start(self, mission: MissionRun) -> None:
-        """Replace the mission."""
-        self.mission = mission
-
     def fleet_built(self, program: FleetProgram) -> None:
         """Let the mission take over a new fleet if its vehicles take part."""
         if self.mission is not None:
@@ -140,20 +134,17 @@ class MissionStage:
         self.mission.carry_out(action)
 
 
+@dataclass(eq=False, repr=False)
 class BehaveStage:
     """Runs the behaviours of all fleets every `period` ticks."""
 
+    world: World
+    programs: dict[str, FleetProgram]
+    poses: FleetPoses
+    events: EventLog
+    period: int
+    lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
     name = "behave"
-
-    def __init__(
-        self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, events: EventLog, period: int
-    ) -> None:
-        self.world = world
-        self.programs = programs
-        self.poses = poses
-        self.events = events
-        self.period = period
-        self.lost: set[str] = set()  # fleets (overrides: `fleet number`) whose lost target has been reported
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period, if any vehicle has a behaviour."""
@@ -178,14 +169,13 @@ class BehaveStage:
             self.events.report(tick, "target_lost", subject.partition(" ")[0], f"{lost!r} is no longer there")
 
 
+@dataclass(eq=False, repr=False)
 class MoveStage:
     """Advances the dynamics of every fleet."""
 
+    world: World
+    programs: dict[str, FleetProgram]
     name = "move"
-
-    def __init__(self, world: World, programs: dict[str, FleetProgram]) -> None:
-        self.world = world
-        self.programs = programs
 
     def run(self, tick: int, ticks: int) -> None:
         """Launch one kernel per fleet."""
@@ -193,15 +183,14 @@ class MoveStage:
             program.move(ticks, self.world.environment, self.world.clock.dt)
 
 
+@dataclass(eq=False, repr=False)
 class SenseStage:
     """Samples sensors; delayed samples are delivered when they are read."""
 
+    world: World
+    programs: dict[str, FleetProgram]
+    poses: FleetPoses
     name = "sense"
-
-    def __init__(self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses) -> None:
-        self.world = world
-        self.programs = programs
-        self.poses = poses
 
     def due(self, tick: int) -> int:
         """Return the tick of the next sample."""

@@ -22,10 +22,8 @@ from paddock.world.layout import FleetLayout, Ints
 
 KEYS = ("time", "tick", "run", "fleet", "vehicle", "id")
 """The first columns: simulation time in s, tick, section of the recording, fleet, vehicle, id."""
-BATCH = 1 << 16
-"""Rows of a batch, about."""
-Progress = Callable[[int], None]
-"""Called with the number of rows written so far."""
+BATCH = 1 << 16  # rows of a batch, about
+Progress = Callable[[int], None]  # called with the number of rows written so far
 
 
 def export(

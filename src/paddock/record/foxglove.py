@@ -23,8 +23,7 @@ from paddock.world.markers import Marker
 from paddock.world.snapshot import ORIENTATION, POSITION, Snapshot
 
 WORLD = "world"
-DRAWN = 100
-"""Vehicles up to which each has a frame and a body; more are drawn as points."""
+DRAWN = 100  # vehicles up to which each has a frame and a body; more are drawn as points
 SIZES = {
     "car": (4.4, 1.8, 1.3),
     "quad": (0.35, 0.35, 0.12),
@@ -34,8 +33,7 @@ SIZES = {
 }
 """Length, width and height of the body of a kind of vehicle, m."""
 COLOURS = ("58c4ff", "ffb03b", "7ce07a", "ff6f91", "b98cff", "4fd6c4", "f2e05a", "ff8f5a")
-ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost"}
-"""Kinds of event logged as warnings."""
+ALARMS = {"failsafe", "refused", "barrier_timeout", "target_lost"}  # kinds of event logged as warnings
 POSE = slice(POSITION.start, ORIENTATION.stop)
 
 
@@ -125,10 +123,8 @@ def log_line(event: Event, log_time: int) -> Log:
 
 DRAWN_VERTICES = 30_000
 """Maximum number of vertices drawn per marker (a multiple of 2 and 3); the exact marker is in its own channel."""
-CORNERS = 48
-"""Corners of the polygon drawn for a circle."""
-AXES = ((1.0, 0.2, 0.2), (0.2, 0.8, 0.2), (0.3, 0.4, 1.0))
-"""Colours of x, y and z."""
+CORNERS = 48  # corners of the polygon drawn for a circle
+AXES = ((1.0, 0.2, 0.2), (0.2, 0.8, 0.2), (0.3, 0.4, 1.0))  # colours of x, y and z
 
 
 def entity_id(marker: Marker) -> str:

@@ -29,15 +29,13 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 
 MAGIC = b"\x89MCAP0\r\n"
-HEAD = struct.Struct("<BQ")
-"""Of every record: opcode, bytes of content."""
+HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
 FOOTER = struct.Struct("<QQI")
 TRAILER = HEAD.size + FOOTER.size + len(MAGIC)
 CHUNK_HEAD = struct.Struct("<QQQI")  # first and last log time, uncompressed bytes and CRC32
 MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 LARGEST_CHUNK = 4 * 2**30
-CHUNKS_KEPT = 3
-"""Decompressed chunks kept in memory."""
+CHUNKS_KEPT = 3  # decompressed chunks kept in memory
 BROKEN = (McapError, struct.error, ValueError, IndexError, KeyError, EOFError, OverflowError, MemoryError)
 """Errors of reading damaged bytes."""
 

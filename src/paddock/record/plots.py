@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from paddock.record.reader import RecordedRun
     from paddock.world.snapshot import FleetSnapshot
 
-SAMPLES = 1500
-"""Maximum number of samples drawn."""
-TRACKS = 60
-"""Maximum number of tracks drawn per fleet."""
-LISTED = 16
-"""Maximum number of fleets in the legend."""
+SAMPLES = 1500  # maximum number of samples drawn
+TRACKS = 60  # maximum number of tracks drawn per fleet
+LISTED = 16  # maximum number of fleets in the legend
 COLOURS = (
     *("#0b78c2", "#e07b00", "#2c9e4b", "#d43d66", "#7d55c7", "#00918a"),
     *("#a08a00", "#8a4b2a", "#e36bb4", "#5b6770", "#5aa9e6", "#9bc53d"),

@@ -46,8 +46,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
 
-RATE = 30.0
-"""Default samples per simulated second, Hz."""
+RATE = 30.0  # default samples per simulated second, Hz
 
 
 @dataclass(frozen=True)
@@ -283,10 +282,8 @@ def versions() -> dict[str, str]:
 
 # the queue between the threads ----------------------------------------------------------------------------------------
 
-FEWEST, MOST = 8, 512
-"""Limits of the number of queued samples."""
-ROOM = 64 * 2**20
-"""Bytes of queued samples, if that is more than the fewest."""
+FEWEST, MOST = 8, 512  # limits of the number of queued samples
+ROOM = 64 * 2**20  # bytes of queued samples, if that is more than the fewest
 
 
 class WriteQueue:
@@ -351,14 +348,10 @@ class WriteQueue:
 
 # hashes ---------------------------------------------------------------------------------------------------------------
 
-FEW = 1000
-"""Vehicles up to which the state is hashed often."""
-OFTEN, SELDOM = 0.1, 1.0
-"""Simulated s between two hashes, of few vehicles and of many."""
-SHARE = 0.05
-"""Share of the wall time that hashing may take; a faster run is hashed less often."""
-ALLOWANCE = 0.25
-"""s of wall time that hashing may take beyond its share, so that short runs are hashed in full."""
+FEW = 1000  # vehicles up to which the state is hashed often
+OFTEN, SELDOM = 0.1, 1.0  # simulated s between two hashes, of few vehicles and of many
+SHARE = 0.05  # share of the wall time that hashing may take; a faster run is hashed less often
+ALLOWANCE = 0.25  # s of wall time that hashing may take beyond its share, so that short runs are hashed in full
 
 
 class HashSchedule:

@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from paddock.record.reader import RecordedRun, RunSection
     from paddock.world.snapshot import FleetSnapshot
 
-MOVING = 0.1
-"""Speed above which a vehicle counts as moving, m/s."""
+MOVING = 0.1  # speed above which a vehicle counts as moving, m/s
 
 
 def metrics(run: RecordedRun) -> dict[str, Any]:

@@ -17,8 +17,7 @@ from paddock.world.archive import digest
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
-Progress = Callable[[float], None]
-"""Called with the share that is done, 0 to 1."""
+Progress = Callable[[float], None]  # called with the share that is done, 0 to 1
 
 
 @dataclass(frozen=True)

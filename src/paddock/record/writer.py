@@ -29,15 +29,11 @@ from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 
 NANOSECONDS = 1_000_000_000
-CHUNK = 2 * 2**20
-"""Bytes of a chunk before it is compressed and written."""
-FLUSH_EVERY = 1.0
-"""s of wall time after which an unfinished chunk is written."""
-EXACT = 1000
-"""Vehicles up to which `precision: auto` keeps float64."""
+CHUNK = 2 * 2**20  # bytes of a chunk before it is compressed and written
+FLUSH_EVERY = 1.0  # s of wall time after which an unfinished chunk is written
+EXACT = 1000  # vehicles up to which `precision: auto` keeps float64
 PRECISIONS = ("auto", *states.PRECISIONS)
-VIEW_EVERY = NANOSECONDS // 10
-"""ns of log time between two messages for viewers."""
+VIEW_EVERY = NANOSECONDS // 10  # ns of log time between two messages for viewers
 
 
 class Timeline:

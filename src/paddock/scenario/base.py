@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -14,6 +14,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     field_validator,
     model_serializer,
+    model_validator,
 )
 from pydantic_core import PydanticCustomError
 
@@ -32,13 +33,24 @@ def invalid(message: str, at: KeyPath = (), other: KeyPath | None = None) -> Pyd
     return PydanticCustomError("scenario", "{message}", {"message": message, "at": at, "other": other})
 
 
-def one_of(section: Section, names: Sequence[str], what: str) -> str:
-    """Return the only one of these fields that is set; none or several are an error."""
-    given = [name for name in names if getattr(section, name) is not None]
-    if len(given) != 1:
-        has = f"it has {' and '.join(given)}" if given else "it has none"
-        raise invalid(f"{what} needs exactly one of {', '.join(names)}; {has}", (given[1],) if given else ())
-    return given[0]
+class OneOf(Section):
+    """A section with exactly one of several fields."""
+
+    ONE_OF: ClassVar[tuple[str, Sequence[str]]]  # what the section is, in errors, and the names of the fields
+
+    @model_validator(mode="after")
+    def _exactly_one(self) -> Self:
+        given = [name for name in self.ONE_OF[1] if getattr(self, name) is not None]
+        if len(given) != 1:
+            what, has = self.ONE_OF[0], f"it has {' and '.join(given) or 'none'}"
+            at = (given[1],) if given else ()
+            raise invalid(f"{what} needs exactly one of {', '.join(self.ONE_OF[1])}; {has}", at)
+        return self
+
+    @property
+    def kind(self) -> str:
+        """The name of the field that is set."""
+        return next(name for name in self.ONE_OF[1] if getattr(self, name) is not None)
 
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
@@ -49,8 +61,7 @@ Text = Annotated[str, Field(strict=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 Numbers = dict[Text, Number]
-Inputs = dict[Text, Number | Text]
-"""Command inputs: numbers, or the name of a choice such as `mode: angle`."""
+Inputs = dict[Text, Number | Text]  # command inputs: numbers, or the name of a choice such as `mode: angle`
 
 
 def has_length(*lengths: int, form: str) -> BeforeValidator:

@@ -18,8 +18,7 @@ from paddock.scenario.problems import Marks, ScenarioError, validated
 from paddock.scenario.scenario import Scenario
 
 FOLDER = Path(__file__).parent / "catalog"
-TEXT_SOURCE = "<text>"
-"""File name in errors about YAML given as text."""
+TEXT_SOURCE = "<text>"  # file name in errors about YAML given as text
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
 

@@ -22,10 +22,8 @@ from paddock.scenario.problems import KeyPath, Mark, Marks, ScenarioError, dotte
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MERGE = "<<"
-MAX_DEPTH = 64
-"""Deepest nesting of lists and mappings."""
-MAX_EXPANSION = 1_000_000
-"""Values that aliases may add to those written; keeps a small file from filling the memory."""
+MAX_DEPTH = 64  # deepest nesting of lists and mappings
+MAX_EXPANSION = 1_000_000  # values that aliases may add to those written; keeps a small file from filling the memory
 _TAG = "tag:yaml.org,2002:"
 
 Scalar = str | int | float | bool | None
@@ -258,8 +256,7 @@ _NOT_FINITE = re.compile(r"[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)")
 _FIXED: dict[str, Scalar] = dict.fromkeys(("", "~", "null", "Null", "NULL"))
 _FIXED |= dict.fromkeys(("true", "True", "TRUE"), True) | dict.fromkeys(("false", "False", "FALSE"), False)
 _AMBIGUOUS = {word for base in ("yes", "no", "on", "off") for word in (base, base.capitalize(), base.upper())}
-_LONGEST_INTEGER = 400
-"""Digits beyond which a number exceeds every float."""
+_LONGEST_INTEGER = 400  # digits beyond which a number exceeds every float
 
 
 def plain_scalar(text: str) -> Scalar:
@@ -325,13 +322,12 @@ class _Dumper(DUMPER):  # type: ignore[misc]
         """Write every value in full."""
         return True
 
+    def represent_text(self, text: str) -> Any:
+        """Quote text where needed."""
+        return self.represent_scalar(f"{_TAG}str", text, style=None if reads_as_text(text) else "'")
 
-def _represent_text(dumper: Any, text: str) -> Any:
-    style = None if reads_as_text(text) else "'"
-    return dumper.represent_scalar(f"{_TAG}str", text, style=style)
 
-
-_Dumper.add_representer(str, _represent_text)
+_Dumper.add_representer(str, _Dumper.represent_text)
 
 
 def dump_yaml(data: dict[str, Any]) -> str:

@@ -25,6 +25,7 @@ from paddock.scenario.base import (
     MethodChoice,
     NotNegative,
     Number,
+    OneOf,
     Positive,
     Section,
     Text,
@@ -32,7 +33,6 @@ from paddock.scenario.base import (
     Whole,
     has_length,
     invalid,
-    one_of,
 )
 from paddock.scenario.problems import KeyPath
 from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry, numbered
@@ -40,8 +40,7 @@ from paddock.scenario.vehicle import VehicleEntry
 
 EVENTS = ("task", "damage", "vehicle", "zone")
 MOST_DRAWN = 100_000
-UAVS, APART, AIRSPEED = 4, 60.0, 17.5
-"""The default fleet of a mission: number of vehicles, m between neighbours, m/s."""
+UAVS, APART, AIRSPEED = 4, 60.0, 17.5  # the default fleet of a mission: number of vehicles, m between neighbours, m/s
 _MEMBER = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)(?:\[([0-9]{1,10})\])?")
 
 
@@ -51,9 +50,10 @@ def _checked_target(target: str) -> str:
     return target
 
 
-class MissionEvent(Section):
+class MissionEvent(OneOf):
     """An event at a given time; of exactly one kind."""
 
+    ONE_OF = ("an event", EVENTS)
     at: NotNegative = Field(description="When it happens, in s of simulated time.")
     task: TaskEntry | None = Field(default=None, description="A new task.")
     damage: Annotated[Text, AfterValidator(_checked_target)] | None = Field(
@@ -63,16 +63,6 @@ class MissionEvent(Section):
         default=None, description="An entry of vehicles that joins; by default named added_0, added_1, ..."
     )
     zone: NoFlyZone | None = Field(default=None, description="A new no-fly zone.")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        one_of(self, EVENTS, "an event")
-        return self
-
-    @property
-    def kind(self) -> str:
-        """One of task, damage, vehicle and zone."""
-        return one_of(self, EVENTS, "an event")
 
 
 class SeparationSection(Section):

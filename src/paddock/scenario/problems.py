@@ -13,14 +13,11 @@ from pydantic import BaseModel, ValidationError
 from paddock.errors import PaddockError, suggestion
 
 Step = str | int
-KeyPath = tuple[Step, ...]
-"""Keys and list indices that lead to a value, e.g. `("vehicles", 0, "model")`."""
-Mark = tuple[int, int]
-"""Line and column, both counted from 1."""
+KeyPath = tuple[Step, ...]  # keys and list indices that lead to a value, e.g. `("vehicles", 0, "model")`
+Mark = tuple[int, int]  # line and column, both counted from 1
 Model = TypeVar("Model", bound=BaseModel)
 
-SHOWN_PROBLEMS = 20
-"""Problems listed in the text of one error; the rest are counted."""
+SHOWN_PROBLEMS = 20  # problems listed in the text of one error; the rest are counted
 
 
 class ScenarioError(PaddockError):
@@ -133,7 +130,10 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
     """Return the mark and the text of one problem."""
     path: KeyPath = error["loc"] + error.get("ctx", {}).get("at", ())
     if error["type"] == "extra_forbidden":
-        return _unknown_key(model, path, marks, prefix)
+        key, parent, full = str(path[-1]), prefix + path[:-1], prefix + path
+        advice = suggestion(key, _keys(model, path[:-1]))
+        text = f"{marks.at_key(full)}: unknown key {key!r} in {dotted(parent)}; {advice}"
+        return marks.keys.get(full, marks.mark(full)), text
     if error["type"] == "missing":
         message = f"missing key {path[-1]!r} in {dotted(prefix + path[:-1])}"
         path = path[:-1]
@@ -142,13 +142,6 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
         message = _message(error, name, marks)
     path = prefix + _existing(value, path)
     return marks.mark(path), f"{marks.at(path)}: {message}"
-
-
-def _unknown_key(model: type[BaseModel], path: KeyPath, marks: Marks, prefix: KeyPath) -> tuple[Mark, str]:
-    key, parent, full = str(path[-1]), prefix + path[:-1], prefix + path
-    advice = suggestion(key, _keys(model, path[:-1]))
-    text = f"{marks.at_key(full)}: unknown key {key!r} in {dotted(parent)}; {advice}"
-    return marks.keys.get(full, marks.mark(full)), text
 
 
 def _message(error: Any, name: str, marks: Marks) -> str:

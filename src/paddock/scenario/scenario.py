@@ -15,7 +15,7 @@ from paddock.scenario.mission import EVENTS, MissionSection, check_fleet, defaul
 from paddock.scenario.problems import Marks, Step
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
-from paddock.scenario.tasks import KINDS
+from paddock.scenario.tasks import KINDS, numbered
 from paddock.scenario.vehicle import VehicleEntry
 
 RATE_MIN, RATE_MAX = 1e-3, 1e6
@@ -160,10 +160,13 @@ class Scenario(Section):
         _check_names(vehicles)
         _check_ids(vehicles)
         taken = {entry.name for entry in vehicles}
-        return tuple(
-            entry if entry.name else entry.model_copy(update={"name": _default_name(entry.model, index, taken)})
-            for index, entry in enumerate(vehicles)
-        )
+        named = list(vehicles)
+        for index, entry in enumerate(vehicles):
+            if not entry.name:
+                model = re.sub(r"[^A-Za-z0-9_.-]", "_", entry.model)
+                prefix = model if re.match(r"[A-Za-z_]", model) else f"_{model}"
+                named[index] = entry.model_copy(update={"name": numbered(prefix, taken)(index)})
+        return tuple(named)
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -236,15 +239,6 @@ def _check_ids(vehicles: Entries) -> None:
             first = entry.id or 0
             span = f" (ids {first} to {first + entry.count - 1})" if entry.count > 1 else ""
             raise invalid(f"id {high} is already used at {{other}}{span}", (late, "id"), ("vehicles", early, "id"))
-
-
-def _default_name(model: str, index: int, taken: set[str]) -> str:
-    """Return a name from the model and the index in the list that the user has not used."""
-    name = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', model)}_{index}"
-    name = name if re.match(r"[A-Za-z_]", name) else f"_{name}"
-    while name in taken:
-        name += "_"
-    return name
 
 
 def scenario_schema() -> dict[str, Any]:

@@ -10,8 +10,7 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 from paddock.scenario.base import Flag, Positive, Section, Text, Whole, invalid
 
 LAST_PORT = 65535
-SHORTEST_TOKEN = 8
-"""Characters."""
+SHORTEST_TOKEN = 8  # characters
 Port = Annotated[Whole, Field(ge=0, le=LAST_PORT)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"], ...]

@@ -11,11 +11,9 @@ from paddock.scenario.base import Flag, Number, Numbers, Positive, Section, Text
 from paddock.scenario.serve import LAST_PORT
 from paddock.scenario.vehicle import VehicleEntry
 
-WORLD = "world"
-"""The built-in adapter: this scenario's own vehicles."""
+WORLD = "world"  # the built-in adapter: this scenario's own vehicles
 LAST_SYSID = 254
-FARTHEST = 100_000.0
-"""Largest distance of a mission point from the vehicle's start, along each axis, in m."""
+FARTHEST = 100_000.0  # largest distance of a mission point from the vehicle's start, along each axis, in m
 Port = Annotated[Whole, Field(ge=1, le=LAST_PORT)]
 CraftName = Literal["copter", "rover", "rover_ackermann", "plane"]
 MODEL_CRAFTS: dict[str, CraftName] = {
@@ -190,7 +188,15 @@ def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:
             raise invalid(f"unknown adapter {pilots.adapter!r}; {hint}", (*at, "adapter"))
         if pilots.vehicles is not None:
             _check_entry(pilots, pilots.vehicles, entries, at)
-    _check_sysids(sitl, entries)
+    taken: dict[int, int] = {}
+    for k, numbers in enumerate(system_ids(sitl, entries)):
+        for number in numbers:
+            if number > LAST_SYSID:
+                raise invalid(f"system ids end at {LAST_SYSID}; this is {number}", ("sitl", "pilots", k))
+            if number in taken:
+                text = f"system id {number} is already used by pilots[{taken[number]}]"
+                raise invalid(text, ("sitl", "pilots", k, "sysid"))
+            taken[number] = k
 
 
 def _check_entry(pilots: AutopilotEntry, name: str, entries: dict[str, VehicleEntry], at: tuple[Any, ...]) -> None:
@@ -204,19 +210,6 @@ def _check_entry(pilots: AutopilotEntry, name: str, entries: dict[str, VehicleEn
     fitting = MODEL_CRAFTS.get(entry.model)
     if pilots.craft is not None and fitting is not None and pilots.craft != fitting:
         raise invalid(f"model {entry.model!r} is flown as a {fitting}, not as a {pilots.craft}", (*at, "craft"))
-
-
-def _check_sysids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> None:
-    taken: dict[int, int] = {}
-    for k, numbers in enumerate(system_ids(sitl, entries)):
-        for number in numbers:
-            if number > LAST_SYSID:
-                raise invalid(f"system ids end at {LAST_SYSID}; this is {number}", ("sitl", "pilots", k))
-            if number in taken:
-                raise invalid(
-                    f"system id {number} is already used by pilots[{taken[number]}]", ("sitl", "pilots", k, "sysid")
-                )
-            taken[number] = k
 
 
 def system_ids(sitl: Sitl, entries: dict[str, VehicleEntry]) -> list[list[int]]:

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
 from paddock.scenario.base import (
     Name,
     NotNegative,
     Number,
+    OneOf,
     Positive,
     Section,
     Vector2,
     Whole,
     has_length,
     invalid,
-    one_of,
 )
 
 KINDS = ("point", "line", "circle", "area", "polygon")
-FARTHEST = 1e6
-"""Largest distance of tasks, zones and bases from the origin, in m."""
+FARTHEST = 1e6  # largest distance of tasks, zones and bases from the origin, in m
 
 Side = Literal["left", "right"]
 _HEADING = "in rad (0 is east, counter-clockwise)"
@@ -34,10 +33,8 @@ def _in_reach(value: tuple[float, ...]) -> tuple[float, ...]:
     return value
 
 
-Position = Annotated[Vector2, AfterValidator(_in_reach)]
-"""`[x, y]` in m, world frame ENU."""
-Length = Annotated[Positive, Field(le=FARTHEST)]
-"""m."""
+Position = Annotated[Vector2, AfterValidator(_in_reach)]  # `[x, y]` in m, world frame ENU
+Length = Annotated[Positive, Field(le=FARTHEST)]  # m
 
 
 def _at_least_three(points: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -96,8 +93,10 @@ class CameraSection(Section):
     side_overlap: NotNegative = Field(default=0.7, lt=1, description="Overlap of neighbouring passes, 0 to 1.")
 
 
-class PolygonTask(Section):
+class PolygonTask(OneOf):
     """An area of any outline, covered by parallel passes. Give `spacing` or `camera`."""
+
+    ONE_OF = ("a polygon", ("spacing", "camera"))
 
     outline: Ring = Field(description="Corners [[x, y], ...], in m.")
     holes: tuple[Ring, ...] = Field(default=(), description="Excluded areas [[[x, y], ...], ...], in m.")
@@ -105,11 +104,6 @@ class PolygonTask(Section):
     camera: CameraSection | None = Field(default=None, description="The camera whose pictures cover the area.")
     angle: Number | None = Field(default=None, description=f"Direction of passes, {_HEADING}; null is the shortest.")
     margin: NotNegative = Field(default=0.0, le=FARTHEST, description="Distance from the outline and holes, in m.")
-
-    @model_validator(mode="after")
-    def _one_spacing(self) -> Self:
-        one_of(self, ("spacing", "camera"), "a polygon")
-        return self
 
 
 def _ordered(window: tuple[float, float]) -> tuple[float, float]:
@@ -121,8 +115,10 @@ def _ordered(window: tuple[float, float]) -> tuple[float, float]:
 Window = Annotated[tuple[NotNegative, NotNegative], has_length(2, form="[earliest, latest]"), AfterValidator(_ordered)]
 
 
-class TaskEntry(Section):
+class TaskEntry(OneOf):
     """Work for one vehicle, done once; of exactly one kind."""
+
+    ONE_OF = ("a task", KINDS)
 
     name: Name = Field(default="", description="Unique name; by default its index in the list: task_0.")
     point: PointTask | None = Field(default=None, description="A point to pass.")
@@ -136,16 +132,6 @@ class TaskEntry(Section):
     window: Window | None = Field(
         default=None, description="When to start: [earliest, latest], in s; null is any time."
     )
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        one_of(self, KINDS, "a task")
-        return self
-
-    @property
-    def kind(self) -> str:
-        """One of point, line, circle, area and polygon."""
-        return one_of(self, KINDS, "a task")
 
     @property
     def shape(self) -> PointTask | LineTask | CircleTask | AreaTask | PolygonTask:
@@ -161,17 +147,14 @@ class ZoneCircle(Section):
     radius: Length = Field(description="Radius, in m.")
 
 
-class NoFlyZone(Section):
+class NoFlyZone(OneOf):
     """An area that vehicles must not enter, at any height: a circle or a polygon."""
+
+    ONE_OF = ("a zone", ("circle", "polygon"))
 
     name: Name = Field(default="", description="Unique name; by default its index in the list: zone_0.")
     circle: ZoneCircle | None = Field(default=None, description="A circle.")
     polygon: Ring | None = Field(default=None, description="Corners [[x, y], ...], in m.")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        one_of(self, ("circle", "polygon"), "a zone")
-        return self
 
 
 def numbered(prefix: str, taken: set[str]) -> Callable[[int], str]:

@@ -14,6 +14,7 @@ from paddock.scenario.base import (
     NotNegative,
     Number,
     Numbers,
+    OneOf,
     Pose,
     Positive,
     Section,
@@ -23,13 +24,11 @@ from paddock.scenario.base import (
     Vector3,
     Whole,
     invalid,
-    one_of,
 )
 
 ID_MAX = 2**31 - 1
 COUNT_MAX = 10_000_000
-EXTERNAL = "external"
-"""The driver that is not a behaviour: commands come from outside."""
+EXTERNAL = "external"  # the driver that is not a behaviour: commands come from outside
 PATTERNS = ("poses", "grid", "circle", "random", "line")
 _GROUND = "null is the ground."
 
@@ -86,8 +85,10 @@ class LinePattern(Section):
     heading: Number | None = Field(default=None, description="Yaw of every vehicle, in rad; null faces along the line.")
 
 
-class SpawnSection(Section):
+class SpawnSection(OneOf):
     """Exactly one of the patterns."""
+
+    ONE_OF = ("spawn", PATTERNS)
 
     poses: tuple[Pose, ...] | None = Field(
         default=None, description="One pose per vehicle: [x, y, yaw] (on the ground) or [x, y, z, yaw], in m and rad."
@@ -96,11 +97,6 @@ class SpawnSection(Section):
     circle: CirclePattern | None = Field(default=None, description="A circle.")
     random: RandomPattern | None = Field(default=None, description="At random in a box.")
     line: LinePattern | None = Field(default=None, description="A straight line.")
-
-    @model_validator(mode="after")
-    def _exactly_one(self) -> Self:
-        one_of(self, PATTERNS, "spawn")
-        return self
 
 
 class VehicleEntry(Section):

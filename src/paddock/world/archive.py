@@ -20,16 +20,13 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 
 Tree = dict[str, Any]
-Put = Callable[[Any], object]
-"""Receives the next bytes-like piece of the body."""
+Put = Callable[[Any], object]  # receives the next bytes-like piece of the body
 
 MAGIC = b"PADDOCK\0"
 VERSION = 1
-MAX_DEPTH = 64
-"""Levels of nesting; a tree that contains itself exceeds it."""
+MAX_DEPTH = 64  # levels of nesting; a tree that contains itself exceeds it
 
-BLOCK = 1 << 16
-"""Bytes of a non-contiguous array copied at a time, so that the copy stays in the cache."""
+BLOCK = 1 << 16  # bytes of a non-contiguous array copied at a time, so that the copy stays in the cache
 
 DTYPES = ("b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16")
 """Valid array types, stored as the index in this tuple: only append."""
@@ -86,7 +83,13 @@ def _emit_tree(tree: Tree, put: Put) -> None:
 
 def _emit(value: Any, put: Put, path: tuple[str, ...]) -> None:
     if isinstance(value, np.ndarray):
-        _emit_array(value, put, path)
+        code = f"{value.dtype.kind}{value.dtype.itemsize}"
+        if code not in DTYPES or type(value) is not np.ndarray:
+            raise _refused(path, f"{type(value).__name__} of {value.dtype}; valid: plain arrays of numbers")
+        array = value.astype(value.dtype.newbyteorder("<"), copy=False)
+        put(struct.pack(f"<cBB{array.ndim}Q", b"a", DTYPES.index(code), array.ndim, *array.shape))
+        for block in _blocks(array) if array.size else ():
+            put(block.reshape(-1).view(np.uint8).data)
     elif isinstance(value, dict):
         _emit_dict(value, put, path)
     elif isinstance(value, list | tuple):
@@ -112,16 +115,6 @@ def _emit_dict(tree: Tree, put: Put, path: tuple[str, ...]) -> None:
 def _check_depth(path: tuple[str, ...]) -> None:
     if len(path) >= MAX_DEPTH:
         raise _refused(path[:3], f"more than {MAX_DEPTH} levels deep")
-
-
-def _emit_array(array: NDArray[Any], put: Put, path: tuple[str, ...]) -> None:
-    code = f"{array.dtype.kind}{array.dtype.itemsize}"
-    if code not in DTYPES or type(array) is not np.ndarray:
-        raise _refused(path, f"{type(array).__name__} of {array.dtype}; valid: plain arrays of numbers")
-    array = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    put(struct.pack(f"<cBB{array.ndim}Q", b"a", DTYPES.index(code), array.ndim, *array.shape))
-    for block in _blocks(array) if array.size else ():
-        put(block.reshape(-1).view(np.uint8).data)
 
 
 def _blocks(array: NDArray[Any]) -> Iterator[NDArray[Any]]:
@@ -202,7 +195,15 @@ class _Cursor:
         if tag in _CONSTANTS:
             return _CONSTANTS[tag]
         if tag == b"d":
-            return self._dict(depth)
+            tree: Tree = {}
+            last = None
+            for _ in range(self._length()):
+                key = self._text()
+                if last is not None and key <= last:
+                    raise _damaged("has its keys out of order")
+                tree[key] = self._value(depth + 1)
+                last = key
+            return tree
         if tag == b"l":
             return [self._value(depth + 1) for _ in range(self._length())]
         if tag == b"a":
@@ -216,17 +217,6 @@ class _Cursor:
         if tag == b"I":
             return int.from_bytes(self._take(self._length()), "little", signed=True)
         raise _damaged(f"holds an unknown tag {tag!r}")
-
-    def _dict(self, depth: int) -> Tree:
-        tree: Tree = {}
-        last = None
-        for _ in range(self._length()):
-            key = self._text()
-            if last is not None and key <= last:
-                raise _damaged("has its keys out of order")
-            tree[key] = self._value(depth + 1)
-            last = key
-        return tree
 
     def _array(self) -> NDArray[Any]:
         code, ndim = self._take(2)

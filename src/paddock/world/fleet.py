@@ -42,8 +42,7 @@ def draw_uniforms(
 
 
 Ints = NDArray[np.int64]
-NEVER = (1 << 62) - 1
-"""Expiry tick of a command that never expires."""
+NEVER = (1 << 62) - 1  # expiry tick of a command that never expires
 
 
 class Fleet:

@@ -44,10 +44,8 @@ class CoordinateFrame:
     """A world frame and the body frame that goes with it."""
 
     name: str
-    world_axes: str
-    """Directions of the world's x, y and z axes: letters of E, W, N, S, U, D."""
-    body_axes: str
-    """Directions of the vehicle's x, y and z axes: letters of F, B, L, R, U, D."""
+    world_axes: str  # directions of the world's x, y and z axes: letters of E, W, N, S, U, D
+    body_axes: str  # directions of the vehicle's x, y and z axes: letters of F, B, L, R, U, D
     units_per_metre: float = 1.0
 
     @cached_property

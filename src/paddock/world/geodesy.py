@@ -16,18 +16,14 @@ from paddock.errors import InvalidValueError
 
 Array = NDArray[np.float64]
 
-SEMI_MAJOR_AXIS = 6378137.0
-"""WGS84 equatorial radius in m."""
+SEMI_MAJOR_AXIS = 6378137.0  # WGS84 equatorial radius in m
 FLATTENING = 1.0 / 298.257223563
-SEMI_MINOR_AXIS = SEMI_MAJOR_AXIS * (1.0 - FLATTENING)
-"""WGS84 polar radius in m."""
+SEMI_MINOR_AXIS = SEMI_MAJOR_AXIS * (1.0 - FLATTENING)  # WGS84 polar radius in m
 ECCENTRICITY_SQUARED = FLATTENING * (2.0 - FLATTENING)
 SECOND_ECCENTRICITY_SQUARED = ECCENTRICITY_SQUARED / (1.0 - ECCENTRICITY_SQUARED)
 
-HEIGHT_LIMIT = 100_000.0
-"""Largest height or depth of an origin in m."""
-CORE_RADIUS = 1_000_000.0
-"""Points closer to the Earth's centre than this (m) have no useful latitude: an error."""
+HEIGHT_LIMIT = 100_000.0  # largest height or depth of an origin in m
+CORE_RADIUS = 1_000_000.0  # points closer to the Earth's centre than this (m) have no useful latitude: an error
 
 
 @dataclass(frozen=True)
@@ -36,8 +32,7 @@ class Origin:
 
     latitude_deg: float
     longitude_deg: float
-    height_m: float = 0.0
-    """Above the WGS84 ellipsoid (not above sea level)."""
+    height_m: float = 0.0  # above the WGS84 ellipsoid (not above sea level)
 
     def __post_init__(self) -> None:
         """Check the ranges."""
@@ -89,14 +84,6 @@ def ecef_to_geodetic(ecef: ArrayLike) -> tuple[Array, Array, Array]:
     outward = np.hypot(x, y)
     if (np.hypot(outward, z) < CORE_RADIUS).any():
         raise InvalidValueError(f"a point is within {CORE_RADIUS / 1000:.0f} km of the Earth's centre")
-    sin_lat, cos_lat = _latitude(outward, z)
-    # this form of the height is exact at the poles, where the usual outward / cos(latitude) - N fails
-    height = outward * cos_lat + z * sin_lat - SEMI_MAJOR_AXIS * np.sqrt(1.0 - ECCENTRICITY_SQUARED * sin_lat**2)
-    return np.rad2deg(np.arctan2(sin_lat, cos_lat)), np.rad2deg(np.arctan2(y, x)), np.asarray(height)
-
-
-def _latitude(outward: Array, z: Array) -> tuple[Array, Array]:
-    """Return sine and cosine of the geodetic latitude from distances to the axis and to the equatorial plane in m."""
     # Bowring's iteration on the reduced latitude: near the surface the first round is good to 1e-11 rad; three are
     # enough from CORE_RADIUS to any height, without a branch
     sin_red, cos_red = _unit(SEMI_MAJOR_AXIS * z, SEMI_MINOR_AXIS * outward)
@@ -104,7 +91,10 @@ def _latitude(outward: Array, z: Array) -> tuple[Array, Array]:
         rise = z + SECOND_ECCENTRICITY_SQUARED * SEMI_MINOR_AXIS * sin_red**3
         run = outward - ECCENTRICITY_SQUARED * SEMI_MAJOR_AXIS * cos_red**3
         sin_red, cos_red = _unit(SEMI_MINOR_AXIS * rise, SEMI_MAJOR_AXIS * run)
-    return _unit(rise, run)
+    sin_lat, cos_lat = _unit(rise, run)
+    # this form of the height is exact at the poles, where the usual outward / cos(latitude) - N fails
+    height = outward * cos_lat + z * sin_lat - SEMI_MAJOR_AXIS * np.sqrt(1.0 - ECCENTRICITY_SQUARED * sin_lat**2)
+    return np.rad2deg(np.arctan2(sin_lat, cos_lat)), np.rad2deg(np.arctan2(y, x)), np.asarray(height)
 
 
 def _unit(rise: Array, run: Array) -> tuple[Array, Array]:

@@ -22,8 +22,7 @@ from paddock.world.pool import ALIGNMENT, Bytes
 from paddock.world.pose import Pose
 
 Ints = NDArray[np.int64]
-POSE: tuple[str, ...] = Pose._fields
-"""The first columns of every block."""
+POSE: tuple[str, ...] = Pose._fields  # the first columns of every block
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,14 +213,11 @@ class Layout:
         valid = number.isascii() and number.isdecimal() and len(number) < 19 and str(int(number)) == number
         if fleet is not None and valid and name == f"{base}[{number}]":
             return fleet, self.fleets[fleet].row_of(int(number))
-        raise self._unknown(name, bracket + number + "]" if bracket else "[0]")
-
-    def _unknown(self, name: str, member: str) -> UnknownNameError:
-        fleet = self._fleet_index.get(name)
+        fleet, member = self._fleet_index.get(name), bracket + number + "]" if bracket else "[0]"
         if fleet is not None and self.fleets[fleet].n:
             example = self.fleets[fleet].vehicle_name(0)
-            return UnknownNameError(f"{name!r} is a fleet, not a vehicle; its first vehicle is {example!r}")
-        return unknown_name("vehicle", name, [f.name if f.single else f.name + member for f in self.fleets if f.n])
+            raise UnknownNameError(f"{name!r} is a fleet, not a vehicle; its first vehicle is {example!r}")
+        raise unknown_name("vehicle", name, [f.name if f.single else f.name + member for f in self.fleets if f.n])
 
 
 def _fleet_and_row(fleets: Sequence[FleetLayout], position: int) -> tuple[int, int]:

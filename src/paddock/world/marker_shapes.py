@@ -16,33 +16,25 @@ from paddock.world.transforms import Transform
 Floats = NDArray[np.floating[Any]]
 Bytes = NDArray[np.uint8]
 
-CORNERS = 48
-"""Corners of the polygon drawn for a circle; they lie on it."""
-THICKNESS = 0.05
-"""Of lines whose kind has no thickness, m."""
+CORNERS = 48  # corners of the polygon drawn for a circle; they lie on it
+THICKNESS = 0.05  # of lines whose kind has no thickness, m
 AXIS_COLORS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
-AXIS_SLIMNESS = 20.0
-"""Length of an axis over its thickness."""
+AXIS_SLIMNESS = 20.0  # length of an axis over its thickness
 
 
 class Segments(NamedTuple):
     """Straight lines in the world."""
 
-    ends: NDArray[np.float32]
-    """(n, 6): x, y, z of both ends, m."""
-    colors: Bytes
-    """(n, 4): red, green, blue, opacity."""
-    thickness: float
-    """Of all lines, m."""
+    ends: NDArray[np.float32]  # (n, 6): x, y, z of both ends, m
+    colors: Bytes  # (n, 4): red, green, blue, opacity
+    thickness: float  # of all lines, m
 
 
 class Spheres(NamedTuple):
     """Spheres in the world."""
 
-    balls: NDArray[np.float32]
-    """(n, 4): x, y, z and radius, m."""
-    colors: Bytes
-    """(n, 4): red, green, blue, opacity."""
+    balls: NDArray[np.float32]  # (n, 4): x, y, z and radius, m
+    colors: Bytes  # (n, 4): red, green, blue, opacity
 
 
 def segments(marker: Marker, transform: Transform) -> Segments:

@@ -27,10 +27,8 @@ from paddock.world.transforms import Transform
 Vector = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
 Vertices = NDArray[np.float32]
-Rgba = tuple[float, float, float, float]
-"""Red, green, blue and opacity, each 0 to 1."""
-Color = str | Sequence[float]
-"""A name, `#rrggbb`, or three or four numbers from 0 to 1."""
+Rgba = tuple[float, float, float, float]  # red, green, blue and opacity, each 0 to 1
+Color = str | Sequence[float]  # a name, `#rrggbb`, or three or four numbers from 0 to 1
 
 SCALES: dict[str, tuple[str, ...]] = {
     "points": ("size",), "line_strip": ("width",), "line_list": ("width",), "circle": ("radius",),
@@ -48,13 +46,10 @@ LABELLED = {"text": "the text to show", "mesh": "the name of the mesh"}
 
 LARGEST_ID = 2**32 - 1
 MAX_VERTICES = 1_000_000
-MAX_NAME = 255
-"""Bytes of UTF-8 in the name of a namespace or frame."""
-MAX_LABEL = 1_024
-"""Bytes of UTF-8."""
+MAX_NAME = 255  # bytes of UTF-8 in the name of a namespace or frame
+MAX_LABEL = 1_024  # bytes of UTF-8
 LARGEST_SCALE = 1e6
-LONGEST_TTL = 1e9
-"""s"""
+LONGEST_TTL = 1e9  # s
 NO_VERTICES: Vertices = np.empty((0, 3), np.float32)
 ORIGIN: Vector = (0.0, 0.0, 0.0)
 UPRIGHT: Quaternion = (0.0, 0.0, 0.0, 1.0)
@@ -76,26 +71,17 @@ class Marker:
     """
 
     namespace: str
-    id: int
-    """0 to 2**32 - 1."""
-    kind: str
-    """One of `SCALES`."""
-    position: Vector = ORIGIN
-    """In `frame`, m."""
-    quaternion: Quaternion = UPRIGHT
-    """x, y, z, w, in `frame`."""
-    scale: Vector = (1.0, 1.0, 1.0)
-    """The meaning depends on the kind: see `SCALES`."""
-    color: Rgba = (1.0, 1.0, 1.0, 1.0)
-    """Red, green, blue, opacity: 0 to 1."""
+    id: int  # 0 to 2**32 - 1
+    kind: str  # one of `SCALES`
+    position: Vector = ORIGIN  # in `frame`, m
+    quaternion: Quaternion = UPRIGHT  # x, y, z, w, in `frame`
+    scale: Vector = (1.0, 1.0, 1.0)  # the meaning depends on the kind: see `SCALES`
+    color: Rgba = (1.0, 1.0, 1.0, 1.0)  # red, green, blue, opacity: 0 to 1
     vertices: Vertices = field(default_factory=lambda: NO_VERTICES)
     """(n, 3) float32, in m, relative to the pose; read-only. Empty for kinds without vertices."""
-    label: str = ""
-    """The text of a text, the name of a mesh."""
-    frame: str = "world"
-    """`world`, a vehicle, or a named frame."""
-    ttl: float | None = None
-    """Lifetime in s of simulation time; None: until it is removed."""
+    label: str = ""  # the text of a text, the name of a mesh
+    frame: str = "world"  # `world`, a vehicle, or a named frame
+    ttl: float | None = None  # lifetime in s of simulation time; None: until it is removed
 
     def __post_init__(self) -> None:
         """Check all fields; errors name the marker."""
@@ -405,8 +391,16 @@ _HEX = re.compile(r"#([0-9a-fA-F]{3,4}|[0-9a-fA-F]{6}|[0-9a-fA-F]{8})")
 
 def rgba(color: Color) -> Rgba:
     """Return a color as red, green, blue and opacity, by default opaque."""
+    if isinstance(color, str) and not color.startswith("#"):
+        if color not in COLORS:
+            raise unknown_name("color", color, COLORS)
+        return COLORS[color]
     if isinstance(color, str):
-        return _from_text(color)
+        if not (found := _HEX.fullmatch(color)):
+            raise InvalidValueError(f"a color in hex is '#rgb', '#rrggbb' or '#rrggbbaa', not {color!r}")
+        digits = found[1] if len(found[1]) > 4 else "".join(2 * digit for digit in found[1])
+        red, green, blue, alpha = bytes.fromhex(digits.ljust(8, "f"))
+        return red / 255, green / 255, blue / 255, alpha / 255
     try:
         parts = np.asarray(color, dtype=np.float64)
     except (TypeError, ValueError):
@@ -417,15 +411,3 @@ def rgba(color: Color) -> Rgba:
         raise InvalidValueError(f"the numbers of a color go from 0 to 1, not {parts.tolist()}")
     red, green, blue, *opacity = parts.tolist()
     return red, green, blue, *(opacity or [1.0])
-
-
-def _from_text(text: str) -> Rgba:
-    if not text.startswith("#"):
-        if text not in COLORS:
-            raise unknown_name("color", text, COLORS)
-        return COLORS[text]
-    if not (found := _HEX.fullmatch(text)):
-        raise InvalidValueError(f"a color in hex is '#rgb', '#rrggbb' or '#rrggbbaa', not {text!r}")
-    digits = found[1] if len(found[1]) > 4 else "".join(2 * digit for digit in found[1])
-    red, green, blue, opacity = bytes.fromhex(digits.ljust(8, "f"))
-    return red / 255, green / 255, blue / 255, opacity / 255

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
 
-ALIGNMENT = 64
-"""Bytes: a cache line, and the widest vector register."""
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 
-GRAIN = 1024
-"""Bytes: buffer sizes are multiples of this."""
+GRAIN = 1024  # bytes: buffer sizes are multiples of this
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ class _BaseWriter:
 
     CONTROL: type[RingControl] = RingControl
 
-    def __init__(self, name: str | None, slots: int | None) -> None:
+    def __init__(self, name: str | None, slots: int | None = 4) -> None:
         if slots is not None and slots < 2:
             raise InvalidValueError(f"a ring needs at least 2 slots, not {slots}")
         self.name = secrets.token_hex(4) if name is None else name
@@ -394,10 +394,6 @@ class FrameRingWriter(_BaseWriter):
     """`slot(size)` returns memory to encode into, `publish` shows it to the readers; nothing is copied in between."""
 
     CONTROL = FrameRingControl
-
-    def __init__(self, name: str, slots: int = 4) -> None:
-        """Claim the name."""
-        super().__init__(name, slots)
 
     def slot(self, size: int) -> memoryview:
         """Return `size` bytes for the next group; readers do not see them before `publish`."""

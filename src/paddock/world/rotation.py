@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from paddock.errors import InvalidValueError
 
-Floats = NDArray[np.floating[Any]]
-"""An array of float32 or float64."""
+Floats = NDArray[np.floating[Any]]  # an array of float32 or float64
 
 NORM_TOLERANCE = 1e-3
 """Largest deviation of the norm of a given quaternion from 1 that counts as rounding, not as a mistake."""

@@ -29,8 +29,7 @@ class SharedSegment(SharedMemory):
     """A named piece of memory that other processes can attach to."""
 
     MAGIC, VERSION = int.from_bytes(b"PDKRING\0", "little"), 1
-    HEAD = 128
-    """Bytes of the header, the `words`."""
+    HEAD = 128  # bytes of the header, the `words`
 
     @classmethod
     def create(cls, path: str, nbytes: int) -> Self:

@@ -26,8 +26,7 @@ Array = NDArray[np.float64]
 SAVED_LINK = frozenset({"parent", "static", "times", "poses"})
 SAVED_TREE = frozenset({"history_s", "max_extrapolation_s", "frames"})
 
-TIME_ROUNDING_S = 1e-9
-"""Tolerance of time comparisons: 1.1 s is not more than 0.1 s after 1.0 s."""
+TIME_ROUNDING_S = 1e-9  # tolerance of time comparisons: 1.1 s is not more than 0.1 s after 1.0 s
 
 
 class StaleFrameError(PaddockError):
@@ -42,10 +41,8 @@ class DisconnectedFramesError(PaddockError):
 class Transform:
     """The pose of a child frame in its parent; transforms points of the child to the parent."""
 
-    position: Array
-    """The child's origin in the parent (3,), in m; read-only."""
-    quaternion: Array
-    """Rotation from the child to the parent (4,): x, y, z, w; read-only."""
+    position: Array  # the child's origin in the parent (3,), in m; read-only
+    quaternion: Array  # rotation from the child to the parent (4,): x, y, z, w; read-only
 
     def __init__(self, position: ArrayLike = (0.0, 0.0, 0.0), quaternion: ArrayLike = (0.0, 0.0, 0.0, 1.0)) -> None:
         """Normalise the quaternion; an error for values that are not finite or a norm more than 1e-3 from 1."""
@@ -89,8 +86,7 @@ class _Link:
     parent: str
     static: bool
     times: list[float] = field(default_factory=list)
-    poses: list[list[float]] = field(default_factory=list)
-    """Position (3) and quaternion (4) each."""
+    poses: list[list[float]] = field(default_factory=list)  # position (3) and quaternion (4) each
 
 
 class TransformTree:
@@ -173,7 +169,15 @@ class TransformTree:
         _check_keys(saved, SAVED_TREE, "saved transform tree")
         fresh = TransformTree(saved["history_s"], saved["max_extrapolation_s"])
         for name, entry in saved["frames"].items():
-            link = _restored_link(name, entry)
+            where = f"saved frame {name!r}"
+            _check_keys(entry, SAVED_LINK, where)
+            times, poses = (_array(entry[key], f"{where}: {key}") for key in ("times", "poses"))
+            rows = 1 if entry["static"] else max(times.size, 1)
+            if poses.shape != (rows, 7) or times.shape != (0 if entry["static"] else rows,):
+                raise InvalidValueError(f"{where}: {times.shape} times do not fit poses of shape {poses.shape}")
+            if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
+                raise InvalidValueError(f"{where}: times must be finite and increase")
+            link = _Link(str(entry["parent"]), bool(entry["static"]), times.tolist(), _checked_poses(poses).tolist())
             fresh._link(name, link.parent, link.static)
             fresh._links[name] = link
         self.__dict__.update(fresh.__dict__)
@@ -218,7 +222,14 @@ class TransformTree:
     def _pose(self, name: str, time: float) -> Transform:
         """Return a frame's pose in its parent at a time, interpolated, or extrapolated a little."""
         link = self._links[name]
-        self._refuse_stale(name, link, time)
+        if not link.static:
+            allowed = self._max_extrapolation_s + TIME_ROUNDING_S
+            limit = f"poses are extrapolated by at most {self._max_extrapolation_s:g} s"
+            at = f"frame {name!r} at {time:.3f} s"
+            if (age := time - link.times[-1]) > allowed:
+                raise StaleFrameError(f"{at}: its latest pose is {age:.3f} s old; {limit}")
+            if (early := link.times[0] - time) > allowed:
+                raise StaleFrameError(f"{at}: its history begins {early:.3f} s later; {limit}")
         if len(link.poses) == 1:
             return Transform(link.poses[0][:3], link.poses[0][3:])
         after = min(max(bisect_right(link.times, time), 1), len(link.times) - 1)
@@ -226,16 +237,6 @@ class TransformTree:
         fraction = (time - link.times[after - 1]) / (link.times[after] - link.times[after - 1])
         position = (1.0 - fraction) * start[:3] + fraction * end[:3]
         return Transform(position, slerp(start[3:], end[3:], fraction))
-
-    def _refuse_stale(self, name: str, link: _Link, time: float) -> None:
-        if link.static:
-            return
-        allowed = self._max_extrapolation_s + TIME_ROUNDING_S
-        limit = f"poses are extrapolated by at most {self._max_extrapolation_s:g} s"
-        if (age := time - link.times[-1]) > allowed:
-            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its latest pose is {age:.3f} s old; {limit}")
-        if (early := link.times[0] - time) > allowed:
-            raise StaleFrameError(f"frame {name!r} at {time:.3f} s: its history begins {early:.3f} s later; {limit}")
 
 
 def _row(pose: Transform) -> list[float]:
@@ -275,15 +276,3 @@ def _check_keys(saved: Mapping[str, Any], expected: frozenset[str], where: str) 
             raise unknown_name("key", key, expected, where)
     if missing := sorted(expected - set(saved)):
         raise InvalidValueError(f"{where}: missing {', '.join(missing)}")
-
-
-def _restored_link(name: str, entry: Mapping[str, Any]) -> _Link:
-    where = f"saved frame {name!r}"
-    _check_keys(entry, SAVED_LINK, where)
-    times, poses = (_array(entry[key], f"{where}: {key}") for key in ("times", "poses"))
-    rows = 1 if entry["static"] else max(times.size, 1)
-    if poses.shape != (rows, 7) or times.shape != (0 if entry["static"] else rows,):
-        raise InvalidValueError(f"{where}: {times.shape} times do not fit poses of shape {poses.shape}")
-    if not np.isfinite(times).all() or (np.diff(times) <= 0.0).any():
-        raise InvalidValueError(f"{where}: times must be finite and increase")
-    return _Link(str(entry["parent"]), bool(entry["static"]), times.tolist(), _checked_poses(poses).tolist())

@@ -123,7 +123,10 @@ class World:
     def find(self, target: str | int | Ints) -> tuple[Fleet, Ints]:
         """Return the fleet and rows of a name (`red`, `scouts`, `scouts[17]`), an id, or ids of one fleet."""
         if isinstance(target, np.ndarray):
-            return self._find_ids(target)
+            parts = self.ids.split(target)
+            if len(parts) != 1:
+                raise PaddockError(f"a command takes vehicles of one fleet, these are of {len(parts)}")
+            return parts[0][0], parts[0][1]
         if isinstance(target, int | np.integer) and not isinstance(target, bool):
             return self.ids.find(int(target))
         target = str(target)  # 1.0 and True are neither names nor ids: an error below
@@ -138,12 +141,6 @@ class World:
                 return fleet, np.array([row])
             raise UnknownNameError(f"fleet {name!r} has no member {rest[:-1]}")
         raise unknown_name("vehicle", target, self.fleets)
-
-    def _find_ids(self, ids: Ints) -> tuple[Fleet, Ints]:
-        parts = self.ids.split(ids)
-        if len(parts) != 1:
-            raise PaddockError(f"a command takes vehicles of one fleet, these are of {len(parts)}")
-        return parts[0][0], parts[0][1]
 
     @property
     def ids(self) -> IdIndex:

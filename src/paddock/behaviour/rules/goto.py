@@ -6,7 +6,17 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import SETTLING, Floats, Nothing, Route, Rule, Urge, distance_to, stopped_within, towards
+from paddock.behaviour.rule import (
+    SETTLING,
+    Floats,
+    Nothing,
+    RouteLine,
+    Rule,
+    Urge,
+    distance_to,
+    stopped_within,
+    towards,
+)
 from paddock.compute.math import maximum
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -32,9 +42,9 @@ def desire(
     return stopped_within(d, distance_to(me, o.x, o.y, o.z), o.tolerance), m
 
 
-def route(o: Options, path: Floats) -> Route:
+def route(o: Options, path: Floats) -> RouteLine:
     """Return the goal."""
-    return Route(np.array([[o.x, o.y, o.z]]), False)
+    return RouteLine(np.array([[o.x, o.y, o.z]]), False)
 
 
 RULE = Rule("Go to a place and stay there", Options, desire, route=route)

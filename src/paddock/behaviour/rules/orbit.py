@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Route, Rule, Urge
+from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -65,13 +65,13 @@ ROUTE_POINTS = 64
 """Points of the displayed circle."""
 
 
-def route(o: Options, path: Floats) -> Route | None:
+def route(o: Options, path: Floats) -> RouteLine | None:
     """Return the circle; None if it moves with a target."""
     if o.has_target > 0.5:
         return None
     angle = np.arange(ROUTE_POINTS) * (2.0 * np.pi / ROUTE_POINTS) * (-1.0 if o.direction > 0.5 else 1.0)
     x, y = o.x + o.radius * np.cos(angle), o.y + o.radius * np.sin(angle)
-    return Route(np.column_stack([x, y, np.full(ROUTE_POINTS, o.z)]), True)
+    return RouteLine(np.column_stack([x, y, np.full(ROUTE_POINTS, o.z)]), True)
 
 
 RULE = Rule("Circle around a place or another vehicle", Options, desire, Memory, route=route)

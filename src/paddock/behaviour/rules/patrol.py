@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from paddock.behaviour.rule import Floats, Route, Rule, Urge, distance_to, towards
+from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, distance_to, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -47,9 +47,9 @@ def prepare_path(points: Floats, o: Options) -> Floats:
     return np.column_stack([points, np.full(len(points), o.speed)])
 
 
-def route(o: Options, path: Floats) -> Route:
+def route(o: Options, path: Floats) -> RouteLine:
     """Return the waypoints, closed unless the vehicle turns back."""
-    return Route(path[:, :3], o.turn < 0.5)
+    return RouteLine(path[:, :3], o.turn < 0.5)
 
 
 RULE = Rule(

@@ -7,7 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from paddock.behaviour.paths import shifted, speed_profile
-from paddock.behaviour.rule import Floats, Route, Rule, Urge
+from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -127,9 +127,9 @@ def prepare_path(points: Floats, o: Options) -> Floats:
     return np.column_stack([line, speed_profile(line, closed, o.speed, o.lateral, o.accelerate, o.brake)])
 
 
-def route(o: Options, path: Floats) -> Route:
+def route(o: Options, path: Floats) -> RouteLine:
     """Return the line."""
-    return Route(path[:, :3], o.closed > 0.5)
+    return RouteLine(path[:, :3], o.closed > 0.5)
 
 
 RULE = Rule(

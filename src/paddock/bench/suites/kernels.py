@@ -15,8 +15,7 @@ from paddock.compute.twin import vectorised
 from paddock.vehicles.model import model_names
 from paddock.world.pose import Environment
 
-TARGETS = {"quad": ">= 10", "car.bicycle": ">= 4", "car.kinematic": ">= 4"}
-"""Kernel on one thread over NumPy."""
+TARGETS = {"quad": ">= 10", "car.bicycle": ">= 4", "car.kinematic": ">= 4"}  # kernel on one thread over NumPy
 
 ARITHMETIC = r"\bv?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)\w*|blendv?|cmp\w*)p[sd]\b.*%[yz]mm"
 SCALAR = r"\bv?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)\w*)s[sd]\b"

@@ -14,8 +14,7 @@ import paddock.bench.peers as peer_programs
 from paddock.bench.result import Bench, Result, best_time, measured
 from paddock.errors import MissingFeatureError
 
-PYTHON = Path(".bench-peers/bin/python")
-"""The peers' Python, made by `make bench-peers`."""
+PYTHON = Path(".bench-peers/bin/python")  # the peers' Python, made by `make bench-peers`
 
 TARGETS = {10_000: ">= 10", 100_000: ">= 10"}
 

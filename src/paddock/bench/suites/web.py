@@ -25,8 +25,7 @@ def processor_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
 
 
-RATE = 30
-"""Groups per s."""
+RATE = 30  # groups per s
 
 
 def cost(quick: bool) -> Iterator[Result]:
@@ -71,8 +70,7 @@ SOFTWARE = (
     "--disable-sync",
 )
 WIDTH, HEIGHT = 1280, 720
-PATIENCE = 30.0
-"""s until something must have been drawn."""
+PATIENCE = 30.0  # s until something must have been drawn
 FIRST = "() => window.paddock?.drawn?.() > 0"
 
 

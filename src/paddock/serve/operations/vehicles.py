@@ -44,9 +44,9 @@ def command_many(run: LiveRun, client: str, ids: Any, inputs: dict[str, Any], ti
     sim.engine.mailbox.refuse_if_full()
     with sim.engine.applier.rebuilding:
         parts = [part for _, _, part in sim.engine.world.ids.split(numbers)]
-    controls = [sim.engine.applier.checked_command(_control(numbers, inputs, part, timeout)) for part in parts]
-    for control in controls:
-        sim.engine.mailbox.post(control, source=client)
+    controls = [sim.engine.applier.checked_now(_control(numbers, inputs, part, timeout)) for part in parts]
+    for control, checked_at in controls:
+        sim.engine.mailbox.post(control, source=client, checked_at=checked_at)
     run.commands += len(numbers)
 
 
@@ -95,8 +95,10 @@ def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
 
     def check() -> Future[Any]:
-        checked = run.sim.engine.applier.checked_override(OverrideAction(target, behaviour))
-        return run.change(lambda: run.sim.override(checked.target, checked.behaviour, source=client))
+        engine = run.sim.engine
+        version = engine.applier.version
+        checked = engine.applier.checked_override(OverrideAction(target, behaviour))
+        return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
 
     return run.aside(check)
 
@@ -113,10 +115,13 @@ def routes(run: LiveRun, client: str) -> list[dict[str, Any]]:
 
 def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:
     """A client has one claim at a time: this one replaces an earlier one."""
-    claimed = run.sim.claim(*vehicles, source=client, instead_of=run.claims.get(client))
     run.states.forget(client)
-    claimed.on_request = lambda request: _ask(run, client, claimed, request)
-    run.claims[client] = claimed
+    run.claims[client] = run.sim.claim(
+        *vehicles,
+        source=client,
+        instead_of=run.claims.get(client),
+        on_request=lambda claimed, request: _ask(run, client, claimed, request),
+    )
     sync = run.sim.engine.barrier.sync
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 

@@ -1,0 +1,80 @@
+"""Operations on vehicles, called directly: each action is checked once, and no control request is lost."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future
+from time import monotonic
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.engine import applier
+from paddock.engine.barrier import Claim, CommandRequest
+from paddock.serve.operations import vehicles
+
+DOTS = {"name": "dots", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2}}}
+
+
+class Run(SimpleNamespace):
+    """The parts of a `LiveRun` that these operations use; the calling thread ticks."""
+
+    def __init__(self, sim: paddock.Simulation) -> None:
+        self.pushed: list[str] = []
+        states = SimpleNamespace(forget=lambda client: None, control_request=lambda *arguments: b"")
+        super().__init__(sim=sim, commands=0, claims={}, states=states)
+
+    def push(self, kind: str, values: dict[str, Any]) -> None:
+        self.pushed.append(kind)
+
+    def aside(self, work: Any) -> Any:
+        return work()
+
+    def change(self, work: Any) -> Future[Any]:
+        done = self.sim.engine.thread.request(work)
+        self.sim.engine.thread.serve_idle()
+        return done
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, owner: Any, name: str) -> list[str]:
+    """Count the calls of a function."""
+    calls: list[str] = []
+    function = getattr(owner, name)
+
+    def count(*arguments: Any) -> Any:
+        calls.append(name)
+        return function(*arguments)
+
+    monkeypatch.setattr(owner, name, count)
+    return calls
+
+
+def test_a_barrier_right_after_the_claim_sends_its_request(monkeypatch: pytest.MonkeyPatch) -> None:
+    with paddock.load({"vehicles": [DOTS]}) as sim:
+        run, add = Run(sim), sim.engine.claims.add
+
+        def add_and_request(*arguments: Any) -> Claim:
+            claim = add(*arguments)
+            claim.request(CommandRequest(0, monotonic() + 1.0, ("dots",), sim.snapshot(), {}))
+            return claim
+
+        monkeypatch.setattr(sim.engine.claims, "add", add_and_request)
+        vehicles.claim(run, "ann", ["dots"])
+        assert run.pushed == ["control_request"]
+
+
+def test_commands_of_many_vehicles_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    with paddock.load({"vehicles": [DOTS]}) as sim:
+        ids = sim.snapshot().fleet("dots").ids
+        checks = counted(monkeypatch, applier, "check_command")
+        vehicles.command_many(Run(sim), "ann", ids, {"vx": 2.0})
+        sim.step(1)
+        assert len(checks) == 1 and sim.inspect("dots[1]")["command"]["vx"] == 2.0
+
+
+def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    with paddock.load({"vehicles": [DOTS]}) as sim:
+        checks = counted(monkeypatch, sim.engine.applier, "checked_override")
+        vehicles.order(Run(sim), "ann", "dots", "hold").result(30)
+        assert len(checks) == 1 and len(sim.overrides()) == 1
