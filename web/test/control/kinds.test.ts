@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { driverFor } from "../../src/control/kinds";
-import { PointDriver } from "../../src/control/kinds/point";
 import { AircraftDriver } from "../../src/control/kinds/aircraft";
 import { CarDriver, steerLimit } from "../../src/control/kinds/car";
+import { PointDriver } from "../../src/control/kinds/point";
 import { QuadDriver } from "../../src/control/kinds/quad";
 import { RoverDriver } from "../../src/control/kinds/rover";
 import { drive, holding, known, NOTHING, pad } from "./input-state";

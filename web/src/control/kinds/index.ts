@@ -1,8 +1,9 @@
 // Drivers by vehicle kind.
-import { PointDriver } from "./point";
+
 import { AircraftDriver } from "./aircraft";
 import { CarDriver } from "./car";
 import type { Driver, VehicleInfo } from "./driver";
+import { PointDriver } from "./point";
 import { QuadDriver } from "./quad";
 import { RoverDriver } from "./rover";
 
