@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
@@ -144,16 +143,15 @@ def test_a_scenario_never_changes() -> None:
 
 def test_every_field_is_described() -> None:
     sections = Section.__subclasses__()
+    for section in sections:  # grows: subclasses of subclasses too
+        sections += section.__subclasses__()
     assert {Scenario, VehicleEntry, ClockSection, WorldSection, SpawnSection} <= set(sections)
     for section in sections:
         for name, field in section.model_fields.items():
             assert field.description, f"{section.__name__}.{name}"
 
 
-def test_the_room_imports_quickly_and_without_numpy() -> None:
+def test_the_room_imports_without_numpy() -> None:
     code = "import sys, paddock.scenario; assert 'numpy' not in sys.modules"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-    start = time.perf_counter()
-    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
-    assert time.perf_counter() - start < 2.0  # 0.2 s on a quiet machine; a slow import would take more than this

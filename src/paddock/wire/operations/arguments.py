@@ -219,14 +219,19 @@ def described(annotation: Any) -> str:
 
 
 def _limits(notes: Iterable[Any]) -> str:
-    low = next((note.ge for note in notes if isinstance(note, Ge)), None)
-    high = next((note.le for note in notes if isinstance(note, Le)), None)
+    # whole limits without decimals: equal annotations such as Ge(0) and Ge(0.0) share one object
+    low = next((_shortest(note.ge) for note in notes if isinstance(note, Ge)), None)
+    high = next((_shortest(note.le) for note in notes if isinstance(note, Le)), None)
     length = next((note for note in notes if isinstance(note, Len)), None)
     if length is not None:
         return f" of {length.min_length} to {length.max_length} characters"
     if low is not None and high is not None:
         return f" from {low} to {high}"
     return f" of {low} or more" if low is not None else f" of {high} or less" if high is not None else ""
+
+
+def _shortest(limit: Any) -> Any:
+    return int(limit) if limit == int(limit) else limit
 
 
 # validating ----------------------------------------------------------------------------------------------------------
