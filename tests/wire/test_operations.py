@@ -60,7 +60,7 @@ REFUSED: list[tuple[str, Any, str, str]] = [
     ("get_scenario", {"name": None}, "value", "'name' must be a text of 1 to 255 characters, got null"),
     ("seek", {"position": True}, "value", "'position' must be a number, got true"),
     ("seek", {"position": "1"}, "value", "'position' must be a number, got \"1\""),
-    ("set_pace", {"pace": -1}, "value", "'pace' must be a number of 0.0 or more, got -1"),
+    ("set_pace", {"pace": -1}, "value", "'pace' must be a number of 0 or more, got -1"),
     ("simulation_step", {"ticks": 1.0}, "value", "'ticks' must be a whole number from 0 to 9007199254740991, got 1.0"),
     ("simulation_step", {"ticks": False}, "value", "got false"),
     ("simulation_step", {"ticks": None}, "value", "got null"),
