@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,3 +70,32 @@ def demo(own_links: Callable[[int], dict[str, Any]]) -> Callable[[str], Scenario
         return load_scenario(tree)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def run_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """`run_program(file, folder, *paths)`: its exit code, stdout and stderr; one process runs all of them."""
+    folder, source = tmp_path_factory.mktemp("programs"), str(Path(__file__).parent.parent / "src")
+    out, err = folder / "out.txt", folder / "err.txt"
+    command = [sys.executable, "-W", "error", str(Path(__file__).with_name("runner.py"))]
+    process: list[subprocess.Popen[str]] = []  # none before the first program
+
+    def run(program: Path, cwd: Path, *paths: Path) -> tuple[int, str, str]:
+        if not process:
+            environment = {**os.environ, "PYTHONPATH": source}
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            process.append(subprocess.Popen(command, text=True, env=environment, **pipes))
+        runner = process[0]
+        assert runner.stdin is not None and runner.stdout is not None
+        job = {"program": program, "folder": cwd, "paths": [program.parent, *paths], "out": out, "err": err}
+        runner.stdin.write(json.dumps(job, default=str) + "\n")
+        runner.stdin.flush()
+        reply = runner.stdout.readline()
+        if not reply:
+            runner.wait()
+            process.clear()
+        return int(reply or -1), out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+
+    yield run
+    for runner in process:
+        runner.communicate()

@@ -27,11 +27,23 @@ SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
 CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
 
 
-@pytest.fixture
-def host() -> Iterator[Host]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[paddock.Simulation, Host]]:
     scenario = {"clock": {"rate": 1000}, "vehicles": [CAR]}
     with paddock.load(scenario) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
-        yield host
+        yield sim, host
+
+
+@pytest.fixture
+def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
+    """The same for all tests, in a new run without clients."""
+    sim, host = served
+    yield host
+    assert isinstance(host.source, LiveSource)
+    host.source.run.director = None
+    for client in ("eve", "bob"):
+        host.source.gone(client)
+    sim.reset()
 
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
