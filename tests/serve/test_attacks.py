@@ -114,7 +114,7 @@ def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
 
 def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = lambda scenario: pytest.fail("begun")
+    host.source.director = lambda scenario: pytest.fail("begun")
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
         with pytest.raises(PaddockError, match="override: unknown behaviour"):
@@ -136,7 +136,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
 )
 def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = lambda scenario: pytest.fail("begun")
+    host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
     with pytest.raises(PaddockError, match=told):
         ask(host, "switch_scenario", text=text)
