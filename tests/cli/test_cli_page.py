@@ -105,15 +105,15 @@ def wait_until_it_runs(port: int) -> None:
             time.sleep(0.05)
 
 
-def hear(page: ClientConnection) -> None:
-    """Hear whatever comes, until the other end closes."""
+def receive_all(page: ClientConnection) -> None:
+    """Receive messages until the other end closes."""
     while True:
         page.recv(timeout=60)
 
 
 @pytest.fixture(scope="module")
 def busy() -> Iterator[int]:
-    """A port that somebody has."""
+    """A port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
@@ -149,7 +149,7 @@ def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags:
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (["--no-web", "--serve", "web"], "--serve web and --no-web are mutually exclusive"),
         (["--no-web", "--open"], "--open requires --serve: nothing is served"),
@@ -157,9 +157,9 @@ def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags:
         (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure"),
     ],
 )
-def test_flags_that_make_no_sense(paddock: Callable[..., Result], small: Path, flags: list[str], told: str) -> None:
+def test_flags_that_make_no_sense(paddock: Callable[..., Result], small: Path, flags: list[str], message: str) -> None:
     result = paddock("run", str(small), "--seconds", "0.1", *flags)
-    assert result.returncode == 2 and told in result.stderr
+    assert result.returncode == 2 and message in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
             assert call(page, "get_metadata")["name"] == "small"
             assert call(page, "load_scenario", text=OTHER) == {}
             with pytest.raises(ConnectionClosed):
-                hear(page)
+                receive_all(page)
         with connected(run.port) as page:
             after = call(page, "get_metadata")
             assert (after["name"], after["rate"], after["can_load"]) == ("other", 50.0, True)
