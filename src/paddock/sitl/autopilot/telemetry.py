@@ -8,7 +8,6 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.autopilot.mission.items import PlanKind
 from paddock.sitl.sensor_data import SensorColumns
 
 if TYPE_CHECKING:
@@ -122,8 +121,8 @@ class Telemetry:
         )
         self.battery_consumed = autopilot.battery.consumed
         self.outputs = autopilot.vehicle.outputs(autopilot.commands)
-        self.mission_count = len(autopilot.plans[PlanKind.MISSION])
         self.mission_current, self.mission_state = executor.current, int(executor.state)
+        self.mission_count = len(executor.items)
         frame, estimate = autopilot.frame, autopilot.estimate
         if frame is not None:
             place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)

@@ -155,7 +155,7 @@ class RoverDriver:
 
     def __init__(self, rover: Rover) -> None:
         self.rover = rover
-        self.limits = rover_limits(rover.autopilot.parameters)
+        self.limits: RoverLimits  # set by the rover
         self.pivoting = False
         self._stood = False  # since the pivot began
 

@@ -50,8 +50,7 @@ class RoverGuided(RoverMode):
 
     def _go(self, place: Point, speed: float) -> None:
         if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = HoldPoint(self.driver, place, self.value("LOIT_RADIUS"))
-            self._hold_point.approach(self.driver.position)
+            self._hold_point = self.hold_at(place, self.driver.position)
         self._hold_point.keep(0.0 if isnan(speed) else speed)
 
     def _move(self, velocity: Ned, target: GuidedTarget) -> None:
