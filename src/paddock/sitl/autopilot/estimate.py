@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, degrees, radians, sin, sqrt
+from math import cos, degrees, pi, radians, sin, sqrt
 from typing import NamedTuple
 
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
@@ -54,6 +54,11 @@ class Estimate(NamedTuple):
 
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
+
+
+def wrap(angle: float) -> float:
+    """Wrap an angle to -pi to pi."""
+    return (angle + pi) % (2.0 * pi) - pi
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
-from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail, rover_limits
+from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.telemetry import Landed
@@ -36,7 +36,7 @@ class Rover(VehicleControl):
         self.setpoint = RoverSetpoint()
         self.memory = RoverMemory()
         self.driver = RoverDriver(self)
-        self.trail = Trail(0, 1.0)
+        self.trail = Trail(0, 1.0, (0.0, 0.0))
         self._was_armed = False
         self.refresh()
 
@@ -44,7 +44,7 @@ class Rover(VehicleControl):
         """Derive gains and limits."""
         parameters = self.autopilot.parameters
         self._gains = rover_gains(parameters, self.pivots)
-        self.driver.limits = rover_limits(parameters)
+        self.driver.read_parameters(parameters)
 
     @property
     def min_turn_radius(self) -> float:
@@ -75,8 +75,7 @@ class Rover(VehicleControl):
         if not self._was_armed:
             self._was_armed = True
             p = autopilot.parameters
-            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"))
-            self.trail.begin(position)
+            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"), position)
         self.trail.add(position)
 
 

@@ -114,11 +114,8 @@ class Telemetry:
             self.system_status = BOOT
         elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
             self.system_status = CRITICAL
-        self.sensors_present, self.sensors_enabled, self.sensors_healthy = (
-            health.present,
-            health.enabled,
-            health.healthy,
-        )
+        self.sensors_present, self.sensors_enabled = health.present, health.enabled
+        self.sensors_healthy = health.healthy
         self.battery_consumed = autopilot.battery.consumed
         self.outputs = autopilot.vehicle.outputs(autopilot.commands)
         self.mission_current, self.mission_state = executor.current, int(executor.state)

@@ -5,7 +5,6 @@ Metres north and east, angles clockwise from north.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import atan2, cos, hypot, pi, radians, remainder, sin, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -25,19 +24,16 @@ class LegPosition(NamedTuple):
     along: float  # m from its start; may be beyond either end
     across: float  # m to the right of it
     length: float  # m
-    bearing: float  # rad
 
 
 def track(position: Point, start: Point, end: Point) -> LegPosition:
-    """Return a position relative to a leg; a leg of zero length has the bearing from the position."""
+    """Return a position relative to a leg."""
     north, east = end[0] - start[0], end[1] - start[1]
     length = hypot(north, east)
     if length < 1e-6:
-        north, east = end[0] - position[0], end[1] - position[1]
-        return LegPosition(-hypot(north, east), 0.0, 0.0, atan2(east, north))
+        return LegPosition(-_distance(position, end), 0.0, 0.0)
     pn, pe = position[0] - start[0], position[1] - start[1]
-    along = (pn * north + pe * east) / length
-    return LegPosition(along, (pe * north - pn * east) / length, length, atan2(east, north))
+    return LegPosition((pn * north + pe * east) / length, (pe * north - pn * east) / length, length)
 
 
 def look_ahead(
@@ -73,7 +69,7 @@ def turned(a: float, b: float) -> float:
 
 def curvature_to(point: Point, position: Point, heading: float) -> float:
     """Return the curvature, 1/m, + clockwise, of the arc from the heading to the point; sharpest if it lies behind."""
-    distance = max(hypot(point[0] - position[0], point[1] - position[1]), 0.05)
+    distance = max(_distance(position, point), 0.05)
     error = turned(heading, bearing(position, point))
     sine = sin(error) if abs(error) < 0.5 * pi else (1.0 if error > 0.0 else -1.0)
     return 2.0 * sine / distance
@@ -94,10 +90,8 @@ def braking_speed(distance: float, speed_there: float, deceleration: float) -> f
 def circle_heading(position: Point, centre: Point, radius: float, clockwise: bool, distance: float) -> float:
     """Return the course (rad) that leads onto a circle and around it."""
     north, east = position[0] - centre[0], position[1] - centre[1]
-    outward = atan2(east, north)
-    off = hypot(north, east) - radius
-    way = 1.0 if clockwise else -1.0
-    return outward + way * (0.5 * pi + atan2(off, distance))
+    way, off = 1.0 if clockwise else -1.0, hypot(north, east) - radius
+    return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))
 
 
 def ahead(position: Point, heading: float, distance: float) -> Point:
@@ -117,47 +111,25 @@ CUT = 0.3  # m: how far a corner may be cut
 GENTLE = 0.6  # share of the maximum deceleration that is planned with
 
 
-@dataclass(frozen=True)
-class RoverLimits:
-    """Path limits, derived from the parameters."""
-
-    speed: float  # m/s
-    deceleration: float  # m/s2
-    sideways: float  # m/s2
-    turn_rate: float  # rad/s
-    turn_acceleration: float  # rad/s2
-    heading_p: float
-    heading_d: float
-    pivot_angle: float  # rad; 0: never
-    pivot_rate: float  # rad/s
-    look: float  # s of driving to look ahead
-
-
-def rover_limits(p: Parameters) -> RoverLimits:
-    """Derive the limits from the parameters."""
-    v = p.value
-    return RoverLimits(
-        speed=v("WP_SPEED") or v("CRUISE_SPEED"),
-        deceleration=GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX")),
-        sideways=v("ATC_TURN_MAX_G") * GRAVITY,
-        turn_rate=radians(v("ATC_STR_RAT_MAX")),
-        turn_acceleration=radians(v("ATC_STR_ACC_MAX")),
-        heading_p=v("ATC_STR_ANG_P"),
-        heading_d=v("ATC_STR_ANG_D"),
-        pivot_angle=radians(v("WP_PIVOT_ANGLE")),
-        pivot_rate=radians(v("WP_PIVOT_RATE")),
-        look=v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi,
-    )
-
-
 class RoverDriver:
     """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
 
     def __init__(self, rover: Rover) -> None:
         self.rover = rover
-        self.limits: RoverLimits  # set by the rover
         self.pivoting = False
         self._stood = False  # since the pivot began
+        self.read_parameters(rover.autopilot.parameters)
+
+    def read_parameters(self, p: Parameters) -> None:
+        """Derive the limits from the parameters."""
+        v = p.value
+        self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")  # m/s
+        self._deceleration = GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX"))  # m/s2
+        self.sideways = v("ATC_TURN_MAX_G") * GRAVITY  # m/s2
+        self._turn_rate, self._turn_acceleration = radians(v("ATC_STR_RAT_MAX")), radians(v("ATC_STR_ACC_MAX"))
+        self._heading_p, self._heading_d = v("ATC_STR_ANG_P"), v("ATC_STR_ANG_D")
+        self._pivot_angle, self._pivot_rate = radians(v("WP_PIVOT_ANGLE")), radians(v("WP_PIVOT_RATE"))  # 0: never
+        self._look_time = v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi  # s of driving to look ahead
 
     # state -----------------------------------------------------------------------------------------------------
 
@@ -174,8 +146,7 @@ class RoverDriver:
 
     def distance(self, point: Point) -> float:
         """Return the distance to a point, m."""
-        north, east = self.position
-        return hypot(point[0] - north, point[1] - east)
+        return _distance(self.position, point)
 
     def reached(self, start: Point, end: Point, radius: float) -> bool:
         """Return whether the end of a leg is within a radius or passed."""
@@ -184,7 +155,7 @@ class RoverDriver:
 
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
-        way = self.speed * abs(self.speed) / (2.0 * self.limits.deceleration)
+        way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
         return ahead(self.position, self.rover.autopilot.estimate.yaw, way)
 
     # commands --------------------------------------------------------------------------------------------------
@@ -207,7 +178,7 @@ class RoverDriver:
         """Turn to a heading (rad) and drive at m/s, slower while the error is large."""
         error = turned(self.rover.autopilot.estimate.yaw, yaw)
         if not self._pivot(error):
-            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self.limits.turn_rate))
+            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self._turn_rate))
 
     def along(self, start: Point, end: Point, after: Point | None = None, speed: float = 0.0) -> float:
         """Follow the leg from start to end at m/s (0: WP_SPEED), and stop there unless the path continues to `after`.
@@ -217,7 +188,7 @@ class RoverDriver:
         turn = corner(start, end, after)
         through = after if turn < pi and not self._pivots_at(turn) else None
         position, yaw = self.position, self.rover.autopilot.estimate.yaw
-        wanted = speed or self.limits.speed
+        wanted = speed or self.cruise
         look = self._look(self.speed)
         on = track(position, start, end)
         point = look_ahead(on, position, start, end, through, look)
@@ -228,14 +199,14 @@ class RoverDriver:
         if self._pivot(turned(yaw, bearing(position, point))):
             return lead
         left = on.length - on.along
-        most = braking_speed(left - lead if through else left, there, self.limits.deceleration)
+        most = braking_speed(left - lead if through else left, there, self._deceleration)
         self._arc(curvature_to(point, position, yaw), max(min(wanted, most), CREEP))
         return lead
 
     def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
         """Circle a point at m/s (0: WP_SPEED)."""
         position, yaw = self.position, self.rover.autopilot.estimate.yaw
-        wanted = min(speed or self.limits.speed, sqrt(self.limits.sideways * radius))
+        wanted = min(speed or self.cruise, sqrt(self.sideways * radius))
         look = self._look(self.speed)
         course = circle_heading(position, centre, radius, clockwise, look)
         error = turned(yaw, course)
@@ -244,30 +215,30 @@ class RoverDriver:
         if self._pivot(error):
             return
         bend = max(self.speed, 0.0) / radius * look * look / (look * look + off * off)
-        turn_rate = (bend if clockwise else -bend) + self.limits.heading_p * error
+        turn_rate = (bend if clockwise else -bend) + self._heading_p * error
         self.rates(wanted * max(cos(error), 0.2), turn_rate)
 
     # internals --------------------------------------------------------------------------------------------------
 
     def _look(self, speed: float) -> float:
         """Return the look-ahead distance, m, at a speed."""
-        return max(self.limits.look * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
+        return max(self._look_time * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
 
     def _corner_speed(self, turn: float) -> float:
         """Return the speed, m/s, for a corner of `turn` rad, limited by lateral acceleration and by cutting it."""
         sine = max(sin(0.5 * turn), 1e-3)
-        sliding = self.limits.sideways * self.limits.look / (2.0 * sine)
-        cutting = CUT / (0.45 * self.limits.look * sine)
+        sliding = self.sideways * self._look_time / (2.0 * sine)
+        cutting = CUT / (0.45 * self._look_time * sine)
         return max(min(sliding, cutting), CREEP)
 
     def _arc(self, curvature: float, speed: float) -> None:
         """Drive an arc at m/s, or as fast as its curvature (1/m) allows."""
         bend = max(abs(curvature), 1e-6)
-        slow = min(speed, sqrt(self.limits.sideways / bend), max(0.8 * self.limits.turn_rate / bend, CREEP))
+        slow = min(speed, sqrt(self.sideways / bend), max(0.8 * self._turn_rate / bend, CREEP))
         self.rates(slow, curvature * max(self.speed, 0.3 * slow))
 
     def _pivots_at(self, turn: float) -> bool:
-        return self.rover.pivots and 0.0 < self.limits.pivot_angle < turn
+        return self.rover.pivots and 0.0 < self._pivot_angle < turn
 
     def _pivot(self, error: float) -> bool:
         """Pivot if the heading error is large, after braking; return whether it pivots."""
@@ -278,13 +249,13 @@ class RoverDriver:
         if not self.pivoting:
             return False
         self._stood = self._stood or abs(self.speed) < STANDING
-        self.rates(0.0, self._heading_rate(error, self.limits.pivot_rate) if self._stood else 0.0)
+        self.rates(0.0, self._heading_rate(error, self._pivot_rate) if self._stood else 0.0)
         return True
 
     def _heading_rate(self, error: float, most: float) -> float:
         """Return the turn rate towards a heading, rad/s: proportional, damped, and slow enough to stop in time."""
-        stoppable = sqrt(self.limits.turn_acceleration * abs(error))
-        rate = self.limits.heading_p * error - self.limits.heading_d * self.rover.autopilot.estimate.r
+        stoppable = sqrt(self._turn_acceleration * abs(error))
+        rate = self._heading_p * error - self._heading_d * self.rover.autopilot.estimate.r
         most = min(most, stoppable)
         return min(max(rate, -most), most)
 
@@ -300,17 +271,11 @@ class RoverDriver:
 class Trail:
     """The path driven since arming, for SMARTRTL: loops are removed, straight stretches merged."""
 
-    def __init__(self, most: int, accuracy: float) -> None:
+    def __init__(self, most: int, accuracy: float, start: Point) -> None:
         """Keep at most `most` points, each at least `accuracy` m from the last."""
-        self.most = most
-        self.accuracy = max(accuracy, 0.1)
-        self.points: list[Point] = []
-        self.full = False  # a point was dropped: the path is incomplete
-
-    def begin(self, position: Point) -> None:
-        """Restart from a position."""
-        self.points = [position] if self.most > 0 else []
-        self.full = self.most <= 0
+        self.most, self.accuracy = most, max(accuracy, 0.1)
+        self.points = [start] if most > 0 else []
+        self.full = most <= 0  # a point was dropped: the path is incomplete
 
     def add(self, position: Point) -> None:
         """Add a position, if it is `accuracy` m away from the last."""

@@ -83,6 +83,7 @@ COURSE_SPEED = 3.0  # m/s: without a compass, the course sets the heading above 
 
 # attitude ------------------------------------------------------------------------------------------------------------
 
+Two = tuple[float, float]
 Three = tuple[float, float, float]
 Nine = tuple[float, float, float, float, float, float, float, float, float]
 

@@ -19,7 +19,7 @@ from paddock.sitl.autopilot.estimator.kalman import (
     GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
     HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE, LONGEST_STEP, LONGITUDE, PER_EAST,
     PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST, REFUSED, REST_NOISE, REST_PERIOD,
-    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three,
+    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three, Two,
     correct, decorrelate, euler, from_euler, fuse_error, gate_ratio, matrix, predict, reset_heading, rotated,
     seen_variance, widen_heading,
 )
@@ -295,14 +295,7 @@ def _within_gates(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, ve
 
 
 def _accept(
-    x: Floats,
-    p: Floats,
-    m: Floats,
-    work: Floats,
-    place: Three,
-    velocity: Three,
-    noise: tuple[float, float],
-    silence: float,
+    x: Floats, p: Floats, m: Floats, work: Floats, place: Three, velocity: Three, noise: Two, silence: float
 ) -> None:
     """Fuse a fix `silence` us after the last; its correction after an outage counts as a jump.
 
@@ -326,7 +319,7 @@ def _note_jump(x: Floats, m: Floats, before: Three) -> None:
         m[JUMPED + k] += x[k] - before[k]
 
 
-def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:
+def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: Two) -> None:
     """Reset position and velocity to a fix; the barometer offset follows."""
     x[BARO_BIAS] += place[2] - x[DOWN]
     before = (x[0], x[1], x[2])
