@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.estimate import LocalFrame, Point, segment_distance
 from paddock.sitl.autopilot.failsafe import STOP, respond, steps
 from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import Landed, Severity
@@ -15,8 +15,6 @@ from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-
-Point = tuple[float, float]
 
 ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8  # bits of FENCE_TYPE
 
@@ -62,11 +60,7 @@ class FenceZone:
         for n1, e1 in self.points:
             if (e0 > east) != (e1 > east) and north < n0 + (n1 - n0) * (east - e0) / (e1 - e0):
                 inside = not inside
-            dn, de = n1 - n0, e1 - e0
-            square = dn * dn + de * de
-            along = ((north - n0) * dn + (east - e0) * de) / square if square > 0.0 else 0.0
-            along = 0.0 if along < 0.0 else 1.0 if along > 1.0 else along
-            least = min(least, hypot(n0 + along * dn - north, e0 + along * de - east))
+            least = min(least, segment_distance((north, east), (n0, e0), (n1, e1)))
             n0, e0 = n1, e1
         return -least if inside else least
 

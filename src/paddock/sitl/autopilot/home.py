@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import LocalFrame, Ned
@@ -68,16 +67,12 @@ class HomePosition:
         if not items or autopilot.frame is None:
             return self.ned()
         points = [self.to_ned(item.x, item.y, item.z, item.frame) for item in items]
+        distance = autopilot.estimate.distance
         limit = autopilot.parameters.value("RALLY_LIMIT_KM") * 1000.0
-        usable = [p for p in points if p is not None and (limit <= 0.0 or self.distance(p) <= limit)]
+        usable = [p for p in points if p is not None and (limit <= 0.0 or distance(p) <= limit)]
         if autopilot.parameters.value("RALLY_INCL_HOME") or not usable:
             usable.append(self.ned())
-        return min(usable, key=self.distance)
-
-    def distance(self, point: Ned) -> float:
-        """Return the horizontal distance to a point, m."""
-        estimate = self.autopilot.estimate
-        return hypot(point[0] - estimate.north, point[1] - estimate.east)
+        return min(usable, key=distance)
 
 
 def check_rally_item(item: MissionItem) -> int:

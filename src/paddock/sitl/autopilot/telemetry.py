@@ -103,6 +103,11 @@ class Telemetry:
     wind_speed: float = nan
     wind_direction: float = nan
 
+    def aim(self, distance: float, bearing: float, crosstrack: float) -> None:
+        """Report the target: m, rad, m."""
+        self.target_distance, self.crosstrack = distance, crosstrack
+        self.target_bearing = self.nav_bearing = bearing
+
     def update(self, autopilot: BuiltInAutopilot) -> None:
         """Copy the autopilot's state."""
         health, executor = autopilot.health, autopilot.executor

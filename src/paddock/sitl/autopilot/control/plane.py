@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
 from paddock.compute.routine import routine
 from paddock.sitl.actuators import MOTORS
-from paddock.sitl.autopilot.estimate import PLACE, wrap
+from paddock.sitl.autopilot.estimate import PLACE, Point, wrap
 from paddock.sitl.sensor_data import COLUMN, Floats
 
 if TYPE_CHECKING:
@@ -223,8 +223,6 @@ def plane_gains(p: Parameters) -> PlaneGains:
 
 COURSE_GAIN = 0.35  # 1/s
 LINE_TIME = 6.0  # s: time constant of the approach to a line
-
-Point = tuple[float, float]
 
 
 def roll_for_course(course: float, velocity: Point, bend: float = 0.0) -> float:

@@ -9,13 +9,11 @@ from math import atan2, cos, hypot, pi, radians, remainder, sin, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
+from paddock.sitl.autopilot.estimate import Point, segment_distance
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters
     from paddock.sitl.autopilot.rover import Rover
-
-
-Point = tuple[float, float]
 
 
 class LegPosition(NamedTuple):
@@ -115,7 +113,7 @@ class RoverDriver:
     """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
 
     def __init__(self, rover: Rover) -> None:
-        self.rover = rover
+        self.rover, self.autopilot = rover, rover.autopilot
         self.pivoting = False
         self._stood = False  # since the pivot began
         self.read_parameters(rover.autopilot.parameters)
@@ -136,47 +134,43 @@ class RoverDriver:
     @property
     def position(self) -> Point:
         """Position, m north and east."""
-        return self.rover.autopilot.estimate.north, self.rover.autopilot.estimate.east
+        return self.autopilot.estimate.position[:2]
 
     @property
     def speed(self) -> float:
         """Speed along the heading, m/s."""
-        now = self.rover.autopilot.estimate
+        now = self.autopilot.estimate
         return now.vn * cos(now.yaw) + now.ve * sin(now.yaw)
-
-    def distance(self, point: Point) -> float:
-        """Return the distance to a point, m."""
-        return _distance(self.position, point)
 
     def reached(self, start: Point, end: Point, radius: float) -> bool:
         """Return whether the end of a leg is within a radius or passed."""
         on = track(self.position, start, end)
-        return self.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
+        return self.autopilot.estimate.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
 
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
         way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
-        return ahead(self.position, self.rover.autopilot.estimate.yaw, way)
+        return ahead(self.position, self.autopilot.estimate.yaw, way)
 
     # commands --------------------------------------------------------------------------------------------------
 
     def rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""
         self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, speed, turn_rate)
-        self.rover.autopilot.telemetry.speed_error = speed - self.speed
+        self.autopilot.telemetry.speed_error = speed - self.speed
 
     def halt(self) -> None:
         """Brake and stand; without a valid speed, switch the motors off."""
         self.pivoting = False
-        self._report_values(0.0, self.rover.autopilot.estimate.yaw, 0.0)
-        if self.rover.autopilot.estimate.position_ok:
+        self.autopilot.telemetry.aim(0.0, self.autopilot.estimate.yaw, 0.0)
+        if self.autopilot.estimate.position_ok:
             self.rates(0.0, 0.0)
         else:
             self.rover.setpoint = RoverSetpoint(DIRECT)
 
     def heading(self, yaw: float, speed: float) -> None:
         """Turn to a heading (rad) and drive at m/s, slower while the error is large."""
-        error = turned(self.rover.autopilot.estimate.yaw, yaw)
+        error = turned(self.autopilot.estimate.yaw, yaw)
         if not self._pivot(error):
             self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self._turn_rate))
 
@@ -187,13 +181,13 @@ class RoverDriver:
         """
         turn = corner(start, end, after)
         through = after if turn < pi and not self._pivots_at(turn) else None
-        position, yaw = self.position, self.rover.autopilot.estimate.yaw
+        position, yaw = self.position, self.autopilot.estimate.yaw
         wanted = speed or self.cruise
         look = self._look(self.speed)
         on = track(position, start, end)
         point = look_ahead(on, position, start, end, through, look)
-        self._report_values(self.distance(end), bearing(position, point), on.across)
-        self.rover.autopilot.telemetry.target_bearing = bearing(position, end)
+        self.autopilot.telemetry.aim(self.autopilot.estimate.distance(end), bearing(position, point), on.across)
+        self.autopilot.telemetry.target_bearing = bearing(position, end)
         there = min(self._corner_speed(turn), wanted) if through else 0.0
         lead = max(0.5 * self._look(there), STOP_RADIUS) if through else STOP_RADIUS
         if self._pivot(turned(yaw, bearing(position, point))):
@@ -205,13 +199,13 @@ class RoverDriver:
 
     def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
         """Circle a point at m/s (0: WP_SPEED)."""
-        position, yaw = self.position, self.rover.autopilot.estimate.yaw
+        position, yaw = self.position, self.autopilot.estimate.yaw
         wanted = min(speed or self.cruise, sqrt(self.sideways * radius))
         look = self._look(self.speed)
         course = circle_heading(position, centre, radius, clockwise, look)
         error = turned(yaw, course)
-        off = self.distance(centre) - radius
-        self._report_values(abs(off), course, off)
+        off = self.autopilot.estimate.distance(centre) - radius
+        self.autopilot.telemetry.aim(abs(off), course, off)
         if self._pivot(error):
             return
         bend = max(self.speed, 0.0) / radius * look * look / (look * look + off * off)
@@ -255,14 +249,9 @@ class RoverDriver:
     def _heading_rate(self, error: float, most: float) -> float:
         """Return the turn rate towards a heading, rad/s: proportional, damped, and slow enough to stop in time."""
         stoppable = sqrt(self._turn_acceleration * abs(error))
-        rate = self._heading_p * error - self._heading_d * self.rover.autopilot.estimate.r
+        rate = self._heading_p * error - self._heading_d * self.autopilot.estimate.r
         most = min(most, stoppable)
         return min(max(rate, -most), most)
-
-    def _report_values(self, distance: float, course: float, across: float) -> None:
-        telemetry = self.rover.autopilot.telemetry
-        telemetry.target_distance, telemetry.crosstrack = distance, across
-        telemetry.target_bearing = telemetry.nav_bearing = course
 
 
 # trail ---------------------------------------------------------------------------------------------------------------
@@ -282,7 +271,7 @@ class Trail:
         if self.full or not self.points or _distance(self.points[-1], position) < self.accuracy:
             return
         for k in range(len(self.points) - 2):  # remove the loop where the path comes back to an earlier part
-            if _off(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
+            if segment_distance(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
                 del self.points[k + 1 :]
                 break
         self.points.append(position)
@@ -301,7 +290,7 @@ def simplified(points: list[Point], tolerance: float) -> list[Point]:
     pending = [(0, len(points) - 1)]
     while pending:
         first, last = pending.pop()
-        found = ((_off(points[k], points[first], points[last]), k) for k in range(first + 1, last))
+        found = ((segment_distance(points[k], points[first], points[last]), k) for k in range(first + 1, last))
         off, k = max(found, default=(0.0, 0))
         if off > tolerance:
             keep.add(k)
@@ -311,12 +300,3 @@ def simplified(points: list[Point], tolerance: float) -> list[Point]:
 
 def _distance(a: Point, b: Point) -> float:
     return hypot(a[0] - b[0], a[1] - b[1])
-
-
-def _off(point: Point, start: Point, end: Point) -> float:
-    """Return the distance from a point to a segment, m."""
-    north, east = end[0] - start[0], end[1] - start[1]
-    square = north * north + east * east
-    share = ((point[0] - start[0]) * north + (point[1] - start[1]) * east) / square if square > 0.0 else 0.0
-    share = min(max(share, 0.0), 1.0)
-    return _distance(point, (start[0] + share * north, start[1] + share * east))

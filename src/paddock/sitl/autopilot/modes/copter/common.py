@@ -81,8 +81,7 @@ class CopterMode(Mode):
         """Report distance and bearing of the target in the telemetry."""
         estimate, telemetry = self.autopilot.estimate, self.autopilot.telemetry
         dn, de = north - estimate.north, east - estimate.east
-        telemetry.target_distance, telemetry.target_bearing = hypot(dn, de), bearing(dn, de, estimate.yaw)
-        telemetry.nav_bearing, telemetry.crosstrack = telemetry.target_bearing, crosstrack
+        telemetry.aim(hypot(dn, de), bearing(dn, de, estimate.yaw), crosstrack)
         telemetry.altitude_error = estimate.down - down
 
     def sticks(self) -> Sticks:

@@ -51,5 +51,5 @@ class PlaneAuto(MissionMode, PlaneMode):
             # on the straight slope between waypoints, ahead by the lag of the altitude loop
             length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
             early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
-            left = min(max(self.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
+            left = min(max(self.autopilot.estimate.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
             self.follow(nav.start[:2], place, down + left * (nav.start[2] - down), nav.speed)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, Point, RoverDriver
+from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver
+from paddock.sitl.autopilot.estimate import Point
 from paddock.sitl.autopilot.vehicle import Mode
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class HoldPoint:
 
     def keep(self, speed: float = 0.0) -> None:
         """Stand, or drive to the position at m/s (0: WP_SPEED)."""
-        if self.start is None and self.driver.distance(self.place) > self.radius:
+        if self.start is None and self.driver.autopilot.estimate.distance(self.place) > self.radius:
             self.start = self.driver.position
         if self.start is not None and not self.driver.reached(self.start, self.place, STOP_RADIUS):
             self.driver.along(self.start, self.place, speed=speed)

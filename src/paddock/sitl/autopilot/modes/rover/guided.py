@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import atan2, cos, hypot, isnan, sin
 
-from paddock.sitl.autopilot.control.rover_path import Point
-from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
 from paddock.sitl.autopilot.telemetry import Severity

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from paddock.sitl.autopilot.control.rover_path import Point
+from paddock.sitl.autopilot.estimate import Point
 from paddock.sitl.autopilot.modes.rover.common import RoverMode
 from paddock.sitl.autopilot.telemetry import Severity
 
