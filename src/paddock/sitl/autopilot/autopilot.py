@@ -273,6 +273,8 @@ class BuiltInAutopilot(Autopilot):
                 result, index = check_polygons(items)
         if result:
             return result, index
+        if kind == PlanKind.MISSION and items is not self.plans[kind]:
+            self.executor.rewind(items)
         self.plans[kind] = items
         self.parameters.show(TOTALS[kind], len(items))
         if kind == PlanKind.FENCE and any(item.command == RETURN_POINT for item in items):

@@ -37,7 +37,7 @@ class Copter(VehicleControl):
     hold_mode = 5  # LOITER
     parameters = COPTER
     control_period_us = 4000
-    channels = tuple((motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
+    channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)

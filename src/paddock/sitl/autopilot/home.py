@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.estimate import LocalFrame, Ned
+from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import HomeChanged
 
@@ -22,8 +22,6 @@ class HomePosition:
         self.autopilot = autopilot
         self.place: tuple[float, float, float] | None = None  # deg, deg, m above sea level
         self.locked = False  # by DO_SET_HOME: arming does not move it
-        self._frame: LocalFrame | None = None
-        self._ned: Ned = (0.0, 0.0, 0.0)
 
     def update(self) -> None:
         """Set home at the first valid position."""
@@ -40,17 +38,13 @@ class HomePosition:
 
     def set(self, place: tuple[float, float, float]) -> None:
         """Set home: deg, deg, m above sea level."""
-        self.place, self._frame = place, None
+        self.place = place
         self.autopilot.outbox.append(HomeChanged())
 
     def ned(self) -> Ned:
         """Return home in the local frame; the origin while home is unknown."""
         frame = self.autopilot.frame
-        if self.place is None or frame is None:
-            return 0.0, 0.0, 0.0
-        if frame is not self._frame:
-            self._frame, self._ned = frame, frame.to_ned(*self.place)
-        return self._ned
+        return (0.0, 0.0, 0.0) if self.place is None or frame is None else frame.to_ned(*self.place)
 
     def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
         """Convert a position whose altitude is relative to `frame`; None without an origin."""

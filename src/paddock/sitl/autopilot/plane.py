@@ -29,8 +29,8 @@ class Plane(VehicleControl):
     parameters = PLANE
     control_period_us = 20_000
     channels = (  # aileron, elevator, throttle, rudder, as in ArduPilot
-        *((1, FIRST_SERVO, PWM_MID), (2, FIRST_SERVO + 1, PWM_MID)),
-        *((3, 1, PWM_MIN), (4, FIRST_SERVO + 2, PWM_MID)),
+        *((1, 4, FIRST_SERVO, PWM_MID), (2, 19, FIRST_SERVO + 1, PWM_MID)),
+        *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
     )
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameter_tables import switch_prefix
 from paddock.sitl.autopilot.telemetry import Landed, Severity
-from paddock.sitl.autopilot.vehicle import drives
+from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 CHANNELS = 18
 THROTTLE = 2  # channel index
 RELEASED, UNCHANGED = 0, 65535
-PWM_MIN, PWM_MID = 1000, 1500  # us
 AXIS_UNUSED = 32767  # of MANUAL_CONTROL
 SWITCH_EDGES = (1230, 1360, 1490, 1620, 1749)  # us: upper end of positions 1 to 5
 SWITCH_SETTLE_US = 200_000

@@ -28,7 +28,7 @@ class Rover(VehicleControl):
     stop_mode = hold_mode = 4  # HOLD
     parameters = ROVER
     control_period_us = 20_000
-    channels = ((1, 1, PWM_MID), (3, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
+    channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
     pivots = True
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
@@ -84,7 +84,7 @@ class AckermannRover(Rover):
 
     kind = "rover_ackermann"
     pivots = False
-    channels = ((1, 1 + MOTORS, PWM_MID), (3, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
+    channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
 
     @property
     def min_turn_radius(self) -> float:

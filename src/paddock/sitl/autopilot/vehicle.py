@@ -73,7 +73,7 @@ class MissionMode(Mode):
 
     def leave(self) -> None:
         """Pause the mission."""
-        self.autopilot.executor.stop()
+        self.autopilot.executor.running = False
 
     def nav_target(self, dt: float) -> NavTarget:
         """Return the mission's target; start or resume the mission if it does not run."""
@@ -95,7 +95,8 @@ class VehicleControl(ABC):
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
     parameters: ClassVar[tuple[Parameter, ...]]
     control_period_us: ClassVar[int]
-    channels: ClassVar[tuple[tuple[int, int, int], ...]]  # outputs: channel, column of the actuator row, us at 0
+    channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
+    """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
@@ -130,7 +131,7 @@ class VehicleControl(ABC):
     def outputs(self, commands: Floats) -> list[int]:
         """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
         pwm = [0] * 16
-        for channel, column, rest in self.channels:
+        for channel, _, column, rest in self.channels:
             pwm[channel - 1] = round(rest + (PWM_MAX - rest) * commands[column])
         return pwm
 

@@ -103,7 +103,7 @@ def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
 
 def test_position_relative_to_a_leg() -> None:
     on = path.track((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
-    assert on == pytest.approx((4.0, -3.0, 10.0, pi / 2))  # north of a leg to the east is left of it
+    assert on == pytest.approx((4.0, -3.0, 10.0))  # north of a leg to the east is left of it
     assert path.track((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
 
 
