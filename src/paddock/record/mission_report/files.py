@@ -14,10 +14,10 @@ import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.from_scenario import generated_tasks
 from paddock.planning.methods import Progress
 from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
-from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison
@@ -25,7 +25,6 @@ from paddock.record.mission_report.document import Outcome, comparison, document
 from paddock.record.mission_report.html import report_html
 from paddock.record.mission_report.map_figure import draw_routes, png, styled, svg
 from paddock.record.mission_report.text import closeness, origin_of, settings
-from paddock.scenario import MissionSection as MissionSection
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -95,7 +94,10 @@ def _contents(
     yield from ((f"{name}.png", content) for name, content in png_files.items())
     origin = Origin(*scenario.world.origin)
     routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
-    yield "routes.geojson", document_text(to_geojson(written_out(scenario, found.setup), origin, routes)).encode()
+    assert scenario.mission is not None
+    tasks = (*scenario.mission.tasks, *generated_tasks(scenario, found.setup.problem.vehicles))
+    mission = scenario.mission.model_copy(update={"tasks": tasks, "generate": None})
+    yield "routes.geojson", document_text(to_geojson(mission, origin, routes)).encode()
     yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan, origin).items())
     yield "scenario.yaml", scenario.to_yaml().encode()
 
@@ -132,18 +134,6 @@ def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict
             found = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
             texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
     return texts
-
-
-def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
-    """Return the mission with the tasks that its `generate` section draws."""
-    mission = scenario.mission
-    assert mission is not None
-    if mission.generate is None:
-        return mission
-    widest = max((vehicle.radius for vehicle in setup.problem.vehicles), default=80.0)
-    names = [task.name for task in mission.tasks]
-    drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
-    return mission.model_copy(update={"tasks": (*mission.tasks, *drawn), "generate": None})
 
 
 def _circle(leg: Leg) -> LoiterCircles | None:
