@@ -96,7 +96,7 @@ def test_leaving_releases_claims_and_clock_immediately(serve: Any) -> None:
         second.step(3)
         second.claim("red")
         assert second.tick == 3 and second.metadata["owner"].startswith("second")
-    assert served.host.source.run.claims == {} and served.host.source.run.owner.client is None
+    assert served.host.source.claims == {} and served.host.source.owner.client is None
 
 
 def test_a_restarted_server_is_met_again(serve: Any) -> None:

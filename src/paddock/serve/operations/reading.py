@@ -10,18 +10,18 @@ from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, par
 from paddock.wire.operations.results import InspectedTree, MetadataTree
 
 if TYPE_CHECKING:
-    from paddock.serve.live import LiveRun
+    from paddock.serve.live import LiveSource
 
 FOR_PAGES = ("locked", "can_load", "recording")  # what `overview` has and `metadata` has not
 
 
-def metadata(run: LiveRun, client: str) -> dict[str, Any]:
+def metadata(run: LiveSource, client: str) -> dict[str, Any]:
     """Return the overview with fleets in the form of the Python client."""
     kept = {name: value for name, value in overview(run, client).items() if name not in FOR_PAGES}
     return {**kept, "fleets": fleet_trees(run.sim)}
 
 
-def overview(run: LiveRun, client: str) -> MetadataTree:
+def overview(run: LiveSource, client: str) -> MetadataTree:
     """Return what the page shows of the run."""
     sim, owner = run.sim, run.owner
     scenario = sim.scenario.to_dict()
@@ -44,49 +44,49 @@ def overview(run: LiveRun, client: str) -> MetadataTree:
     }
 
 
-def snapshot(run: LiveRun, client: str, roster: bool = False) -> dict[str, Any]:
+def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
     """Publish the present state."""
     found = run.sim.engine.publisher.snapshot()
     run.publish(found)
     return {"tick": found.tick, "run": found.run, "roster": found.roster}
 
 
-def sensors(run: LiveRun, client: str, target: str | int) -> dict[str, dict[str, Any]]:
+def sensors(run: LiveSource, client: str, target: str | int) -> dict[str, dict[str, Any]]:
     """Return the last readings."""
     return run.sim.sensors(target)
 
 
-def inspect(run: LiveRun, client: str, target: str | int) -> dict[str, dict[str, Any]]:
+def inspect(run: LiveSource, client: str, target: str | int) -> dict[str, dict[str, Any]]:
     """Return plain values."""
     return run.sim.inspect(target)
 
 
-def examine(run: LiveRun, client: str, vehicle: str | int) -> InspectedTree:
+def examine(run: LiveSource, client: str, vehicle: str | int) -> InspectedTree:
     """Return values with the meaning of their columns."""
     return inspected_tree(run.sim, vehicle)
 
 
-def parameter(run: LiveRun, client: str, target: str, name: str) -> Any:
+def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     """Return a column of parameters."""
     return parameter_column(run.sim, target, name)
 
 
-def transform(run: LiveRun, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
+def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
     """Return position and quaternion as lists."""
     found = run.sim.frames.transform(target, source, time)
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
-def state_hash(run: LiveRun, client: str) -> str:
+def state_hash(run: LiveSource, client: str) -> str:
     """Return the digest."""
     return run.sim.state_hash()
 
 
-def save(run: LiveRun, client: str) -> bytes:
+def save(run: LiveSource, client: str) -> bytes:
     """Return the saved state."""
     return run.sim.save()
 
 
-def events(run: LiveRun, client: str, since: int = 0) -> list[dict[str, Any]]:
+def events(run: LiveSource, client: str, since: int = 0) -> list[dict[str, Any]]:
     """Return events as dictionaries."""
     return [asdict(event) for event in run.sim.events.since(since)]
