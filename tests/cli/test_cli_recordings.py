@@ -14,7 +14,7 @@ from rich.console import Console
 
 import paddock as library
 from paddock.cli.main import exit_code
-from paddock.cli.playback import PlaybackView
+from paddock.cli.view import PlaybackView
 from paddock.record import Player, Recorder
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
