@@ -86,7 +86,7 @@ class CopterMode(Mode):
 
     def sticks(self) -> Sticks:
         """Return the pilot's sticks, or neutral ones without current RC input."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         current = sticks.time_us >= 0 and self.autopilot.now_us - sticks.time_us <= STALE_US
         return sticks if current else NEUTRAL
 
