@@ -35,8 +35,7 @@ class CopterMode(Mode):
 
     def enter(self) -> None:
         """Start the track from the current motion."""
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
+        self.copter.begin()
 
     def level_limits(self, speed: float = float("nan")) -> MotionLimits:
         """Return the horizontal limits; `speed` m/s replaces WPNAV_SPEED unless NaN."""
@@ -130,8 +129,7 @@ class CopterMode(Mode):
         """Return whether the copter still ramps up its throttle; the track restarts from its position."""
         if self.copter.airborne:
             return False
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
+        self.copter.begin()
         self.copter.lean(0.0, 0.0)
         return True
 
