@@ -148,7 +148,7 @@ class Served:
         self.port: int = self.host.addresses["web"]["port"]
         self.url = f"http://127.0.0.1:{self.port}/"
         if running:
-            stack.enter_context(self.sim.running(pace=pace))
+            stack.enter_context(self.sim.clock.running(pace=pace))
 
 
 Serve = Callable[..., Served]

@@ -133,5 +133,5 @@ def test_operations_called_by_name_take_arrays_where_lists_are_due() -> None:
     given = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
     assert OPERATIONS["set_frame"].validate(given)["position"] == [1.0, 2.0, 3.0]
     assert OPERATIONS["order"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
-    with pytest.raises(ArgumentError, match="set_frame: 'position' must be a list of numbers"):
+    with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})

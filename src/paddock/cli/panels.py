@@ -87,19 +87,19 @@ class Meter:
 
 def header(sim: Simulation, width: int) -> Text:
     """Return the scenario's name and whether it runs."""
-    mode = " ❚❚ paused " if sim.paused else " ▶ running "
+    mode = " ❚❚ paused " if sim.clock.paused else " ▶ running "
     text = Text(f" PADDOCK │ {sim.scenario.name}", style=BAR)
     if sim.scenario.description:
         text.append(f" · {sim.scenario.description}", style="not bold")
     text.truncate(max(width - len(mode), 1), overflow="ellipsis", pad=True)
-    return text.append(mode, style="bold #101418 on #ffb03b" if sim.paused else BAR)
+    return text.append(mode, style="bold #101418 on #ffb03b" if sim.clock.paused else BAR)
 
 
 def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     """Return the line of clocks."""
-    pace = f"{sim.pace:g}x" if sim.pace else "max"
+    pace = f"{sim.clock.pace:g}x" if sim.clock.pace else "max"
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
-    late = bool(sim.pace) and not sim.paused and meter.factor < 0.9 * sim.pace and tally.wall > 2.0
+    late = bool(sim.clock.pace) and not sim.clock.paused and meter.factor < 0.9 * sim.clock.pace and tally.wall > 2.0
     pairs = (
         ("t", f"{sim.time:,.2f} s", STRONG),
         ("tick", f"{sim.tick:,}", STRONG),
@@ -120,9 +120,9 @@ def footer(sim: Simulation, keys: bool, width: int, link: str = "") -> Text:
     if not keys:
         return with_link(Text(" Ctrl-C quits", style=FAINT), link, width)
     line = Text(" ")
-    go = "resume" if sim.paused else "pause"
+    go = "resume" if sim.clock.paused else "pause"
     for key, what in (("space", go), ("+ -", "pace"), ("s", "step"), ("r", "reset"), ("q", "quit")):
-        idle = key == "s" and not sim.paused
+        idle = key == "s" and not sim.clock.paused
         line.append(key, style=FRAME if idle else STRONG).append(f" {what}   ", style=FRAME if idle else FAINT)
     return with_link(line, link, width)
 

@@ -105,7 +105,7 @@ class Runs:
             sim,
             recorder or nullcontext(),
             self._serving(sim) as ready,
-            signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
+            signals(sim.clock.stop, at_once=lambda: not going.is_set()) as caught,
         ):
             with _waiting(f"starting {scenario.name}") as progress:
                 sim.engine.prepare(progress)
@@ -181,10 +181,10 @@ def _built(
 
     limit_threads(options.threads)
     sim = Simulation(equipped(scenario), options.device, prepared=False)
-    sim.log.most_bytes = 0  # not needed here: a recorder receives every command directly
+    sim.engine.log.most_bytes = 0  # not needed here: a recorder receives every command directly
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
-        sim.pace = options.pace or 0.0
+        sim.clock.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices, progress)
 
 
@@ -243,7 +243,7 @@ def _run_silently(
         def beat() -> None:
             progress.update(task, completed=sim.time)
             if interrupted():
-                sim.stop()
+                sim.clock.stop()
 
         sim.run(until, heartbeat=beat)
 
@@ -260,7 +260,7 @@ def _run_with_lines(
 
     def beat() -> None:
         if interrupted():
-            sim.stop()
+            sim.clock.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)

@@ -123,12 +123,12 @@ class RunView:
         for key in keys:
             match key:
                 case " ":
-                    self.sim.resume() if self.sim.paused else self.sim.pause()
+                    self.sim.clock.resume() if self.sim.clock.paused else self.sim.clock.pause()
                 case "+" | "=":
                     self._change_pace(1)
                 case "-" | "_":
                     self._change_pace(-1)
-                case "s" if self.sim.paused:
+                case "s" if self.sim.clock.paused:
                     self.leave("step")
                 case "r":
                     self.leave("reset")
@@ -140,7 +140,7 @@ class RunView:
     def leave(self, request: str) -> None:
         """Stop the run; `act` then carries out the request."""
         self.request = request
-        self.sim.stop()
+        self.sim.clock.stop()
 
     def act(self) -> None:
         """Carry out a request that needs a stopped simulation."""
@@ -156,12 +156,12 @@ class RunView:
 
     def _change_pace(self, direction: int) -> None:
         rank = [pace or float("inf") for pace in PACES]
-        present = self.sim.pace or float("inf")
+        present = self.sim.clock.pace or float("inf")
         if direction > 0:
             chosen = next((k for k, pace in enumerate(rank) if pace > present), len(rank) - 1)
         else:
             chosen = next((k for k in reversed(range(len(rank))) if rank[k] < present), 0)
-        self.sim.pace = PACES[chosen]
+        self.sim.clock.pace = PACES[chosen]
 
     # drawing ---------------------------------------------------------------------------------------------------------
 
@@ -209,7 +209,7 @@ class RunView:
         if now < self._next_update and self._drawn_size == (width, height):
             return
         snapshot = self.sim.snapshot()
-        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.paused else 0.0)
+        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
         self._drawn_size = (width, height)
         self._fleets = fleet_lines(snapshot, side, rows)
         if snapshot.roster != self._roster:

@@ -634,7 +634,7 @@ export interface Methods {
     result: Moment;
   };
   /** Show or hide the markers of a namespace, for every client. */
-  set_marker_visibility: { params: { namespace: string; visible: boolean }; result: Moment };
+  set_marker_visibility: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Set the pace of the run. */
   set_pace: { params: { pace: number }; result: Moment };
   /** Send groups of frames at another rate; return the granted rate. */

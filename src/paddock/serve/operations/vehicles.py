@@ -105,12 +105,12 @@ def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]
 
 def orders(run: LiveRun, client: str) -> list[dict[str, Any]]:
     """Return the overrides as dictionaries."""
-    return [given._asdict() for given in run.sim.overrides()]
+    return [given._asdict() for given in run.sim.behaviours.overrides()]
 
 
 def routes(run: LiveRun, client: str) -> list[dict[str, Any]]:
     """Return the routes as dictionaries."""
-    return [route._asdict() for route in run.sim.routes()]
+    return [route._asdict() for route in run.sim.behaviours.routes()]
 
 
 def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:

@@ -223,6 +223,18 @@ class Call(NamedTuple):
 
 Admin = Reset | Pause | Resume | Stop | RunRequest | Step | SetPace | SetMode | GetMetadata
 Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCommand | Call
+OWN_MESSAGES: dict[str, Callable[..., Body]] = {
+    "reset": Reset,
+    "pause": Pause,
+    "resume": Resume,
+    "stop": Stop,
+    "run": RunRequest,
+    "step": Step,
+    "pace": SetPace,
+    "metadata": GetMetadata,
+    "show_markers": markers.ShowMarkers,
+}
+"""Operations with a message of their own that has the arguments as fields."""
 
 
 class RequestMessage(NamedTuple):

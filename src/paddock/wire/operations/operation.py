@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_type_hints
 
+import numpy as np
+
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.wire.operations.arguments import (
     BY_ID,
     LATER,
@@ -30,6 +33,8 @@ Where = Literal["hub", "read", "change", "post"]
 - `post`: at once, beside the tick: posts to the mailbox, or acts on the clock or the markers
 """
 F = TypeVar("F", bound=Callable[..., Any])
+REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
+"""What a client gets for an argument that is wrong, by the reason; otherwise PaddockError."""
 _CALL = "Call"
 _ENTRY = "_entry"
 
@@ -44,15 +49,15 @@ class OperationEntry:
     answer: Any = None  # TypedDict of the JSON-RPC answer that holds the result
     shows: bool = False  # whether JSON-RPC answers after its effect has been published
     public: bool = False  # whether it needs no token
+    client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
+    slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
 
 
-def entry(
-    where: Where, rpc: str = "", zmq: str = "", answer: Any = None, *, shows: bool = False, public: bool = False
-) -> Callable[[F], F]:
-    """Make a signature an entry of the table."""
+def entry(where: Where, rpc: str = "", zmq: str = "", answer: Any = None, **more: Any) -> Callable[[F], F]:
+    """Make a signature an entry of the table, with the fields of an OperationEntry."""
 
     def mark(signature: F) -> F:
-        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, shows, public))
+        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, **more))
         return signature
 
     return mark
@@ -65,12 +70,17 @@ class Operation:
         self.name = signature.__name__
         self.summary = (signature.__doc__ or "").partition("\n")[0]
         self.entry: OperationEntry = getattr(signature, _ENTRY)
-        self._signature = signature
+        self._function = signature
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """Its signature in the table, with `self`."""
+        return inspect.signature(self._function)
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """Its arguments, in order."""
-        parameters = list(inspect.signature(self._signature).parameters.values())[1:]  # without self
+        parameters = list(self.signature.parameters.values())[1:]  # without self
         return tuple(
             Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
             for one in parameters
@@ -91,15 +101,30 @@ class Operation:
         """Whether ZeroMQ clients call it by its name."""
         return self.entry.zmq == _CALL
 
+    @property
+    def client(self) -> tuple[str, str]:
+        """The part of a remote simulation that has it as a method (empty: the simulation itself), and the method."""
+        part, _, method = (self.entry.client or self.name).rpartition(".")
+        return part, method
+
     @cached_property
     def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self._signature, include_extras=True)
+        return get_type_hints(self._function, include_extras=True)
 
     @cached_property
     def validate(self) -> Validator:
         """Validates arguments by the operation's own names."""
         later = [replace(one, annotation=Any) if one.marked(LATER) else one for one in self.arguments]
-        return Validator(self.name, tuple(later))
+        return Validator(self.name, tuple(later), rules=True)
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is wrong."""
+        try:
+            return self.validate(
+                {name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()}
+            )
+        except ArgumentError as error:
+            raise REFUSALS.get(error.reason, PaddockError)(str(error)) from None
 
     # JSON-RPC --------------------------------------------------------------------------------------------------------
 

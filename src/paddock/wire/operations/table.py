@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
+from pydantic import AllowInfNan
 
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations import results as r
@@ -61,60 +62,82 @@ class Operations(Protocol):
 
     # clock -----------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", client="clock.view")
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that controls the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", answer=r.Moment, shows=True)
-    def step(self, ticks: Annotated[int, Ge(0), Le((1 << 53) - 1), "how many ticks"] = 1) -> int:
+    @entry("post", rpc="simulation_step", zmq="Step", answer=r.Moment, shows=True, slow=True)
+    def step(self, ticks: a.Ticks = 1) -> int:
         """Advance by exactly this many ticks, then answer. The client controls the clock from then on."""
 
-    @entry("post", zmq="Step")
+    @entry("post", zmq="Step", slow=True)
     def step_synchronously(
         self,
-        ticks: a.Count,
+        ticks: a.Ticks,
         control: Annotated[dict[str, a.Tree] | None, "the commands for `tick`, sent in advance"] = None,
         tick: a.Count = 0,
     ) -> bytes:
         """Advance by this many ticks and return the encoded state that they lead to."""
 
-    @entry("post", zmq="Run")
+    @entry("post", zmq="Run", slow=True)
     def run(
         self,
-        until: Annotated[float | None, "simulation time, s; null: until `stop`"] = None,
-        pace: Annotated[float | None, "simulated s per wall second; null: unchanged"] = None,
+        until: Annotated[
+            a.Finite | None,
+            a.Rule("run(until=...) takes a finite time in s"),
+            "simulation time, s; null: until `stop`",
+        ] = None,
+        pace: Annotated[
+            a.Finite | None, a.Rule("pace must be a number"), "simulated s per wall second; null: unchanged"
+        ] = None,
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client controls the clock."""
 
-    @entry("post", zmq="Stop")
+    @entry("post", zmq="Stop", client="clock.stop")
     def stop(self) -> int:
         """End the client's `run` or `step` and hold time; return the tick."""
 
-    @entry("post", rpc="pause", zmq="Pause", shows=True)
+    @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause")
     def pause(self) -> None:
         """Pause the run; `step` still works."""
 
-    @entry("post", rpc="resume", zmq="Resume")
+    @entry("post", rpc="resume", zmq="Resume", client="clock.resume")
     def resume(self) -> None:
         """Resume the run."""
 
-    @entry("post", rpc="set_pace", zmq="SetPace")
-    def pace(self, pace: Annotated[float, Ge(0.0), "simulated s per wall second; 0: as fast as possible"]) -> None:
+    @entry("post", rpc="set_pace", zmq="SetPace", client="clock.set_pace")
+    def pace(
+        self,
+        pace: Annotated[
+            float,
+            Ge(0.0),
+            AllowInfNan(False),
+            a.Rule("pace must be a number of 0 or more"),
+            "simulated s per wall second; 0: as fast as possible",
+        ],
+    ) -> None:
         """Set the pace of the run."""
 
     @entry("post", zmq="Call")
     def hold(self) -> None:
         """Control the clock: time advances by this client's `step` and `run` only."""
 
-    @entry("post", rpc="let_go", zmq="Call")
+    @entry("post", rpc="let_go", zmq="Call", client="release_clock")
     def let_go(self) -> None:
         """Release the clock, which a step has taken; time advances again."""
 
-    @entry("change", rpc="reset", zmq="Reset")
-    def reset(self, seed: Annotated[a.Count | None, "another seed; null: the same"] = None) -> None:
+    @entry("change", rpc="reset", zmq="Reset", slow=True)
+    def reset(
+        self,
+        seed: Annotated[
+            Annotated[int, Ge(0), Le(2**64 - 1)] | None,
+            a.Rule("a seed is a whole number in 0 to 2**64 - 1"),
+            "another seed; null: the same",
+        ] = None,
+    ) -> None:
         """Restart the scenario from tick 0."""
 
-    @entry("change", zmq="Call")
+    @entry("change", zmq="Call", slow=True)
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
@@ -129,7 +152,9 @@ class Operations(Protocol):
         self,
         target: a.Target,
         inputs: a.Tree,
-        at_tick: Annotated[a.Count | None, "null: the next tick"] = None,
+        at_tick: Annotated[
+            a.Count | None, a.Rule("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+        ] = None,
         timeout: Annotated[float | None, "simulated s until the failsafe acts; null: as its entry says"] = None,
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
@@ -165,7 +190,7 @@ class Operations(Protocol):
     def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
         """Arm or disarm a drone."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", slow=True)
     def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
@@ -215,7 +240,7 @@ class Operations(Protocol):
 
     # behaviours ------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", client="behaviours.override", slow=True)
     def order(
         self,
         target: Annotated[a.Target | Annotated[list[str | int], a.Listed], "a name, an id, or a list of them"],
@@ -227,7 +252,7 @@ class Operations(Protocol):
     def give_order(self, vehicles: a.Overridden, behaviour: a.Behaviour) -> r.Moment:
         """Override the behaviour of vehicles."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="behaviours.overrides")
     def orders(self) -> list[dict[str, Any]]:
         """Return the overrides in effect: ids of the vehicles, name and options of the behaviour."""
 
@@ -235,7 +260,7 @@ class Operations(Protocol):
     def get_orders(self) -> r.OrdersTree:
         """Return the overrides in effect, with ids as [first, count]."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="behaviours.routes")
     def routes(self) -> list[dict[str, Any]]:
         """Return the paths and points that vehicles follow, in the world's axes."""
 
@@ -307,11 +332,11 @@ class Operations(Protocol):
     def state_hash(self) -> str:
         """Return the hex digest of the complete state at this tick."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", slow=True)
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("read", rpc="get_events", zmq="Call", answer=r.EventsTree)
+    @entry("read", rpc="get_events", zmq="Call", answer=r.EventsTree, client="events.since")
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
 
@@ -328,6 +353,7 @@ class Operations(Protocol):
             list[a.Tree],
             Len(1, a.MOST_ITEMS),
             a.FIRST,
+            a.LATER,
             "with namespace, id, kind; position, quaternion, scale, color, vertices, label, frame, ttl",
         ],
     ) -> None:
@@ -345,8 +371,8 @@ class Operations(Protocol):
     ) -> r.Moment:
         """Remove markers."""
 
-    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers")
-    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"]) -> None:
+    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
+    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
     @entry("hub", rpc="draw_debug_lines")
@@ -374,18 +400,18 @@ class Operations(Protocol):
     def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
-    @entry("change", zmq="Call")
+    @entry("change", zmq="Call", client="frames.set")
     def set_frame(
         self,
         name: str,
         parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
-        position: Annotated[a.Numbers, "m"] = ORIGIN,
-        quaternion: Annotated[a.Numbers, "x, y, z, w"] = UPRIGHT,
+        position: Annotated[a.Numbers, a.Rule("position must be a list of numbers"), "m"] = ORIGIN,
+        quaternion: Annotated[a.Numbers, a.Rule("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
     ) -> None:
         """Place a named frame in another."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="frames.transform")
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
     ) -> dict[str, Any]:
@@ -401,15 +427,15 @@ class Operations(Protocol):
     def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="mission.view", slow=True)
     def mission_view(self) -> dict[str, Any] | None:
         """Return the mission with progress, figures and log; null without one."""
 
-    @entry("post", rpc="add_task", zmq="Call")
+    @entry("post", rpc="add_task", zmq="Call", client="mission.add_task", slow=True)
     def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
         """Add a task to the mission."""
 
-    @entry("post", rpc="move_task", zmq="Call")
+    @entry("post", rpc="move_task", zmq="Call", client="mission.move_task", slow=True)
     def move_task(
         self,
         name: Annotated[a.Text, a.LATER, "the task"],
@@ -418,19 +444,19 @@ class Operations(Protocol):
     ) -> None:
         """Move a task of the mission."""
 
-    @entry("post", rpc="remove_task", zmq="Call")
+    @entry("post", rpc="remove_task", zmq="Call", client="mission.remove_task", slow=True)
     def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
-    @entry("post", rpc="add_zone", zmq="Call")
+    @entry("post", rpc="add_zone", zmq="Call", client="mission.add_zone", slow=True)
     def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", client="mission.add_vehicle", slow=True)
     def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
 
-    @entry("post", rpc="damage_vehicle", zmq="Call")
+    @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
     def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
 
