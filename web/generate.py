@@ -100,7 +100,7 @@ def _comment(documented: Any) -> str:
 
 def method(one: Operation) -> str:
     """What a method takes and answers."""
-    fields = [field for argument in one.arguments for field in fields_of(argument)]
+    fields = [field for argument in one.parameters for field in fields_of(argument)]
     fields.sort(key=lambda field: field.startswith("["))
     params = f"{{ {'; '.join(fields)} }}" if fields else "Empty"
     result = written(one.answer or Moment)

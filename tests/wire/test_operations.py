@@ -33,14 +33,18 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
     ("reset", {"seed": 2**64 - 1}, {"seed": 2**64 - 1}),
     ("reset", {"seed": None}, {"seed": None}),
     ("seek", {"position": 2}, {"position": 2.0}),
-    ("set_control", {"vehicle_id": 7, "steer": 1}, {"vehicle": 7, "inputs": {"steer": 1}, "timeout": None}),
+    (
+        "set_control",
+        {"vehicle_id": 7, "steer": 1},
+        {"target": 7, "inputs": {"steer": 1}, "at_tick": None, "timeout": None},
+    ),
     (
         "set_control",
         {"vehicle": "red", "mode": "a", "x": [1, 2.5]},
-        {"vehicle": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "timeout": None},
+        {"target": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "at_tick": None, "timeout": None},
     ),
-    ("inspect", {"vehicle": 7, "vehicle_id": None}, {"vehicle": 7}),
-    ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"vehicles": ["a", 1], "behaviour": None}),
+    ("inspect", {"vehicle": 7, "vehicle_id": None}, {"target": 7, "page": True}),
+    ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"target": ["a", 1], "behaviour": None}),
     ("move_task", {"name": "t", "x": 1, "y": 2.5}, {"name": "t", "x": 1.0, "y": 2.5}),
 ]
 

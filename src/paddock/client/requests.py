@@ -34,7 +34,10 @@ def request(operation: str, /, **arguments: Any) -> ClientRequest[Any]:
     """The request of an operation. The server validates what is called by name; other messages need valid values."""
     entry = OPERATIONS[operation]
     own = OWN_MESSAGES.get(operation)
-    body = Call(operation, arguments) if own is None else own(**entry.checked(arguments))
+    if own is None:
+        return ClientRequest(Call(operation, arguments), value, entry.entry.slow)
+    checked = entry.checked(arguments)
+    body = own(**{name: checked[name] for name in own._fields if name in checked})
     return ClientRequest(body, value, entry.entry.slow)
 
 

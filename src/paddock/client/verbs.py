@@ -86,9 +86,10 @@ class Verbs:
 
 def _method(operation: Operation, name: str) -> Callable[..., Any]:
     """The method of an operation, with the signature and the docstring of its entry."""
-    types = {one.name: plain(one.annotation) for one in operation.arguments}
+    types = {one.name: plain(one.annotation) for one in operation.arguments if one.in_rpc is None or one.in_rpc.name}
     signature = operation.signature
-    own = [one.replace(annotation=types.get(one.name, one.empty)) for one in signature.parameters.values()]
+    self, *rest = signature.parameters.values()
+    own = [self, *(one.replace(annotation=types[one.name]) for one in rest if one.name in types)]
     signature = signature.replace(parameters=own, return_annotation=signature.empty)
     convert = RESULTS.get(operation.name)
 

@@ -528,7 +528,7 @@ export interface Methods {
   clear_debug: { params: Empty; result: Moment };
   /** Disable a vehicle of the mission permanently; others take over its tasks. */
   damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
-  /** Remove markers. */
+  /** Remove markers of a namespace, a whole namespace, or all markers. */
   delete_markers: { params: { namespace?: string | null; id?: number | null }; result: Moment };
   /** Draw lines as a marker of the namespace `debug`; return its id. */
   draw_debug_lines: {
@@ -557,11 +557,11 @@ export interface Methods {
   get_events: { params: { since?: number }; result: EventsTree };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
-  /** Return the scenario, the clock, and the fleets with their inputs and columns. */
+  /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
   get_mission: { params: Empty; result: PresentMission };
-  /** Return the overrides in effect, with ids as [first, count]. */
+  /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
   get_orders: { params: Empty; result: OrdersTree };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
@@ -580,7 +580,7 @@ export interface Methods {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
-  /** Return every state, command, parameter and sensor column of a vehicle, with units. */
+  /** Return every state, command and parameter column of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
   /** Release the clock, which a step has taken; time advances again. */
   let_go: { params: Empty; result: Moment };
@@ -600,7 +600,7 @@ export interface Methods {
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
-  /** Remove a vehicle, or a fleet by its name. */
+  /** Remove a vehicle or a fleet. */
   remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** Restart the scenario from tick 0. */
   reset: { params: { seed?: number | null }; result: Moment };
@@ -610,7 +610,7 @@ export interface Methods {
   seek: { params: { position: number }; result: Position };
   /** Send other columns; the frames that carry them have the returned number. */
   set_columns: { params: { columns: readonly WantedColumns[] }; result: WantedNumber };
-  /** Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists. */
+  /** Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay. */
   set_control: {
     params: {
       vehicle_id?: number;

@@ -10,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.serve.methods import markers, scenarios, session, states, vehicles
+from paddock.serve.subscribers.subscription import ranges
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.results import Moment
 
@@ -37,7 +40,18 @@ async def answer(client: Client, operation: Operation, arguments: dict[str, Any]
     if operation.entry.shows:
         await client.layout(changed=True)
     answered = operation.answer or Moment
-    if operation.entry.answer is None and operation.answer is not None:
-        return reply.result
     moment = {"tick": reply.tick, "time": reply.time}
-    return {name: moment.get(name, reply.result) for name in answered.__annotations__}
+    if operation.answer is not None and (
+        operation.entry.answer is None or len(answered.__annotations__.keys() - moment.keys()) > 1
+    ):
+        return reply.result
+    return {name: moment.get(name, _plain(reply.result)) for name in answered.__annotations__}
+
+
+def _plain(value: Any) -> Any:
+    """A result without arrays: ids become ranges, numbers lists."""
+    if isinstance(value, np.ndarray):
+        return ranges(value) if value.dtype.kind in "iu" else value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return list(map(_plain, value)) if isinstance(value, list) else value

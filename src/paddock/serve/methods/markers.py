@@ -18,11 +18,6 @@ DEBUG = "debug"  # the namespace of quick drawings
 THICKNESS = 0.05  # m, of lines
 
 
-async def delete_markers(client: Client, namespace: str | None, id: int | None) -> Moment:
-    """The operation `unmark`."""
-    return await client.done("unmark", namespace=namespace, number=id)
-
-
 async def draw_debug_lines(
     client: Client, lines: list[list[float]], thickness: float | None, color: list[float], ttl: float | None, frame: str
 ) -> DrawnTree:

@@ -12,21 +12,16 @@ from paddock.wire.operations.results import InspectedTree, MetadataTree
 if TYPE_CHECKING:
     from paddock.serve.live import LiveRun
 
-FOR_PAGES = ("locked", "can_load", "recording")  # what `overview` has and `metadata` has not
+CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
+"""What the Python client gets of the metadata, with fleets in another form."""
 
 
-def metadata(run: LiveRun, client: str) -> dict[str, Any]:
-    """Return the overview with fleets in the form of the Python client."""
-    kept = {name: value for name, value in overview(run, client).items() if name not in FOR_PAGES}
-    return {**kept, "fleets": fleet_trees(run.sim)}
-
-
-def overview(run: LiveRun, client: str) -> MetadataTree:
-    """Return what the page shows of the run."""
+def metadata(run: LiveRun, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
+    """The page shows more, and has other fleets than the Python client."""
     sim, owner = run.sim, run.owner
     scenario = sim.scenario.to_dict()
     scenario.pop("serve", None)  # may hold the token
-    return {
+    found: MetadataTree = {
         "name": sim.scenario.name,
         "description": sim.scenario.description,
         "seed": sim.engine.world.seed,
@@ -42,6 +37,7 @@ def overview(run: LiveRun, client: str) -> MetadataTree:
         "fleets": fleet_infos(sim),
         "recording": None,
     }
+    return found if page else {**{name: found[name] for name in CLIENT_METADATA}, "fleets": fleet_trees(sim)}  # type: ignore[literal-required]
 
 
 def snapshot(run: LiveRun, client: str, roster: bool = False) -> dict[str, Any]:
@@ -56,14 +52,11 @@ def sensors(run: LiveRun, client: str, target: str | int) -> dict[str, dict[str,
     return run.sim.sensors(target)
 
 
-def inspect(run: LiveRun, client: str, target: str | int) -> dict[str, dict[str, Any]]:
-    """Return plain values."""
-    return run.sim.inspect(target)
-
-
-def examine(run: LiveRun, client: str, vehicle: str | int) -> InspectedTree:
-    """Return values with the meaning of their columns."""
-    return inspected_tree(run.sim, vehicle)
+def inspect(
+    run: LiveRun, client: str, target: str | int, page: bool = False
+) -> InspectedTree | dict[str, dict[str, Any]]:
+    """Return plain values, or for the page values with the meaning of their columns."""
+    return inspected_tree(run.sim, target) if page else run.sim.inspect(target)
 
 
 def parameter(run: LiveRun, client: str, target: str, name: str) -> Any:

@@ -223,7 +223,7 @@ class Call(NamedTuple):
 
 Admin = Reset | Pause | Resume | Stop | RunRequest | Step | SetPace | SetMode | GetMetadata
 Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCommand | Call
-OWN_MESSAGES: dict[str, Callable[..., Body]] = {
+OWN_MESSAGES: dict[str, Any] = {
     "reset": Reset,
     "pause": Pause,
     "resume": Resume,

@@ -14,7 +14,16 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 
 import numpy as np
 from annotated_types import Ge, Le, Len
-from pydantic import AllowInfNan, BaseModel, BeforeValidator, ConfigDict, FailFast, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    ValidationError,
+    create_model,
+)
 
 from paddock.errors import SHOWN, suggestion
 from paddock.wire.error import WireError
@@ -56,6 +65,15 @@ class Spelling:
     """Marks an argument that JSON-RPC spells in a way of its own."""
 
 
+@dataclass(frozen=True, eq=False)
+class InRpc:
+    """The form of an argument in JSON-RPC: another name and type; without a name it always has one value there."""
+
+    name: str = ""
+    annotation: Any = None
+    value: Any = None
+
+
 BY_ID = Spelling()  # A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id
 MEMBERS = Spelling()  # the inputs of a vehicle: in JSON-RPC, each is a member of the parameters
 LATER = Spelling()
@@ -76,6 +94,12 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def _few_names(items: list[str | int]) -> list[str | int]:
+    if sum(isinstance(item, str) for item in items) > MOST_NAMES:
+        raise ValueError("too many names")
+    return items
+
+
 Text = Annotated[str, Len(1, LONGEST_NAME)]
 Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
@@ -84,9 +108,14 @@ Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
 Finite = Annotated[float, AllowInfNan(False)]
 Tree = dict[str, Any]  # an object whose content the simulation checks
-Inputs = dict[str, int | float | str | list[int | float]]
+Members = Annotated[
+    dict[str, int | float | str | list[int | float]], Expected("a number, a text or a list of numbers"), MEMBERS
+]
+ForPage = Annotated[bool, InRpc(value=True), "in the form of the page: JSON-RPC answers in it"]
 Vehicle = Annotated[Text | Id, BY_ID, "the vehicle, by id or by name"]
-Target = Annotated[str | int, "a vehicle or a fleet: a name or an id"]
+Target = Annotated[str | int, BY_ID, "a vehicle or a fleet: a name or an id"]
+Namespace = Annotated[Text | None, "null: all markers"]
+MarkerId = Annotated[Annotated[int, Ge(0), Le(MARKER_ID_MAX)] | None, "null: all of the namespace"]
 Axes = Literal["enu", "nwu", "ned", "unreal"]  # the frames of `paddock.world.frames`: axes and units of coordinates
 Kind = Literal["positions", "poses", "telemetry", "fpv", "lines", "spheres", "markers", "events", "figures", "mission"]
 """What a subscription sends; the first six make up the frames of a tick."""
@@ -106,7 +135,7 @@ NamesAndIds = Annotated[
     "names of vehicles or fleets, ids; null: all vehicles",
 ]
 Overridden = Annotated[
-    Annotated[list[str | int], Len(1, MOST_ITEMS), FIRST],
+    Annotated[list[str | int], Len(1, MOST_ITEMS), FIRST, AfterValidator(_few_names)],
     Expected(f"a list of names of vehicles or fleets and ids, at least one, at most {MOST_NAMES} names"),
     "names of vehicles or fleets, ids",
 ]
@@ -168,6 +197,11 @@ class Argument:
     def marked(self, spelling: Spelling) -> bool:
         """Whether its annotation carries a mark."""
         return any(note is spelling for note in notes_of(self.annotation))
+
+    @property
+    def in_rpc(self) -> InRpc | None:
+        """Its form in JSON-RPC, where that differs."""
+        return next((note for note in notes_of(self.annotation) if isinstance(note, InRpc)), None)
 
     @property
     def members(self) -> tuple[Argument, ...]:

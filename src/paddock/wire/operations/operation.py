@@ -46,7 +46,7 @@ class OperationEntry:
     where: Where
     rpc: str = ""  # name of the JSON-RPC method; empty: none
     zmq: str = ""  # the ZeroMQ message that stands for it, `Call` if it is called by name; empty: none
-    answer: Any = None  # TypedDict of the JSON-RPC answer that holds the result
+    answer: Any = None  # TypedDict of the JSON-RPC answer; holds the result if it has one field besides tick and time
     shows: bool = False  # whether JSON-RPC answers after its effect has been published
     public: bool = False  # whether it needs no token
     client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
@@ -141,29 +141,45 @@ class Operation:
                 raise ArgumentError("value", f"{self.entry.rpc}: at most {MOST_FIELDS} inputs, got {len(rest)}")
             params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
         values = self._validate_params(params)
-        if self._by_id:
-            by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
-            if (by_id is None) == (by_name is None):
-                valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
-                raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
-            if by_name is None:
-                values["vehicle"] = by_id
-        return values
+        arguments: dict[str, Any] = {}
+        for one in self.arguments:
+            form = one.in_rpc
+            if one.marked(BY_ID):
+                arguments[one.name] = self._vehicle(values["vehicle_id"], values["vehicle"])
+            elif form is not None and not form.name:
+                arguments[one.name] = form.value
+            else:
+                arguments[one.name] = values[one.name if form is None else form.name]
+        return arguments
 
-    @property
+    def _vehicle(self, by_id: int | None, by_name: str | int | None) -> str | int:
+        if by_id is None and by_name is not None:
+            return by_name
+        if by_id is None or by_name is not None:
+            valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
+            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
+        return by_id
+
+    @cached_property
+    def parameters(self) -> tuple[Argument, ...]:
+        """Its arguments as JSON-RPC has them; a vehicle is still one argument."""
+        forms = [(one, one.in_rpc) for one in self.arguments]
+        return tuple(
+            one if form is None else Argument(form.name, form.annotation, one.default)
+            for one, form in forms
+            if form is None or form.name
+        )
+
+    @cached_property
     def fields(self) -> tuple[Argument, ...]:
         """The fields of its JSON-RPC parameters."""
         named = (Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None))
-        return tuple(field for one in self.arguments for field in (named if one.marked(BY_ID) else (one,)))
-
-    @cached_property
-    def _by_id(self) -> bool:
-        return any(one.marked(BY_ID) for one in self.arguments)
+        return tuple(field for one in self.parameters for field in (named if one.marked(BY_ID) else (one,)))
 
     @cached_property
     def _members(self) -> frozenset[str]:
         """The fields that are not inputs, for an operation that takes inputs as members."""
-        if not any(one.marked(MEMBERS) for one in self.arguments):
+        if not any(one.marked(MEMBERS) for one in self.parameters):
             return frozenset()
         return frozenset(one.name for one in self.fields if not one.marked(MEMBERS))
 

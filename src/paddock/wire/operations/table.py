@@ -147,32 +147,23 @@ class Operations(Protocol):
 
     # vehicles --------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Command")
+    @entry("post", rpc="set_control", zmq="Command")
     def command(
         self,
         target: a.Target,
-        inputs: a.Tree,
+        inputs: Annotated[a.Tree, a.InRpc("inputs", a.Members), "input -> value"],
         at_tick: Annotated[
-            a.Count | None, a.Rule("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+            a.Count | None, a.InRpc(), a.Rule("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
         ] = None,
-        timeout: Annotated[float | None, "simulated s until the failsafe acts; null: as its entry says"] = None,
+        timeout: Annotated[
+            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
+        ] = None,
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
     @entry("post", zmq="Command")
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
-
-    @entry("hub", rpc="set_control")
-    def set_control(
-        self,
-        vehicle: a.Vehicle,
-        inputs: Annotated[a.Inputs, a.Expected("a number, a text or a list of numbers"), a.MEMBERS],
-        timeout: Annotated[
-            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
-        ] = None,
-    ) -> r.Moment:
-        """Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists."""
 
     @entry("hub", rpc="set_fpv_control")
     def set_fpv_control(
@@ -226,13 +217,9 @@ class Operations(Protocol):
     ) -> r.SpawnedDrone:
         """Add a quadrotor, disarmed and in angle mode; return its name and id."""
 
-    @entry("change", zmq="Call")
+    @entry("change", rpc="remove_vehicle", zmq="Call", shows=True)
     def remove(self, target: a.Target) -> None:
         """Remove a vehicle or a fleet."""
-
-    @entry("hub", rpc="remove_vehicle")
-    def remove_vehicle(self, vehicle: a.Vehicle) -> r.Moment:
-        """Remove a vehicle, or a fleet by its name."""
 
     @entry("change", rpc="clear_all_robots", answer=r.Removed, shows=True)
     def clear(self) -> int:
@@ -240,32 +227,24 @@ class Operations(Protocol):
 
     # behaviours ------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call", client="behaviours.override", slow=True)
+    @entry("post", rpc="give_order", zmq="Call", client="behaviours.override", slow=True)
     def order(
         self,
-        target: Annotated[a.Target | Annotated[list[str | int], a.Listed], "a name, an id, or a list of them"],
+        target: Annotated[
+            str | int | Annotated[list[str | int], a.Listed],
+            a.InRpc("vehicles", a.Overridden),
+            "a name, an id, or a list of them",
+        ],
         behaviour: a.Behaviour,
     ) -> None:
         """Override the behaviour of vehicles."""
 
-    @entry("hub", rpc="give_order")
-    def give_order(self, vehicles: a.Overridden, behaviour: a.Behaviour) -> r.Moment:
-        """Override the behaviour of vehicles."""
-
-    @entry("read", zmq="Call", client="behaviours.overrides")
+    @entry("read", rpc="get_orders", zmq="Call", answer=r.OrdersTree, client="behaviours.overrides")
     def orders(self) -> list[dict[str, Any]]:
-        """Return the overrides in effect: ids of the vehicles, name and options of the behaviour."""
+        """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
-    @entry("hub", rpc="get_orders")
-    def get_orders(self) -> r.OrdersTree:
-        """Return the overrides in effect, with ids as [first, count]."""
-
-    @entry("read", zmq="Call", client="behaviours.routes")
+    @entry("read", rpc="get_routes", zmq="Call", answer=r.RoutesTree, client="behaviours.routes")
     def routes(self) -> list[dict[str, Any]]:
-        """Return the paths and points that vehicles follow, in the world's axes."""
-
-    @entry("hub", rpc="get_routes")
-    def get_routes(self) -> r.RoutesTree:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
@@ -288,13 +267,9 @@ class Operations(Protocol):
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", zmq="GetMetadata")
-    def metadata(self) -> dict[str, Any]:
-        """Return the scenario, the clock, and the fleets with their inputs and parameters."""
-
-    @entry("read", rpc="get_metadata")
-    def overview(self) -> r.MetadataTree:
-        """Return the scenario, the clock, and the fleets with their inputs and columns."""
+    @entry("read", rpc="get_metadata", zmq="GetMetadata", answer=r.MetadataTree)
+    def metadata(self, page: a.ForPage = False) -> dict[str, Any]:
+        """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
@@ -316,13 +291,9 @@ class Operations(Protocol):
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", zmq="Call")
-    def inspect(self, target: a.Target) -> dict[str, dict[str, Any]]:
-        """Return every state, command and parameter column of a vehicle: group -> name -> value."""
-
-    @entry("read", rpc="inspect")
-    def examine(self, vehicle: a.Vehicle) -> r.InspectedTree:
-        """Return every state, command, parameter and sensor column of a vehicle, with units."""
+    @entry("read", rpc="inspect", zmq="Call", answer=r.InspectedTree)
+    def inspect(self, target: a.Target, page: a.ForPage = False) -> dict[str, Any]:
+        """Return every state, command and parameter column of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
     @entry("read")
     def parameter(self, target: str, name: str) -> Any:
@@ -359,17 +330,13 @@ class Operations(Protocol):
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("post", zmq="DeleteMarkers, ClearMarkers")
-    def unmark(self, namespace: str | None = None, number: int | list[int] | None = None) -> None:
-        """Remove markers of a namespace, a whole namespace, or all markers."""
-
-    @entry("hub", rpc="delete_markers")
-    def delete_markers(
+    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers")
+    def unmark(
         self,
-        namespace: Annotated[a.Text | None, "null: all markers"] = None,
-        id: Annotated[Annotated[int, Ge(0), Le(a.MARKER_ID_MAX)] | None, "null: all of the namespace"] = None,
-    ) -> r.Moment:
-        """Remove markers."""
+        namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
+        number: Annotated[int | list[int] | None, a.InRpc("id", a.MarkerId), "null: all of the namespace"] = None,
+    ) -> None:
+        """Remove markers of a namespace, a whole namespace, or all markers."""
 
     @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
