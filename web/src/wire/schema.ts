@@ -580,7 +580,7 @@ export interface Methods {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
-  /** Return every state, command and parameter column of a vehicle: group -> name -> value; JSON-RPC adds units. */
+  /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
   /** Release the clock, which a step has taken; time advances again. */
   let_go: { params: Empty; result: Moment };

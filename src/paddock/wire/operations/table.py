@@ -293,7 +293,7 @@ class Operations(Protocol):
 
     @entry("read", rpc="inspect", zmq="Call", answer=r.InspectedTree)
     def inspect(self, target: a.Target, page: a.ForPage = False) -> dict[str, Any]:
-        """Return every state, command and parameter column of a vehicle: group -> name -> value; JSON-RPC adds units."""
+        """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
     @entry("read")
     def parameter(self, target: str, name: str) -> Any:
