@@ -54,9 +54,7 @@ else:  # no server running: run a rover with the built-in autopilot here, at ten
         ports = {"station": link.port.getsockname()[1], "port": probe.getsockname()[1]}
     rover = {"name": "rover", "model": "rover", "preset": "skid"}
     sitl = {"pilots": [{"vehicles": "rover"}], "mavlink": ports}
-    with (
-        paddock.load({"clock": {"rate": 50, "pace": 10}, "vehicles": [rover], "sitl": sitl}) as sim,
-        sim.clock.running(),
-    ):
+    scenario = {"clock": {"rate": 50, "pace": 10}, "vehicles": [rover], "sitl": sitl}
+    with paddock.load(scenario) as sim, sim.clock.running():
         drive(link)
     link.close()
