@@ -96,7 +96,7 @@ def test_leaving_releases_claims_and_clock_immediately(serve: Any) -> None:
         second.step(3)
         second.claim("red")
         assert second.tick == 3 and second.metadata["owner"].startswith("second")
-    run, deadline = served.host.source.run, monotonic() + 2.0  # the farewell is answered before it takes effect
+    run, deadline = served.host.source, monotonic() + 2.0  # the farewell is answered before it takes effect
     while (run.claims or run.owner.client) and monotonic() < deadline:
         sleep(0.01)
     assert run.claims == {} and run.owner.client is None

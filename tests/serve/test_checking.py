@@ -7,8 +7,7 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
-from paddock.serve.checker import MOST_TEXT, Checker, read
-from paddock.serve.checking import problems_of
+from paddock.serve.checker import MOST_TEXT, Checker, problems_of, read
 from paddock.serve.operations.scenarios import shown_text
 from paddock.serve.trust import installed_names
 

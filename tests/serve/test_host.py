@@ -19,9 +19,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.serve.counters import HubCounters
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host
+from paddock.serve.hub import HubCounters
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}

@@ -18,7 +18,7 @@ DOTS = {"name": "dots", "model": "point", "count": 3, "spawn": {"grid": {"spacin
 
 
 class Run(SimpleNamespace):
-    """The parts of a `LiveRun` that these operations use; the calling thread ticks."""
+    """The parts of a `LiveSource` that these operations use; the calling thread ticks."""
 
     def __init__(self, sim: paddock.Simulation) -> None:
         self.pushed: list[str] = []

@@ -385,7 +385,7 @@ def test_an_unreachable_client_loses_its_claim_and_time_continues(
         raise RuntimeError("it cannot be told")
 
     client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=pb.SetMode(mode=1, vehicles=["red"]))))
-    monkeypatch.setattr(host.source.run.states, "control_request", fail)
+    monkeypatch.setattr(host.source.states, "control_request", fail)
     start = sim.tick
     client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=2))))
     replies = {(reply := client.receive()).id: reply for _ in range(2)}

@@ -80,8 +80,8 @@ class StandaloneWorld(WorldAdapter):
     def add_vehicle(self, vehicle: Placed) -> None:
         with self.lock:
             exists = self.simulation.engine.applier.exists(vehicle.name)
-            self._check_free(vehicle)
-            if not exists and vehicle.craft in VEHICLES:
+            free = 1 <= vehicle.id <= 254 and vehicle.id not in self.vehicles
+            if not exists and free and vehicle.craft in VEHICLES:
                 self._spawn(vehicle)
                 self.spawned[vehicle.id] = vehicle
             super().add_vehicle(vehicle)

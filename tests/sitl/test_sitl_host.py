@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.sitl import from_scenario
 from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.ground_station import mission_file
 from paddock.sitl.host import SitlHost
 
 
@@ -305,6 +307,24 @@ def test_a_mission_file_with_an_action_is_uploaded(tmp_path: Path, own_links: Li
             (178, 300.0),
             (16, 35.6813),
         ]
+
+
+def test_a_plan_file_needs_a_home_and_items_only(tmp_path: Path) -> None:
+    """Not `fileType`, `version` and the other sections that QGroundControl writes."""
+    simple = {"type": "SimpleItem", "command": 16, "frame": 3, "params": [0, 0, 0, None, 35.6813, 139.7671, 5]}
+    survey = {"type": "ComplexItem", "complexItemType": "survey", "version": 5}
+    items = [simple, survey | {"TransectStyleComplexItem": {"Items": [simple]}}]
+    file = tmp_path / "short.plan"
+    file.write_text(json.dumps({"mission": {"plannedHomePosition": [35.68, 139.76, 40], "items": items}}))
+    read = mission_file(file, "rover")
+    assert [(item.command, int(item.frame), item.x, item.z) for item in read] == [
+        (16, 0, 35.68, 40.0),
+        (16, 3, 35.6813, 5.0),
+        (16, 3, 35.6813, 5.0),
+    ]
+    file.write_text(json.dumps({"mission": {"items": items}}))
+    with pytest.raises(PaddockError, match="plannedHomePosition is missing"):
+        mission_file(file, "rover")
 
 
 @pytest.mark.parametrize("shared", [False, True])

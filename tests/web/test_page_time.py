@@ -40,11 +40,10 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.button("Pause").click()
     window.until(lambda: sim.clock.paused)
     window.until(lambda: window.button("Play").is_visible())
-    tick = sim.tick
-    window.page.wait_for_timeout(300)
+    tick = served.host.source.change(lambda: sim.tick).result()  # the current tick is finished
+    window.page.wait_for_timeout(100)
     assert sim.tick == tick
     window.button("Step one tick").click()
-    window.until(lambda: sim.tick != tick)
     window.until(lambda: window.signal("clock.tick") == tick + 1)
     assert sim.tick == tick + 1
     window.button("Step many ticks").click()
@@ -79,16 +78,17 @@ def test_the_token_is_removed_from_the_address(serve: Any, open_page: Any) -> No
     served = serve(SCENARIO, token="correct horse battery staple")
     window = open_page(f"{served.url}?token=correct%20horse%20battery%20staple").ready()
     assert "token" not in window.ask("location.href")
-    other_window = open_page(served.url)
-    other_window.until(lambda: other_window.signal("connection.state") == "refused")
-    other_window.page.get_by_label("Token").last.fill("correct horse battery staple")
-    other_window.button("Connect").click()
-    other_window.ready()
+    window.leave()
+    window.open(served.url)
+    window.until(lambda: window.signal("connection.state") == "refused")
+    window.page.get_by_label("Token").last.fill("correct horse battery staple")
+    window.button("Connect").click()
+    window.ready()
 
 
 def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> None:
-    first = serve(SCENARIO, running=True)
-    window = open_page(first.url, forgive="WebSocket connection|ERR_CONNECTION").ready()
+    first = serve(SCENARIO, running=True, port=0)
+    window = open_page(first.url, expected_errors="WebSocket connection|ERR_CONNECTION").ready()
     first.sim.clock.stop()
     first.host.close()
     window.until(lambda: window.signal("connection.state") == "lost")
@@ -96,7 +96,7 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
     other = {**SCENARIO, "name": "second", "vehicles": SCENARIO["vehicles"][:1]}
     second = serve(other, running=True, port=first.port)
     assert second.port == first.port
-    window.until(lambda: window.signal("connection.state") == "open", seconds=60)
+    window.until(lambda: window.signal("connection.state") == "open")
     window.until(lambda: window.signal("roster.size") == 1)
     assert window.page.get_by_role("alert").filter(has_text="Connection lost").count() == 0
     window.until(lambda: window.signal("clock.tick") > 0)
@@ -104,9 +104,9 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_zero_or_one_vehicle(serve: Any, open_page: Any, count: int) -> None:
-    served = serve({"vehicles": [{"id": 1, "name": "red", "model": "rover"}]}, running=True)
-    if count == 0:
-        served.host.source.operate("remove", "test", {"target": "red"}).result(10)
+    served = serve(SCENARIO, running=True)
+    for target in ("red", "blue", "scouts")[count:]:
+        served.host.source.operate("remove", "test", {"target": target}).result()
     window = open_page(served.url)
     window.until(lambda: window.signal("connection.state") == "open")
     window.until(lambda: window.signal("roster.size") == count)

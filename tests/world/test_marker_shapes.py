@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paddock.world.marker_shapes import CORNERS, segments, spheres
+from paddock.world.marker_shapes import CORNERS, shape_of
 from paddock.world.markers import Marker
 from paddock.world.transforms import Transform
 
@@ -17,7 +17,7 @@ MOVED = Transform((10.0, 20.0, 30.0), QUARTER_TURN)
 
 def ends(marker: Marker, transform: Transform = HERE) -> np.ndarray:
     """(n, 2, 3)"""
-    return segments(marker, transform).ends.reshape(-1, 2, 3)
+    return shape_of(marker).moved(transform).ends.reshape(-1, 2, 3)
 
 
 def lengths(marker: Marker) -> np.ndarray:
@@ -59,7 +59,7 @@ def test_a_strip_goes_from_point_to_point_in_the_world() -> None:
 def test_a_list_has_its_points_in_pairs_and_its_width() -> None:
     marker = Marker.lines("a", 1, [[0, 0, 0], [1, 0, 0], [5, 0, 0], [7, 0, 0]], width=0.25)
     assert ends(marker).tolist() == [[[0, 0, 0], [1, 0, 0]], [[5, 0, 0], [7, 0, 0]]]
-    assert segments(marker, HERE).thickness == 0.25
+    assert shape_of(marker).thickness.tolist() == [0.25] * 2
 
 
 def test_a_triangle_has_three_edges() -> None:
@@ -73,15 +73,15 @@ def test_an_arrow_has_a_shaft_and_a_head() -> None:
     np.testing.assert_allclose(pairs[0], [[1, 1, 1], [1, 5, 1]], atol=1e-6)
     np.testing.assert_allclose(pairs[1:, 1], [[1, 5, 1]] * 4, atol=1e-6)
     np.testing.assert_allclose(pairs[1:, 0], [[0.5, 4, 1], [1.5, 4, 1], [1, 4, 1.5], [1, 4, 0.5]], atol=1e-6)
-    assert segments(marker, HERE).thickness == 0.2
+    assert shape_of(marker).thickness.tolist() == [0.2] * 5
 
 
 def test_axes_have_their_colors() -> None:
-    shown = segments(Marker.axes("a", 1, (1.0, 0.0, 0.0), length=2.0, color=(0.0, 0.0, 0.0, 0.2)), MOVED)
+    shown = shape_of(Marker.axes("a", 1, (1.0, 0.0, 0.0), length=2.0, color=(0.0, 0.0, 0.0, 0.2))).moved(MOVED)
     expected = [[10, 21, 30, 10, 23, 30], [10, 21, 30, 8, 21, 30], [10, 21, 30, 10, 21, 32]]
     np.testing.assert_allclose(shown.ends, expected, atol=1e-5)
-    assert shown.colors.tolist() == [[255, 0, 0, 51], [0, 255, 0, 51], [0, 0, 255, 51]]
-    assert shown.colors.dtype == np.uint8
+    assert shown.line_colors.tolist() == [[255, 0, 0, 51], [0, 255, 0, 51], [0, 0, 255, 51]]
+    assert shown.line_colors.dtype == np.uint8
 
 
 def test_a_car_has_twelve_edges_and_stands_on_the_ground() -> None:
@@ -90,23 +90,23 @@ def test_a_car_has_twelve_edges_and_stands_on_the_ground() -> None:
     assert sorted(lengths(marker).tolist()) == [1.5] * 4 + [2.0] * 4 + [4.0] * 4
     assert pairs.min(axis=(0, 1)).tolist() == [3.0, 4.0, 0.0] and pairs.max(axis=(0, 1)).tolist() == [7.0, 6.0, 1.5]
     assert len(np.unique(pairs.reshape(-1, 3), axis=0)) == 8
-    assert segments(marker, HERE).colors.tolist() == [[255, 0, 0, 128]] * 12
+    assert shape_of(marker).line_colors.tolist() == [[255, 0, 0, 128]] * 12
 
 
 def test_points_are_spheres_of_half_their_size() -> None:
-    shown = spheres(Marker.points("a", 1, [[1, 0, 0], [0, 1, 0]], size=0.5, color=(0.2, 0.4, 0.6)), MOVED)
+    shown = shape_of(Marker.points("a", 1, [[1, 0, 0], [0, 1, 0]], size=0.5, color=(0.2, 0.4, 0.6))).moved(MOVED)
     np.testing.assert_allclose(shown.balls, [[10, 21, 30, 0.25], [9, 20, 30, 0.25]], atol=1e-6)
-    assert shown.balls.dtype == np.float32 and shown.colors.tolist() == [[51, 102, 153, 255]] * 2
+    assert shown.balls.dtype == np.float32 and shown.ball_colors.tolist() == [[51, 102, 153, 255]] * 2
 
 
 @pytest.mark.parametrize(
     "marker", [Marker.text("a", 1, "hello"), Marker.mesh("a", 1, "cone.glb"), Marker.points("a", 1, [[1, 2, 3]])]
 )
 def test_what_has_no_lines_gives_none(marker: Marker) -> None:
-    shown = segments(marker, HERE)
-    assert shown.ends.shape == (0, 6) and shown.colors.shape == (0, 4)
+    shown = shape_of(marker)
+    assert shown.ends.shape == (0, 6) and shown.line_colors.shape == (0, 4)
 
 
 def test_what_has_no_points_gives_no_spheres() -> None:
     for marker in (Marker.line("a", 1, [[0, 0], [1, 1]]), Marker.circle("a", 1), Marker.text("a", 1, "hello")):
-        assert spheres(marker, HERE).balls.shape == (0, 4) and spheres(marker, HERE).colors.shape == (0, 4)
+        assert shape_of(marker).balls.shape == shape_of(marker).ball_colors.shape == (0, 4)

@@ -38,17 +38,13 @@ class Server:
         self._send("hub")
         return [self.process.pid, self._receive()["pid"]]
 
-    def close(self) -> None:
-        """Stop the process."""
-        self.process.communicate(timeout=30)
-
     def __enter__(self) -> Self:
         """Return the server."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
+        """Stop the process."""
+        self.process.communicate(timeout=30)
 
     def _send(self, line: str) -> None:
         assert self.process.stdin is not None

@@ -18,8 +18,7 @@ from paddock.errors import PaddockError
 if TYPE_CHECKING:
     from paddock.cli.progress import Notices
     from paddock.scenario import Serve
-    from paddock.serve.host import Host
-    from paddock.serve.source import Source
+    from paddock.serve.host import Host, Source
 
 
 PORT = 8000  # default port of the page

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
-from paddock.scenario import Scenario, ScenarioError, scenario_from_text
+from paddock.scenario import Scenario, ScenarioError, ScenarioProblem, located, scenario_from_text
+from paddock.scenario.loading import TEXT_SOURCE
+
+if TYPE_CHECKING:
+    from paddock.serve.trust import Known
 
 PATIENCE = 15.0  # s for one check, including the start of the process
 MOST_WAITING = 8  # checks that may wait
@@ -74,7 +79,7 @@ class Checker:
     async def _running(self) -> Process:
         if self._process is None or self._process.returncode is not None:
             self._process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "paddock.serve.checking"),
+                *(sys.executable, "-m", "paddock.serve.checker"),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=DEVNULL,
@@ -93,3 +98,49 @@ def read(text: str) -> Scenario:
     if len(text) > MOST_TEXT:
         raise ScenarioError(f"a scenario may have at most {MOST_TEXT:,} characters, not {len(text):,}")
     return scenario_from_text(text, without=LEFT_OUT)
+
+
+# the process, with one JSON request and answer per line ---------------------------------------------------------------
+
+MOST_PROBLEMS = 100
+LONGEST_MESSAGE = 500
+
+
+def problems_of(text: str, known: Known) -> list[ScenarioProblem]:
+    """Return what the loader or else the builder finds wrong with a scenario, sorted by line.
+
+    Models, behaviours and sensors that are not `known` are refused before they are imported.
+    """
+    from paddock.engine.build import build_problems  # not in the hub, which only starts the process
+    from paddock.serve.trust import foreign_names
+
+    try:
+        scenario = read(text)
+        found = foreign_names(scenario, known) or build_problems(scenario)
+    except ScenarioError as error:
+        found = error.problems
+    except PaddockError as error:
+        found = [str(error)]
+    lines = text.splitlines() or [""]
+    places = sorted(located(line, TEXT_SOURCE) for line in found)[:MOST_PROBLEMS]
+    fitting = [  # a position after the end of the text is moved to its end
+        place if place.line <= len(lines) else place._replace(line=len(lines), column=len(lines[-1]) + 1)
+        for place in places
+    ]
+    return [place._replace(message=place.message[:LONGEST_MESSAGE]) for place in fitting]
+
+
+def main() -> None:
+    """Answer requests until stdin ends."""
+    from paddock.serve.trust import installed_names
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    answers, sys.stdout = sys.stdout, sys.stderr  # an imported model may print
+    for line in sys.stdin:
+        request = json.loads(line)
+        found = problems_of(request["text"], request["known"] or installed_names())
+        print(json.dumps({"problems": [problem._asdict() for problem in found]}), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main()

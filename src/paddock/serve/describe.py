@@ -85,20 +85,8 @@ def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Senso
 RECORDING = "recording"  # the driver of recorded vehicles
 
 
-def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
-    """The fleets of a simulation, with inputs and columns."""
-    trees: list[FleetInfoTree] = []
-    for program in sim.engine.programs.values():
-        sensors = {name: one.sensor for name, one in program.sensors.items()}
-        columns = fleet_columns(program.layout().columns, program.model, sensors)
-        driver = None if program.behaviour is None else program.behaviour.rule.name
-        trees.append(_fleet_info(program.layout(), driver, column_trees(program.model.command), columns, list(sensors)))
-    return trees
-
-
-def _fleet_info(
-    layout: FleetLayout, driver: str | None, inputs: list[ColumnTree], columns: list[ColumnTree], sensors: list[str]
-) -> FleetInfoTree:
+def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
+    """The tree of one fleet."""
     return {
         "name": layout.name,
         "count": layout.n,
@@ -106,10 +94,19 @@ def _fleet_info(
         "model": layout.model,
         "single": layout.single,
         "driven_by": driver,
-        "inputs": inputs,
-        "columns": columns,
-        "sensors": sensors,
+        **more,
     }
+
+
+def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
+    """The fleets of a simulation, with inputs and columns."""
+    trees: list[FleetInfoTree] = []
+    for program in sim.engine.programs.values():
+        layout, sensors = program.layout(), {name: one.sensor for name, one in program.sensors.items()}
+        inputs, columns = column_trees(program.model.command), fleet_columns(layout.columns, program.model, sensors)
+        driver = None if program.behaviour is None else program.behaviour.rule.name
+        trees.append(fleet_tree(layout, driver, inputs=inputs, columns=columns, sensors=list(sensors)))
+    return trees
 
 
 def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
@@ -117,7 +114,8 @@ def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
     trees: list[FleetInfoTree] = []
     for layout in snapshot.layout.fleets:
         model, sensors = installed(layout)
-        trees.append(_fleet_info(layout, RECORDING, [], fleet_columns(layout.columns, model, sensors), sorted(sensors)))
+        columns = fleet_columns(layout.columns, model, sensors)
+        trees.append(fleet_tree(layout, RECORDING, inputs=[], columns=columns, sensors=sorted(sensors)))
     return trees
 
 
@@ -182,28 +180,22 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
 def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
     """The fleets of a simulation in the form of the Python clients: inputs, sensors, parameters."""
     return [
-        {
-            "name": name,
-            "count": program.fleet.n,
-            "kind": program.model.kind,
-            "model": program.model.name,
-            "single": program.fleet.single,
-            "inputs": [_input_tree(column) for column in columns_of(program.model.command)],
-            "driven_by": None if program.behaviour is None else program.behaviour.rule.name,
-            "sensors": list(program.sensors),
-            "parameters": dict(
+        fleet_tree(
+            program.layout(),
+            None if program.behaviour is None else program.behaviour.rule.name,
+            inputs=[_input_tree(column) for column in columns_of(program.model.command)],
+            sensors=list(program.sensors),
+            parameters=dict(
                 zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True)
             ),
-            "varying": list(program.varying),
-        }
-        for name, program in sim.engine.programs.items()
+            varying=list(program.varying),
+        )
+        for program in sim.engine.programs.values()
     ]
 
 
 def _input_tree(column: Column) -> dict[str, Any]:
-    limits = {"low": column.low, "high": column.high}
-    finite = {name: value for name, value in limits.items() if abs(value) != float("inf")}
-    return {"name": column.name, "unit": column.unit, "meaning": column.meaning, **finite, "choices": column.choices}
+    return {key: value for key, value in column_tree(column).items() if value is not None}
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:

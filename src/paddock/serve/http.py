@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 from contextlib import suppress
 from typing import Any
 
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-SEND_BUFFER = 1 << 20
-"""Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
-WAITING = 128  # connections that may wait to be accepted
+from paddock.serve.subscribers.connection import WAITING, listening_socket
+
 PATIENCE = 10.0  # s that a client has for its first request
 SHUTTING_DOWN = 0.3  # s for open requests to finish
 
@@ -58,16 +56,7 @@ class HttpServer:
 
     async def open(self, host: str, port: int) -> int:
         """Listen, and return the port. OSError if that is not possible."""
-        family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-        listening = socket.socket(family, kind, protocol)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
-            listening.bind(address)
-        except OSError:
-            listening.close()
-            raise
-        listening.setblocking(False)
+        listening = listening_socket(host, port)
         await self._server.startup(sockets=[listening])  # only this: signals and the loop are the hub's
         found: int = listening.getsockname()[1]
         return found

@@ -7,20 +7,63 @@ import gc
 import logging
 import signal
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from importlib import import_module
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.checker import Checker
-from paddock.serve.counters import HubCounters
-from paddock.serve.link import HubLink, LinkClosedError
+from paddock.serve.link import PIECE, HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
+
+Label = tuple[str, tuple[tuple[str, str], ...]]
+
+
+class HubCounters:
+    """Counters by name and labels. Labels are few: an endpoint, a reason, never a client's name."""
+
+    def __init__(self) -> None:
+        self.values: Counter[Label] = Counter()
+
+    def add(self, name: str, amount: float = 1, **labels: str) -> None:
+        """Add to a counter."""
+        self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
+
+    def get(self, name: str, **labels: str) -> float:
+        """The value of a counter; 0 if it was never added to."""
+        return self.values[name, tuple(sorted(labels.items()))]
+
+
+INTERVAL = 10.0  # s between two log lines with the same reason
+
+
+class LimitedLog:
+    """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
+
+    def __init__(self, name: str, interval: float = INTERVAL) -> None:
+        """Log to the logger of this name; `interval` in s."""
+        self._logger = logging.getLogger(name)
+        self._interval = interval
+        self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
+        self._held: dict[str, int] = {}  # reason -> lines suppressed since
+
+    def warn(self, reason: str, message: str) -> None:
+        """Log a warning, or count it and report the count with the next one."""
+        now = monotonic()
+        if now < self._next.get(reason, now):
+            self._held[reason] = self._held.get(reason, 0) + 1
+            return
+        self._next[reason] = now + self._interval
+        held = self._held.pop(reason, 0)
+        self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
+
 
 Send = Callable[[], None]  # sends what was encoded from a snapshot
 
@@ -51,7 +94,6 @@ class Endpoint(Protocol):
         """Notify the clients and close."""
 
 
-PIECE = 1 << 18
 LOG = logging.getLogger("paddock.hub")
 
 

@@ -11,15 +11,24 @@ import secrets
 import select
 import socket
 import struct
+import subprocess
+import sys
 import threading
 from collections import deque
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import suppress
+from time import monotonic
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from paddock.errors import PaddockError
 
+if TYPE_CHECKING:
+    from paddock.serve.host import Source
+
+PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
 MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
@@ -163,3 +172,157 @@ class HubLink:
                         self._waiting.popleft()
             except (LinkClosedError, OSError, ValueError):
                 return
+
+
+class HubConnection:
+    """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
+
+    A thread passes the operations of its clients to the source and sends the replies.
+    """
+
+    def __init__(self, config: dict[str, Any], source: Source, on_log: Callable[[str], None]) -> None:
+        """`on_log` receives each line that the hub logs."""
+        ours, theirs = socket.socketpair()
+        self._bell, bell = socket.socketpair()
+        self._bell.setblocking(False)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "paddock.serve", str(theirs.fileno()), str(bell.fileno())],
+            pass_fds=(theirs.fileno(), bell.fileno()),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C at the terminal is for the simulation only
+        )
+        theirs.close()
+        bell.close()
+        self.link = HubLink(ours, blocking=True)
+        self._source = source
+        self._seen = monotonic()
+        self._ready = threading.Event()
+        self._answer: dict[str, Any] = {}
+        self._broken = ""
+        self.clients: set[str] = set()  # names
+        self._stopped = False
+        self.send({"config": config})
+        self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
+        self._reader.start()
+        self._logger = threading.Thread(target=self._log_lines, args=(on_log,), name="paddock-hub-log", daemon=True)
+        self._logger.start()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """Send without blocking; messages to a dead hub are lost."""
+        try:
+            self.link.send(message)
+        except LinkClosedError as error:
+            self._broken = self._broken or str(error)
+
+    def ring_doorbell(self) -> None:
+        """Notify the hub of a new snapshot."""
+        with suppress(BlockingIOError, OSError):  # full: earlier notifications are still unread
+            self._bell.send(b"\0")
+
+    def wait_ready(self, timeout: float) -> dict[str, Any]:
+        """Return the addresses of the endpoints once all are open; PaddockError if one cannot open."""
+        deadline = monotonic() + timeout
+        while not self._ready.wait(0.05):
+            ended = self.process.poll() is not None
+            if ended:
+                self._reader.join()  # its last message may still be under way
+            if (ended or monotonic() > deadline) and not self._ready.is_set():
+                self.stop()
+                raise PaddockError(f"the hub process did not start: {self._broken or 'no answer'}")
+        if "failed" in self._answer:
+            self.stop()
+            raise PaddockError(self._answer["failed"])
+        addresses: dict[str, Any] = self._answer["ready"]
+        return addresses
+
+    def trouble(self, patience: float) -> str | None:
+        """Describe what is wrong with the hub; None while it is healthy."""
+        if self.process.poll() is not None:
+            return f"process ended with code {self.process.returncode}"
+        if self._broken:
+            return f"was lost: {self._broken}"
+        if monotonic() - self._seen > patience:
+            return f"has not answered for {patience:g} s"
+        return None
+
+    def stop(self) -> None:
+        """Ask the process to end, then kill it."""
+        if self._stopped:
+            return
+        self._stopped = True
+        with suppress(LinkClosedError):
+            self.link.send({"stop": True})
+        try:
+            self.process.wait(2.0)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        if threading.current_thread() is not self._reader:
+            self._reader.join()
+        self._logger.join()
+        self.link.close()
+        self._bell.close()
+
+    def _log_lines(self, on_log: Callable[[str], None]) -> None:
+        """Pass on the hub's stderr, so that it does not write over the terminal itself."""
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                on_log(line.rstrip())
+
+    def _read(self) -> None:
+        """Read messages until the hub's end of the link closes."""
+        while True:
+            try:
+                piece = self.link.socket.recv(PIECE)  # returns when the hub's process ends
+            except OSError:
+                piece = b""
+            if not piece:
+                self._broken = self._broken or "its end of the link is closed"
+                return
+            try:
+                for message in self.link.decoder.feed(piece):
+                    self._receive(message)
+            except Exception as error:  # the hub is replaced; the simulation continues
+                self._broken = f"invalid message: {error!r}"
+                return
+
+    def _receive(self, message: dict[str, Any]) -> None:
+        self._seen = monotonic()
+        if "ready" in message or "failed" in message:
+            self._answer = message
+            self._ready.set()
+        elif "gone" in message:
+            self.clients.discard(message["gone"])
+            self._source.gone(message["gone"])
+        elif "operation" in message:
+            self.clients.add(message["client"])
+            self._operate(message)
+
+    def _operate(self, message: dict[str, Any]) -> None:
+        number = message["id"]
+        try:
+            result = self._source.operate(message["operation"], message["client"], message["arguments"])
+        except Exception as error:
+            self._reply(number, None, error)
+            return
+        if isinstance(result, Future):
+            result.add_done_callback(
+                lambda done: self._reply(number, None if done.exception() else done.result(), done.exception())
+            )
+        else:
+            self._reply(number, result, None)
+
+    def _reply(self, number: int | None, result: Any, error: BaseException | None) -> None:
+        if number is None and error is None:
+            return
+        reply: dict[str, Any] = {"reply": number, "tick": self._source.watched.tick, "time": self._source.watched.time}
+        if error is None:
+            reply["result"] = result
+        else:
+            kind = type(error).__name__ if isinstance(error, PaddockError) else "InternalError"
+            reply["error"] = {"kind": kind, "message": str(error) or type(error).__name__}
+        self.send(reply)

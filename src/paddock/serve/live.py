@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from functools import partial
 from typing import Any
 
@@ -17,10 +17,10 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario
 from paddock.serve.describe import simulation_figures
+from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import change_tree, placed_tree
 from paddock.serve.operations import HANDLERS
 from paddock.serve.operations.mission import MissionTrees
-from paddock.serve.source import ClockOwner, Push
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.snapshot import Snapshot
@@ -28,22 +28,53 @@ from paddock.world.snapshot import Snapshot
 Director = Callable[[Scenario], None]  # ends the run soon and starts that of another scenario
 
 
-@dataclass
-class LiveRun:
-    """The simulation that handlers act on, and what clients hold of it."""
+class LiveSource:
+    """A simulation, driven by some thread or by none at the moment; handlers of operations act on this."""
 
-    sim: Simulation
-    owner: ClockOwner
-    director: Director | None = None  # None: clients cannot load another scenario
-    claims: dict[str, Claim] = field(default_factory=dict)  # client -> its claim
-    commands: int = 0  # accepted
-    driving: bool = False  # whether a client's `run` drives the clock, because no thread of the program does
-    states: StateEncoder = field(default_factory=StateEncoder)
-    mission_trees: MissionTrees = field(default_factory=MissionTrees)
-    push: Push = lambda kind, content: None
-    publish: Callable[[Snapshot], None] = lambda snapshot: None
-    attend: Callable[[], None] = lambda: None  # wakes the thread that works while no other thread drives the simulation
-    worker: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "paddock-worker"))
+    def __init__(
+        self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
+    ) -> None:
+        """`locked` keeps the clock from clients; a `director` allows them to load another scenario.
+
+        `preparing` is shown to clients until `prepared` is called.
+        """
+        self.sim = self.watched = sim
+        self.rate = sim.engine.world.clock.rate
+        self.owner = ClockOwner(locked)
+        self.director = director
+        self.preparing = preparing
+        self.claims: dict[str, Claim] = {}  # client -> its claim
+        self.commands = 0  # accepted
+        self.refused = 0  # operations
+        self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
+        self.states = StateEncoder()
+        self.mission_trees = MissionTrees()
+        self.push: Push = lambda kind, content: None
+        self.publish: Callable[[Snapshot], None] = lambda snapshot: None
+        self._worker = ThreadPoolExecutor(1, "paddock-worker")
+        self._wake = threading.Event()
+        self._closing = False
+        self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
+
+    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
+        """Carry out an operation.
+
+        Arguments by name (JSON-RPC, the ZeroMQ message Call) are validated by the table of operations; those of other
+        ZeroMQ messages have the types of their fields, and the simulation checks their values.
+        """
+        if operation not in HANDLERS:
+            raise unknown_name("operation", operation, HANDLERS)
+        work = partial(HANDLERS[operation], self, client, **arguments)
+        try:
+            match OPERATIONS[operation].entry.where:
+                case "read":
+                    return self.read(work)
+                case "change":
+                    return self.change(work)
+            return work()
+        except PaddockError:
+            self.refused += 1
+            raise
 
     def claim_of(self, client: str) -> Claim:
         """A client's claim."""
@@ -55,13 +86,13 @@ class LiveRun:
     def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Read the state between two ticks, or while the barrier waits."""
         done = self.sim.engine.thread.request(work, look=True)
-        self.attend()
+        self._wake.set()
         return done
 
     def change(self, work: Callable[[], Any]) -> Future[Any]:
         """Change the state between two ticks."""
         done = self.sim.engine.thread.request(work)
-        self.attend()
+        self._wake.set()
         return done
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
@@ -83,50 +114,16 @@ class LiveRun:
             except BaseException as error:
                 outcome.set_exception(error)
 
-        self.worker.submit(begin)
+        self._worker.submit(begin)
         return outcome
-
-
-class LiveSource:
-    """A simulation that some thread drives, or that no thread drives at the moment."""
-
-    def __init__(
-        self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
-    ) -> None:
-        """`locked` keeps the clock from clients; a `director` allows them to load another scenario.
-
-        `preparing` is shown to clients until `prepared` is called.
-        """
-        self.sim = sim
-        self.preparing = preparing
-        self.rate = sim.engine.world.clock.rate
-        self.run = LiveRun(sim, ClockOwner(locked), director)
-        self.refused = 0  # operations
-        self._wake = threading.Event()
-        self._closing = False
-        self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
-
-    @property
-    def tick(self) -> int:
-        """The simulation's tick."""
-        return self.sim.tick
-
-    @property
-    def time(self) -> float:
-        """Simulation time, s."""
-        return self.sim.time
 
     def period(self, rate: float) -> int:
         """Ticks between snapshots at a rate per simulated second (Hz)."""
         return max(1, round(self.rate / rate))
 
-    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every `every` ticks; returns the function that ends it."""
-        return self.sim.watch(watcher, every)
-
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start to push what happens."""
-        self.run.push, self.run.publish, self.run.attend = push, publish, self._wake.set
+        self.push, self.publish = push, publish
         for listeners, listener in self._listeners():
             listeners.append(listener)
         self._idle_worker.start()
@@ -135,48 +132,28 @@ class LiveSource:
         """Stop pushing; release the clock and all claims."""
         for listeners, listener in self._listeners():
             listeners.remove(listener)
-        for client in [*self.run.claims, self.run.owner.client or ""]:
+        for client in [*self.claims, self.owner.client or ""]:
             self.gone(client)
         self._closing = True
         self._wake.set()
         if self._idle_worker.is_alive():
             self._idle_worker.join()
-        self.run.worker.shutdown(wait=False, cancel_futures=True)
-
-    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation.
-
-        Arguments by name (JSON-RPC, the ZeroMQ message Call) are validated by the table of operations; those of other
-        ZeroMQ messages have the types of their fields, and the simulation checks their values.
-        """
-        if operation not in HANDLERS:
-            raise unknown_name("operation", operation, HANDLERS)
-        work = partial(HANDLERS[operation], self.run, client, **arguments)
-        try:
-            match OPERATIONS[operation].entry.where:
-                case "read":
-                    return self.run.read(work)
-                case "change":
-                    return self.run.change(work)
-            return work()
-        except PaddockError:
-            self.refused += 1
-            raise
+        self._worker.shutdown(wait=False, cancel_futures=True)
 
     def gone(self, client: str) -> None:
         """Release what a client held."""
-        self.run.states.forget(client)
-        claim = self.run.claims.pop(client, None)
+        self.states.forget(client)
+        claim = self.claims.pop(client, None)
         if claim is not None:
             claim.release()
-        if self.run.owner.release(client):
+        if self.owner.release(client):
             self.sim.clock.cancel_ticks(f"{client} has left")
             self.sim.clock.resume()
 
     def prepared(self) -> None:
         """Clients need not wait any more."""
         self.preparing = ""
-        self.run.push("preparing", {"text": ""})
+        self.push("preparing", {"text": ""})
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
         """Markers, frames and preparation, for a new hub."""
@@ -191,9 +168,8 @@ class LiveSource:
 
     def figures(self) -> dict[str, Any]:
         """Figures of the run, for metrics and pages."""
-        run = self.run
-        own = {"commands": run.commands, "refused": self.refused, "claims": len(run.claims)}
-        return {**simulation_figures(self.sim), **own, "owner": run.owner.client or ""}
+        own = {"commands": self.commands, "refused": self.refused, "claims": len(self.claims)}
+        return {**simulation_figures(self.sim), **own, "owner": self.owner.client or ""}
 
     def _listeners(self) -> list[tuple[list[Any], Any]]:
         sim = self.sim
@@ -212,18 +188,18 @@ class LiveSource:
             self.sim.engine.thread.serve_idle()
 
     def _on_event(self, event: Event) -> None:
-        self.run.push("event", asdict(event))
+        self.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
         frame = posted.action
         if isinstance(frame, FrameAction):
             pose = {"position": list(frame.position), "quaternion": list(frame.quaternion), "time": self.sim.time}
-            self.run.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
+            self.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
-        self.run.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
-        self.run.push("frames", {"tree": self.sim.engine.world.transforms.save()})
-        self.run.publish(self.sim.engine.publisher.snapshot())
+        self.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
+        self.push("frames", {"tree": self.sim.engine.world.transforms.save()})
+        self.publish(self.sim.engine.publisher.snapshot())
 
     def _on_markers(self, change: MarkerChange) -> None:
-        self.run.push("markers", change_tree(change))
+        self.push("markers", change_tree(change))

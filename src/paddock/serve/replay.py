@@ -16,14 +16,14 @@ from paddock.engine.behaviours import entry_routes
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
-from paddock.serve.describe import recorded_fleets, recorded_tree
+from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recorded_tree
+from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.reading import CLIENT_METADATA
-from paddock.serve.source import ClockOwner, Push
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import InspectedTree, MetadataTree
-from paddock.world.snapshot import FleetSnapshot, Snapshot
+from paddock.world.snapshot import Snapshot
 
 
 class ReplaySource:
@@ -31,7 +31,7 @@ class ReplaySource:
 
     def __init__(self, player: Player, locked: bool = False) -> None:
         """`locked` keeps the clock from clients."""
-        self.player = player
+        self.player = self.watched = player
         self.rate = player.recording.rate
         self.owner = ClockOwner(locked)
         self.refused = 0
@@ -39,23 +39,9 @@ class ReplaySource:
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
-    @property
-    def tick(self) -> int:
-        """The tick of the present sample."""
-        return self.player.tick
-
-    @property
-    def time(self) -> float:
-        """The simulation time of the present sample, s."""
-        return self.player.time
-
     def period(self, rate: float) -> int:
         """Every recorded sample is published, whatever its tick."""
         return 1
-
-    def watch(self, watcher: Callable[[Snapshot], object], every: int) -> Callable[[], None]:
-        """Call `watcher(snapshot)` with samples; returns the function that ends it."""
-        return self.player.watch(watcher, every)
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start to push events and markers."""
@@ -142,7 +128,9 @@ class ReplaySource:
             return found
         return {
             **{name: found[name] for name in CLIENT_METADATA},  # type: ignore[literal-required]
-            "fleets": list(map(_fleet_tree, snapshot)),
+            "fleets": [
+                fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={}) for fleet in snapshot.layout.fleets
+            ],
             "recording": {"position": player.position, "duration": player.duration},
         }
 
@@ -213,21 +201,6 @@ class ReplaySource:
 
 REPLAYED = frozenset(name for name in vars(ReplaySource) if name in OPERATIONS)
 """The operations that a recording offers: methods of the same names."""
-
-
-def _fleet_tree(fleet: FleetSnapshot) -> dict[str, Any]:
-    """A recorded fleet in the form of a live one, without inputs and parameters."""
-    return {
-        "name": fleet.name,
-        "count": len(fleet),
-        "kind": fleet.kind,
-        "model": fleet.model,
-        "single": fleet.layout.single,
-        "inputs": [],
-        "driven_by": "recording",
-        "sensors": [],
-        "parameters": {},
-    }
 
 
 ROUNDING = 1e-6  # s by which the times of commands and samples may differ

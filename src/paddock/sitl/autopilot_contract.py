@@ -6,15 +6,41 @@ other processes work in parallel.
 
 from __future__ import annotations
 
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
+from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import SensorData
 
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
+
+
+def bound_socket(owner: str, protocol: str, address: str, port: int, others: str) -> socket.socket:
+    """Return a non-blocking socket (tcp or udp), listening if tcp; PaddockError, naming `others`, if it is in use."""
+    opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM)
+    try:
+        if protocol == "tcp":
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind((address, port))
+        if protocol == "tcp":
+            opened.listen(4)
+    except OSError as error:
+        opened.close()
+        raise PaddockError(
+            f"{owner}: cannot bind {protocol} {address}:{port} ({error.strerror}); stop the program that uses it "
+            f"({others}) or choose another instance"
+        ) from None
+    opened.setblocking(False)
+    return opened
+
+
+def tick_after(time_us: int, ticks: int, dt_us: float) -> int:
+    """Return the time of the tick that comes `ticks` of `dt_us` after the one at `time_us`, to the nearest us."""
+    return max(time_us + 1, round((round(time_us / dt_us) + ticks) * dt_us))
 
 
 @dataclass

@@ -16,7 +16,7 @@ from paddock.compute.math import atan2, sincos, sqrt
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.sensor import find_sensor
-from paddock.sensing.site import Site, site_at
+from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
 from paddock.sitl.sensor_data import COLUMN, Floats
 from paddock.world.columns import column_index, columns_of
@@ -155,10 +155,9 @@ class Instrument:
         self._writer = ReadingWriter(name, self.fleet, origin)
 
     def sample(self, time_us: int, pose: Floats, n: int, streams: NDArray[np.int64], seed: int) -> None:
-        """Measure if due."""
-        if time_us == self.next_us:
-            self.fleet.sample(time_us, pose, n, streams, ENVIRONMENT, seed)
-            self.next_us = time_us + self.fleet.period
+        """Measure, at the time when it is due."""
+        self.fleet.sample(time_us, pose, n, streams, ENVIRONMENT, seed)
+        self.next_us = time_us + self.fleet.period
 
     def align(self, time_us: int) -> None:
         """Skip samples before `time_us`, for a vehicle that was just added."""
@@ -212,27 +211,6 @@ class AdapterOptions:
             raise self.refused(name, f"3 numbers [{what}]", value)
         first, second, third = map(float, value)
         return first, second, third
-
-    def origin(self, value: Any) -> Origin:
-        """Return a place on Earth."""
-        place = self.triple("origin", value, "latitude deg, longitude deg, height m")
-        try:
-            return Origin(*place)
-        except InvalidValueError as error:
-            raise InvalidValueError(f"{self.where}: {error}") from None
-
-    def instruments(
-        self, given: Any, rates: Mapping[str, float], noise: float, origin: Origin, capacity: int
-    ) -> tuple[Instrument, ...]:
-        """Return sensors at these rates (Hz); `given` overrides their options: sensor -> option -> value."""
-        if not isinstance(given, Mapping) or not all(isinstance(options, Mapping) for options in given.values()):
-            raise self.refused("sensors", "options of sensors, e.g. {gnss: {rate: 10}}", given)
-        for name in given:
-            if name not in rates:
-                raise unknown_name("sensor", str(name), rates, self.where)
-        site = site_at(origin)
-        options = {name: {"rate": rate, **given.get(name, {})} for name, rate in rates.items()}
-        return tuple(Instrument(name, options[name], noise, origin, site, capacity) for name in rates)
 
     def refused(self, name: str, wanted: str, value: Any) -> InvalidValueError:
         """Return the error for an invalid value."""

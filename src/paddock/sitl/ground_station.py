@@ -1,4 +1,4 @@
-"""The scenario's own ground station: it uploads missions over MAVLink, arms the vehicles and starts them.
+"""The scenario's own ground station: it reads and checks missions, uploads them over MAVLink and starts the vehicles.
 
 Packets pass through memory, so that a lockstep run repeats byte for byte.
 """
@@ -6,18 +6,23 @@ Packets pass through memory, so that a lockstep run repeats byte for byte.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import Enum
+from math import isfinite, isnan, nan
+from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
+from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import MissionItem
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, MissionResult, check_mission
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
+from paddock.sitl.mavlink.mission_protocol import DEGREE, decode, encode
 from paddock.sitl.mavlink.packets import PacketReader, PacketWriter
-from paddock.sitl.missions import item_message, mission_file, point_mission
+from paddock.wire.json_document import parse_document
+from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
 
 if TYPE_CHECKING:
     from paddock.sitl.from_scenario import FlownVehicle
@@ -29,6 +34,99 @@ PERIOD_US = 20_000  # simulated us between two rounds of service
 REPEAT_US = 1_000_000  # simulated us after which an unanswered request is repeated
 READY = mav.MAV_SYS_STATUS_PREARM_CHECK
 ACCEPTED = (mav.MAV_RESULT_ACCEPTED, mav.MAV_RESULT_IN_PROGRESS)
+
+FLYING = ("copter", "plane")
+TAKEOFF_HEIGHT = 10.0  # m above home, unless the first point is lower
+MAX_INT32, MAX_FLOAT32 = 2**31 - 1, 3.4e38
+FIELDS = ("parameter 1", "parameter 2", "parameter 3", "parameter 4", "latitude", "longitude", "altitude")
+Point = tuple[float, float, float]
+
+
+def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> list[MissionItem]:
+    """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return."""
+
+    def at(command: int, x: float, y: float, frame: AltitudeFrame, altitude: float) -> MissionItem:
+        latitude, longitude, _ = start.to_geodetic(y, x, 0.0)
+        return MissionItem(command, frame, x=latitude, y=longitude, z=altitude)
+
+    items = [at(WAYPOINT, 0.0, 0.0, AltitudeFrame.GLOBAL, start.altitude)]  # home
+    if craft == "copter":
+        height = min(points[0][2], TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT
+        items.append(at(TAKEOFF, 0.0, 0.0, AltitudeFrame.RELATIVE, height))
+    items += [at(WAYPOINT, x, y, AltitudeFrame.RELATIVE, z) for x, y, z in points]
+    return [*items, MissionItem(RETURN, AltitudeFrame.MISSION)] if craft in FLYING else items
+
+
+def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
+    """Return the items of a `.plan` or `.waypoints` file, home first; PaddockError if the craft cannot fly them."""
+    file = Path(path)
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PaddockError(f"mission {file}: cannot read: {getattr(error, 'strerror', None) or error}") from None
+    if text.startswith("QGC WPL"):
+        read = read_waypoints(text, str(file))
+    else:
+        home, commands = read_commands(parse_document(text, str(file)))
+        if home is None:
+            raise PaddockError(f"mission {file}: plannedHomePosition is missing")
+        place = (*home[:2], home[2] or 0.0)
+        read = [PlanItem(WAYPOINT, AltitudeFrame.GLOBAL, (0.0, 0.0, 0.0, None, *place)), *commands]
+    items = []
+    for item in read:
+        p1, p2, p3, p4, x, y, z = (nan if value is None else value for value in item.params)
+        kind = ITEM_KINDS.get(item.command)
+        if kind is None or not kind.place:  # zeros for an omitted place, where the command needs none
+            x, y = (0.0 if isnan(value) else value for value in (x, y))
+        items.append(MissionItem(item.command, item.frame, p1, p2, p3, p4, x, y, z))
+    if len(items) < 2:
+        raise PaddockError(f"mission {file}: no items")
+    if (found := objection(items, craft)) is not None:
+        raise PaddockError(f"mission {file}: item {found[0]}: {found[1]}")
+    return items
+
+
+def objection(items: Sequence[MissionItem], craft: str) -> tuple[int, str] | None:
+    """Return the number of the first item that the craft refuses, home being 0, and the reason; None if it has none."""
+    decoded = []
+    for k, item in enumerate(items):
+        result = _wire_limit(item)
+        received = None
+        if not result:
+            received, result = decode(encode(item, k, (0, 1)))
+        if received is None:
+            return k, _reason(result, item, craft)
+        decoded.append(received)
+    result, k = check_mission(decoded, craft)
+    return (k, _reason(result, items[k], craft)) if result else None
+
+
+def _wire_limit(item: MissionItem) -> int:
+    """Return the result for a value that MAVLink's types cannot hold, or 0."""
+    if not 0 <= item.command <= 65_535:
+        return MissionResult.UNSUPPORTED
+    if not 0 <= item.frame <= 255:
+        return MissionResult.UNSUPPORTED_FRAME
+    for k, value in enumerate((item.p1, item.p2, item.p3, item.p4)):
+        if not (isnan(value) or abs(value) <= MAX_FLOAT32):
+            return MissionResult.INVALID_PARAM1 + k
+    scale = 1.0 if item.frame == AltitudeFrame.MISSION else DEGREE
+    for k, value in enumerate((item.x, item.y)):
+        if not (isfinite(value) and abs(value) * scale <= MAX_INT32):
+            return MissionResult.INVALID_PARAM5_X + k
+    return 0 if abs(item.z) <= MAX_FLOAT32 else MissionResult.INVALID_PARAM7
+
+
+def _reason(result: int, item: MissionItem, craft: str) -> str:
+    if MissionResult.INVALID_PARAM1 <= result <= MissionResult.INVALID_PARAM7:
+        k = result - MissionResult.INVALID_PARAM1
+        return f"{FIELDS[k]} cannot be {(item.p1, item.p2, item.p3, item.p4, item.x, item.y, item.z)[k]:g}"
+    reasons: dict[int, str] = {
+        MissionResult.UNSUPPORTED_FRAME: f"frame {item.frame} is not valid for command {item.command}",
+        MissionResult.UNSUPPORTED: f"command {item.command} is not supported in a mission of a {craft}",
+        MissionResult.NO_SPACE: "too many items",
+    }
+    return reasons.get(result, f"result {result}")
 
 
 class MemoryLink(MavlinkLink):
@@ -79,13 +177,14 @@ class MissionStarter:
 
     def __init__(self, vehicle: FlownVehicle, link: MemoryLink) -> None:
         assert isinstance(vehicle.autopilot, BuiltInAutopilot)
-        self.sysid, self.link = vehicle.placed.id, link
+        self.sysid, self.craft, self.link = vehicle.placed.id, vehicle.placed.craft, link
+        self.autopilot, mission = vehicle.autopilot, vehicle.entry.mission
         self.stage = StartStage.WAITING
         self.note = ""
-        self._auto_mode = vehicle.autopilot.mode_number("AUTO") or 0
+        self._auto_mode = self.autopilot.mode_number("AUTO") or 0
         self._start_us = round(vehicle.entry.start * 1e6)
-        self._mission = _mission(vehicle, vehicle.autopilot)
-        self._items: Sequence[MissionItem] = ()
+        self._points = () if isinstance(mission, str) else mission or ()
+        self._items = mission_file(mission, self.craft) if isinstance(mission, str) else []  # those of points: at home
         self._ready = False
         self._asked_us = self._heartbeat_us = -REPEAT_US
         self._reader, self._writer = PacketReader(), PacketWriter(SYSTEM, COMPONENT)
@@ -107,7 +206,7 @@ class MissionStarter:
             case "MISSION_REQUEST_INT" | "MISSION_REQUEST" if self.stage is StartStage.UPLOADING:
                 self._asked_us = now_us
                 if 0 <= message.seq < len(self._items):
-                    self._send(item_message(self._items[message.seq], self.sysid, message.seq))
+                    self._send(encode(self._items[message.seq], message.seq, (self.sysid, 1)))
             case "MISSION_ACK" if self.stage is StartStage.UPLOADING:
                 accepted = message.type == 0
                 self._enter(StartStage.MODE if accepted else StartStage.REFUSED)
@@ -126,9 +225,10 @@ class MissionStarter:
         self._asked_us = now_us
         match self.stage:
             case StartStage.WAITING:
-                items = self._mission() if self._ready else None
-                if items is not None:
-                    self._items = items
+                home = self.autopilot.home
+                if self._ready and not self._items and home is not None:
+                    self._items = point_mission(self._points, LocalFrame(*home), self.craft)
+                if self._ready and self._items:
                     self._enter(StartStage.UPLOADING)
             case StartStage.UPLOADING:
                 self._send(mav.MAVLink_mission_count_message(self.sysid, 1, len(self._items), 0))
@@ -145,16 +245,6 @@ class MissionStarter:
 
     def _send(self, message: Any) -> None:
         self.link.to_vehicle.append(self._writer.pack(message))
-
-
-def _mission(vehicle: FlownVehicle, autopilot: BuiltInAutopilot) -> Callable[[], list[MissionItem] | None]:
-    """Return what gives the items of a vehicle's mission; None until its home is known."""
-    mission, craft = vehicle.entry.mission, vehicle.placed.craft
-    if isinstance(mission, str):
-        items = mission_file(mission, craft)
-        return lambda: items
-    points = mission or ()
-    return lambda: None if autopilot.home is None else point_mission(points, LocalFrame(*autopilot.home), craft)
 
 
 class GroundStation:

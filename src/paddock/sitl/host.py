@@ -253,8 +253,8 @@ def _launch_lines(scenario: Scenario, vehicle: FlownVehicle) -> list[str]:
     if vehicle.entry.autopilot == "px4":
         from paddock.sitl.px4 import autopilot as px4
 
-        return px4.launch_hint(vehicle.instance).lines()
+        return px4.launch_lines(vehicle.instance)
     from paddock.sitl.ardupilot import frames
 
     frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
-    return frames.launch_hint(frame, vehicle.instance, Origin(*scenario.world.origin), vehicle.placed.heading).lines()
+    return frames.launch_lines(frame, vehicle.instance, Origin(*scenario.world.origin), vehicle.placed.heading)

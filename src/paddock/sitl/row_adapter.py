@@ -10,10 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.philox import signed
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.sensing.site import site_at
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
-from paddock.sitl.equipment import AdapterOptions
+from paddock.sitl.equipment import AdapterOptions, Instrument
 from paddock.sitl.sensor_data import Floats, SensorData, empty_block
 from paddock.world.fleet import stream_ids
+from paddock.world.geodesy import Origin
+from paddock.world.pose import Pose
 
 LAST_ID = 254
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
@@ -23,13 +27,14 @@ RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 class RowAdapter(SimulatorAdapter):
     """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
 
-    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and fills
-    `_block`, the sensor data of all.
+    A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and moves
+    the vehicles (`_move`, `_look`), or has a `step` of its own that fills `_block`, the sensor data of all.
     """
 
     crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
     capacity: ClassVar[int] = LAST_ID
     has_imu: ClassVar[bool] = False  # whether the simulator has its own IMU, which is then not among the instruments
+    physics_us: int = 0  # longest step of its model; 0: any
 
     def __init__(
         self,
@@ -45,13 +50,28 @@ class RowAdapter(SimulatorAdapter):
         super().__init__(name)
         self.options = options = AdapterOptions(f"adapter {self.name!r}")
         self.seed = signed(options.typed("seed", seed, int, "a whole number"))
-        self.origin = options.origin(origin)
+        place = options.triple("origin", origin, "latitude deg, longitude deg, height m")
+        try:
+            self.origin = Origin(*place)
+        except InvalidValueError as error:
+            raise InvalidValueError(f"{options.where}: {error}") from None
         self.rate = options.positive("rate", rate)
         self.noise = options.factor("noise", noise)
         self.truth = options.typed("truth", truth, bool, "true or false")
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
         given = {} if sensors is None else sensors
-        self._instruments = options.instruments(given, rates, self.noise, self.origin, self.capacity)
+        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
+            raise options.refused("sensors", "options of sensors, e.g. {gnss: {rate: 10}}", given)
+        for sensor in given:
+            if sensor not in rates:
+                raise unknown_name("sensor", str(sensor), rates, options.where)
+        site, chosen = (
+            site_at(self.origin),
+            {name: {"rate": rate, **given.get(name, {})} for name, rate in rates.items()},
+        )
+        self._instruments = [
+            Instrument(name, each, self.noise, self.origin, site, self.capacity) for name, each in chosen.items()
+        ]
         self._connected = False
         self._placed: list[Placed] = []
         self._row_of = np.full(256, -1, dtype=np.int64)
@@ -73,9 +93,19 @@ class RowAdapter(SimulatorAdapter):
     def _freshen(self) -> None:
         """Measure vehicles that were just added, before they move."""
 
+    def _move(self, seconds: float) -> None:
+        """Move all vehicles."""
+
+    def _look(self) -> None:
+        """Bring the poses up to date, before they are measured."""
+
+    def _show(self, count: int) -> None:
+        """Write what the instruments do not measure into the first rows of `_block`."""
+
     def _clear(self) -> None:
         """Return to time 0, nothing measured."""
         self._time_us = 0
+        self._pose = self._level = np.zeros((len(Pose._fields), self.capacity))  # `_level`: for the barometer
         self._block = empty_block(self.capacity)
         self._received = np.full(self.capacity, -1.0)
         self._streams = np.zeros(self.capacity, dtype=np.int64)
@@ -180,6 +210,35 @@ class RowAdapter(SimulatorAdapter):
         if dt_us < 0:
             raise AdapterError(f"adapter {self.name!r} cannot step back by {-dt_us} us")
         return self._time_us + dt_us
+
+    def step(self, dt_us: int, timeout: float = 1.0) -> bool:
+        """Move and sense; the vehicles stop at each sample time, whatever the lengths of the steps."""
+        with self.lock:
+            end = self._end_of(dt_us)
+            self._freshen()
+            while self._time_us < end:
+                grid = (self._time_us // self.physics_us + 1) * self.physics_us if self.physics_us else end
+                until = min(end, grid, *(i.next_us for i in self._instruments)) if self._placed else end
+                self._move(1e-6 * (until - self._time_us))
+                self._time_us = until
+                self._sense()
+            self._publish()
+        return True
+
+    def _sense(self) -> None:
+        due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
+        if due:
+            self._look()
+        for instrument in due:
+            pose = self._level if instrument.fleet.sensor.name == "barometer" else self._pose
+            instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
+
+    def _publish(self) -> None:
+        n = len(self._placed)
+        for instrument in self._instruments if n else ():
+            instrument.publish(self._time_us, self._block)
+        self._block[:n, 0] = self._time_us
+        self._show(n)
 
     # exchange ---------------------------------------------------------------------------------------------------------
 

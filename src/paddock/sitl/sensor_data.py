@@ -7,7 +7,7 @@ delivered. Several vehicles are a block (n, WIDTH); a row of it is one vehicle's
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -82,6 +82,10 @@ COLUMN = {name: k for k, name in enumerate(SensorColumns._fields)}  # index of e
 
 WIDTH = len(COLUMN)
 TRUTH = slice(COLUMN["true_north"], COLUMN["true_qz"] + 1)
+TRIPLES = {  # vectors: name -> columns
+    name: slice(COLUMN[first], COLUMN[first] + 3)
+    for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
+}
 
 
 def empty_block(count: int) -> Floats:
@@ -92,7 +96,7 @@ def empty_block(count: int) -> Floats:
 
 
 class SensorData:
-    """One vehicle's row; attributes have the names of the columns, vectors are properties."""
+    """One vehicle's row; attributes have the names of the columns and vectors."""
 
     __slots__ = ("row",)
 
@@ -102,41 +106,17 @@ class SensorData:
         if self.row.shape != (WIDTH,):
             raise InvalidValueError(f"sensor data must be a row of {WIDTH} values, not of shape {self.row.shape}")
         for name, value in values.items():
-            self._put(name, value)
+            if name not in COLUMN and name not in TRIPLES:
+                raise unknown_name("sensor value", name, [*COLUMN, *TRIPLES])
+            self.row[TRIPLES.get(name) or COLUMN[name]] = value
 
-    def _put(self, name: str, value: ArrayLike) -> None:
+    def __getattr__(self, name: str) -> Any:
+        """Return a value by the name of its column; `gyro`, `accel`, `mag` and `velocity` are views (3,) of the row."""
         if name in TRIPLES:
-            self.row[TRIPLES[name]] = value
-        elif name in COLUMN:
-            self.row[COLUMN[name]] = value
-        else:
-            raise unknown_name("sensor value", name, [*COLUMN, *TRIPLES])
-
-    def __getattr__(self, name: str) -> float:
-        """Return a value by the name of its column."""
+            return self.row[TRIPLES[name]]
         if name not in COLUMN:
             raise unknown_name("sensor value", name, COLUMN) if not name.startswith("_") else AttributeError(name)
         return float(self.row[COLUMN[name]])
-
-    @property
-    def gyro(self) -> Floats:
-        """Body rates (3,), rad/s."""
-        return self.row[TRIPLES["gyro"]]
-
-    @property
-    def accel(self) -> Floats:
-        """Specific force (3,), m/s2."""
-        return self.row[TRIPLES["accel"]]
-
-    @property
-    def mag(self) -> Floats:
-        """Magnetic field in body axes (3,), T."""
-        return self.row[TRIPLES["mag"]]
-
-    @property
-    def velocity(self) -> Floats:
-        """Velocity over the ground north, east, down (3,), m/s, as GNSS measures it."""
-        return self.row[TRIPLES["velocity"]]
 
     def values(self) -> SensorColumns:
         """Return all values as Python floats: the fast way to read many."""
@@ -145,9 +125,3 @@ class SensorData:
     def copy(self) -> SensorData:
         """Return a copy with its own row."""
         return SensorData(self.row.copy())
-
-
-TRIPLES = {  # vectors: name -> columns
-    name: slice(COLUMN[first], COLUMN[first] + 3)
-    for name, first in {"gyro": "gyro_x", "accel": "accel_x", "mag": "mag_x", "velocity": "gnss_vn"}.items()
-}

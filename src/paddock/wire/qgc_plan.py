@@ -18,6 +18,7 @@ FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}  # MAV_AUTOPILOT
 VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}  # MAV_TYPE
 MANUAL_CAMERA = "Manual (no camera specs)"
 SURVEY_VERSIONS = (4, 5)
+Home = tuple[float, float, float | None]  # latitude, longitude (deg), altitude (m)
 CAMERA_FIELDS = ("ImageWidth", "ImageHeight", "SensorWidth", "SensorHeight", "FocalLength", "SideOverlap")
 
 
@@ -71,7 +72,7 @@ class QgcPlan:
     """The content of a `.plan` file."""
 
     items: tuple[PlanItem | ComplexItem, ...]
-    home: tuple[float, float, float | None] | None = None  # latitude, longitude (deg), altitude (m)
+    home: Home | None = None
     vehicle_type: int | None = None  # MAV_TYPE
     cruise_speed: float | None = None  # m/s
     hover_speed: float | None = None  # m/s
@@ -79,9 +80,12 @@ class QgcPlan:
     rally_points: int = 0
     unread: tuple[str, ...] = ()  # parts of the file that are not read, one line each
 
-    def commands(self) -> list[PlanItem]:
-        """Return all commands in order, those that QGroundControl generated for complex items included."""
-        return [one for item in self.items for one in (item.items if isinstance(item, ComplexItem) else (item,))]
+
+def read_commands(doc: Document) -> tuple[Home | None, list[PlanItem]]:
+    """Return home and all commands of a `.plan` of any version, those generated for complex items included."""
+    mission = doc.mapping(doc.root.get("mission"), ("mission",))
+    found = _items(doc, mission.get("items"), ("mission", "items"), surveys=False)
+    return _home(doc, mission), _commands(found)
 
 
 def read_plan(doc: Document) -> QgcPlan:
@@ -95,15 +99,10 @@ def read_plan(doc: Document) -> QgcPlan:
     fences, unread = _fences(doc, doc.mapping(root.get("geoFence", {}), ("geoFence",)))
     rally = doc.mapping(root.get("rallyPoints", {}), ("rallyPoints",))
     items = _items(doc, mission.get("items"), ("mission", "items"))
-    vehicle, home = mission.get("vehicleType"), None
-    if mission.get("plannedHomePosition") is not None:
-        where = ("mission", "plannedHomePosition")
-        values = doc.items(mission["plannedHomePosition"], where)
-        altitude = values[2] if len(values) > 2 else None
-        home = (*doc.position(values, where), None if altitude is None else doc.number(altitude, (*where, 2)))
+    vehicle = mission.get("vehicleType")
     return QgcPlan(
         items=items,
-        home=home,
+        home=_home(doc, mission),
         vehicle_type=vehicle if isinstance(vehicle, int) else None,
         cruise_speed=_speed(doc, mission, "cruiseSpeed"),
         hover_speed=_speed(doc, mission, "hoverSpeed"),
@@ -141,7 +140,16 @@ def _speed(doc: Document, mission: Mapping[str, Any], key: str) -> float | None:
     return None if mission.get(key) is None else doc.number(mission[key], ("mission", key))
 
 
-def _items(doc: Document, value: Any, path: KeyPath) -> tuple[PlanItem | ComplexItem, ...]:
+def _home(doc: Document, mission: Mapping[str, Any]) -> Home | None:
+    where: KeyPath = ("mission", "plannedHomePosition")
+    if mission.get("plannedHomePosition") is None:
+        return None
+    values = doc.items(mission["plannedHomePosition"], where)
+    altitude = values[2] if len(values) > 2 else None
+    return *doc.position(values, where), None if altitude is None else doc.number(altitude, (*where, 2))
+
+
+def _items(doc: Document, value: Any, path: KeyPath, surveys: bool = True) -> tuple[PlanItem | ComplexItem, ...]:
     found: list[PlanItem | ComplexItem] = []
     for k, entry in enumerate(doc.items(value, path)):
         where = (*path, k)
@@ -149,7 +157,7 @@ def _items(doc: Document, value: Any, path: KeyPath) -> tuple[PlanItem | Complex
         if item.get("type") == "SimpleItem":
             found.append(_simple(doc, item, where))
         elif item.get("type") == "ComplexItem":
-            found.append(_complex(doc, item, where))
+            found.append(_complex(doc, item, where, surveys))
         else:
             doc.refuse((*where, "type"), f"an item is a SimpleItem or ComplexItem, not {item.get('type')!r}")
     return tuple(found)
@@ -165,15 +173,18 @@ def _simple(doc: Document, item: Mapping[str, Any], path: KeyPath) -> PlanItem:
     return PlanItem(command, doc.integer(item.get("frame"), (*path, "frame")), params, path)
 
 
-def _complex(doc: Document, item: Mapping[str, Any], path: KeyPath) -> ComplexItem:
+def _commands(items: Sequence[PlanItem | ComplexItem]) -> list[PlanItem]:
+    return [one for item in items for one in (item.items if isinstance(item, ComplexItem) else (item,))]
+
+
+def _complex(doc: Document, item: Mapping[str, Any], path: KeyPath, surveys: bool) -> ComplexItem:
     inner, where = item, path
     if "TransectStyleComplexItem" in item:
         where = (*path, "TransectStyleComplexItem")
         inner = doc.mapping(item["TransectStyleComplexItem"], where)
-    nested = _items(doc, inner.get("Items", []), (*where, "Items"))
-    commands = [one for part in nested for one in (part.items if isinstance(part, ComplexItem) else (part,))]
+    commands = _commands(_items(doc, inner.get("Items", []), (*where, "Items"), surveys))
     kind, version = str(item.get("complexItemType")), item.get("version")
-    read = kind == "survey" and version in SURVEY_VERSIONS
+    read = surveys and kind == "survey" and version in SURVEY_VERSIONS
     survey = _survey(doc, item, path) if read else None
     return ComplexItem(kind, version if isinstance(version, int) else None, tuple(commands), survey, path)
 

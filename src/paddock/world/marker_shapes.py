@@ -1,10 +1,11 @@
-"""Markers as line segments and spheres in the world, for renderers that draw nothing else.
+"""Markers as lines and spheres, for renderers that draw nothing else.
 
-Segments show the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
+Lines show the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,54 +23,50 @@ AXIS_COLORS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
 AXIS_SLIMNESS = 20.0  # length of an axis over its thickness
 
 
-class Segments(NamedTuple):
-    """Straight lines in the world."""
+class MarkerShape(NamedTuple):
+    """Lines and spheres of one or more markers, in some frame."""
 
-    ends: NDArray[np.float32]  # (n, 6): x, y, z of both ends, m
-    colors: Bytes  # (n, 4): red, green, blue, opacity
-    thickness: float  # of all lines, m
+    ends: NDArray[np.float32]  # (n, 6): x, y, z of both ends of each line, m
+    line_colors: Bytes  # (n, 4): red, green, blue, opacity
+    thickness: NDArray[np.float64]  # (n,) of the lines, m
+    balls: NDArray[np.float32]  # (m, 4): x, y, z and radius, m
+    ball_colors: Bytes  # (m, 4)
+
+    def moved(self, pose: Transform) -> MarkerShape:
+        """Return the shape in the parent of its frame, which has this pose there."""
+        ends = pose.apply(self.ends.reshape(-1, 3)).reshape(-1, 6).astype(np.float32)
+        centres = pose.apply(self.balls[:, :3]).astype(np.float32)
+        return self._replace(ends=ends, balls=np.concatenate([centres, self.balls[:, 3:]], axis=1))
 
 
-class Spheres(NamedTuple):
-    """Spheres in the world."""
+NOTHING = MarkerShape(
+    *(np.empty((0, 6), np.float32), np.empty((0, 4), np.uint8), np.empty(0)),
+    *(np.empty((0, 4), np.float32), np.empty((0, 4), np.uint8)),
+)
 
-    balls: NDArray[np.float32]  # (n, 4): x, y, z and radius, m
-    colors: Bytes  # (n, 4): red, green, blue, opacity
+
+def joined(shapes: Iterable[MarkerShape]) -> MarkerShape:
+    """Return all lines and spheres of some shapes."""
+    return MarkerShape(*(np.concatenate(parts) for parts in zip(NOTHING, *shapes, strict=True)))
 
 
-def segments(marker: Marker, transform: Transform) -> Segments:
-    """Return the lines of a marker; `transform` is the pose of its frame in the world."""
-    ends = (transform @ marker.pose).apply(_pairs(marker)).reshape(-1, 6).astype(np.float32)
-    colors = _colors(marker, len(ends))
+def shape_of(marker: Marker) -> MarkerShape:
+    """Return the lines or spheres of a marker, in its frame."""
+    color = np.rint(255.0 * np.array(marker.color)).astype(np.uint8)
+    if marker.kind == "points":
+        balls = np.empty((len(marker.vertices), 4), np.float32)
+        balls[:, :3] = marker.pose.apply(marker.vertices)
+        balls[:, 3] = 0.5 * marker.scale[0]
+        return NOTHING._replace(balls=balls, ball_colors=np.tile(color, (len(balls), 1)))
+    ends = marker.pose.apply(_pairs(marker)).reshape(-1, 6).astype(np.float32)
+    colors = np.tile(color, (len(ends), 1))
     if marker.kind == "axes":
         colors[:, :3] = AXIS_COLORS
-    return Segments(ends, colors, _thickness(marker))
-
-
-def spheres(marker: Marker, transform: Transform) -> Spheres:
-    """Return the dots of a marker; `transform` is the pose of its frame in the world."""
-    centres = marker.vertices if marker.kind == "points" else marker.vertices[:0]
-    balls = np.empty((len(centres), 4), np.float32)
-    balls[:, :3] = (transform @ marker.pose).apply(centres)
-    balls[:, 3] = 0.5 * marker.scale[0]
-    return Spheres(balls, _colors(marker, len(balls)))
-
-
-def _colors(marker: Marker, count: int) -> Bytes:
-    color = np.rint(255.0 * np.array(marker.color)).astype(np.uint8)
-    return np.tile(color, (count, 1))
-
-
-def _thickness(marker: Marker) -> float:
-    match marker.kind:
-        case "line_strip" | "line_list":
-            return marker.scale[0]
-        case "arrow":
-            return marker.scale[1]
-        case "axes":
-            return marker.scale[0] / AXIS_SLIMNESS
-        case _:
-            return THICKNESS
+    first, second, _ = marker.scale
+    thickness = {"line_strip": first, "line_list": first, "arrow": second, "axes": first / AXIS_SLIMNESS}
+    return NOTHING._replace(
+        ends=ends, line_colors=colors, thickness=np.full(len(ends), thickness.get(marker.kind, THICKNESS))
+    )
 
 
 def _pairs(marker: Marker) -> Floats:

@@ -19,6 +19,7 @@ from __future__ import annotations
 import os
 import secrets
 import struct
+from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from math import inf
 from threading import Lock
 from time import monotonic, sleep
 from time import time as wall_clock
-from typing import Self
+from typing import Generic, Self, TypeVar
 from weakref import finalize
 
 import numpy as np
@@ -45,6 +46,7 @@ ATTEMPTS = 10_000  # reads tried before the writer counts as too fast
 ROOMY, MOST_SLOTS = 64 << 20, 256  # bytes and slots of a ring that chooses the number of slots
 POLL = 0.0002  # s between two looks at the ring while waiting
 LIFE_CHECK = 0.1  # s between two checks whether a silent writer is alive
+T = TypeVar("T")
 _SNAPSHOT_META = struct.Struct("<qddII")  # tick, time, wall time, run, roster
 
 
@@ -163,8 +165,8 @@ class _BaseWriter:
         return self.sequence
 
 
-class _BaseReader:
-    """The current generation and the end of a ring."""
+class _BaseReader(Generic[T]):
+    """The current generation, the newest message and the end of a ring."""
 
     CONTROL: type[RingControl] = RingControl
 
@@ -201,9 +203,58 @@ class _BaseReader:
                 self._data = _Data(segment)
         return None
 
-    def _took(self, sequence: int) -> None:
-        self.dropped += max(sequence - self.sequence - 1, 0) if self.sequence else 0
-        self.sequence = sequence
+    @abstractmethod
+    def _message(self, data: _Data, sequence: int) -> T | None:
+        """Return a message in the ring's memory, not copied; None if it was overwritten meanwhile."""
+
+    @abstractmethod
+    def _copied(self, message: T) -> T:
+        """Return a copy of a message."""
+
+    @contextmanager
+    def view(self) -> Iterator[T]:
+        """Give the newest message in the ring's memory, not copied; OverwrittenError at the end if it did not last.
+
+        Keep no array of it beyond the `with`: its content changes.
+        """
+        found = self._newest()
+        if found is None:
+            gone = self._gone()
+            raise RingClosedError(gone) if gone else PaddockError(f"ring {self.name!r} is still empty")
+        data, sequence, message = found
+        yield message
+        if not data.holds(sequence):
+            raise OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while in view")
+
+    def holds(self, sequence: int) -> bool:
+        """Return whether a message has not been overwritten."""
+        return self._data is not None and self._data.holds(sequence)
+
+    def _newest(self, after: int = 0) -> tuple[_Data, int, T] | None:
+        """Return the newest message and its place, not copied; None before the first, or if it is `after`."""
+        for _ in range(ATTEMPTS):
+            data = self._current()
+            if data is None or (sequence := data.latest) in (0, after):
+                return None
+            if (message := self._message(data, sequence)) is not None:
+                return data, sequence, message
+        raise self._too_fast()
+
+    def _advance(self) -> T | None:
+        """Return a copy of the newest message; None if it is the one read last."""
+        for _ in range(ATTEMPTS):
+            found = self._newest(after=self.sequence)
+            if found is None and (gone := self._gone()) and (found := self._newest(after=self.sequence)) is None:
+                raise RingClosedError(gone)
+            if found is None:
+                return None
+            data, sequence, message = found
+            copy = self._copied(message)
+            if data.holds(sequence):
+                self.dropped += max(sequence - self.sequence - 1, 0) if self.sequence else 0
+                self.sequence = sequence
+                return copy
+        raise self._too_fast()
 
     def _gone(self) -> str:
         """Return why nothing will follow; empty while the writer is alive."""
@@ -215,15 +266,8 @@ class _BaseReader:
         dead = f"the simulation of ring {self.name!r} is gone: process {words[RingControl.PID]} crashed"
         return "" if self._lives else dead
 
-    def _nothing(self) -> PaddockError:
-        gone = self._gone()
-        return RingClosedError(gone) if gone else PaddockError(f"ring {self.name!r} is still empty")
-
     def _too_fast(self) -> PaddockError:
         return PaddockError(f"ring {self.name!r} is overwritten faster than it can be read; give it more slots")
-
-    def _overwritten(self, sequence: int) -> OverwrittenError:
-        return OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while in view")
 
 
 # snapshots ------------------------------------------------------------------------------------------------------------
@@ -265,7 +309,7 @@ class RingWriter(_BaseWriter):
             super().close()
 
 
-class RingReader(_BaseReader):
+class RingReader(_BaseReader[Snapshot]):
     """Reads the snapshots published under a name. Not thread-safe: use one reader per thread."""
 
     def __init__(self, name: str, pool: BufferPool | None = None) -> None:
@@ -280,10 +324,7 @@ class RingReader(_BaseReader):
 
         After the writer's end the last snapshot is delivered once; then RingClosedError.
         """
-        if not self._advance():
-            gone = self._gone()
-            if gone and not self._advance():
-                raise RingClosedError(gone)
+        self._last = self._advance() or self._last
         return self._last
 
     def wait(self, after: int | None = None, timeout: float = 1.0) -> Snapshot | None:
@@ -311,63 +352,23 @@ class RingReader(_BaseReader):
         Results computed from it are valid only if `holds(sequence)` is still true afterwards. Sets `wall_time`.
         """
         data = self._current()
-        found = self._read(data, sequence, None) if data else None
-        if found is None:
-            return None
-        self.wall_time = found[0]
-        return found[1]
+        return self._message(data, sequence) if data else None
 
-    def holds(self, sequence: int) -> bool:
-        """Return whether a snapshot from `peek` has not been overwritten since."""
-        return self._data is not None and self._data.holds(sequence)
-
-    @contextmanager
-    def view(self) -> Iterator[Snapshot]:
-        """Give the newest snapshot in the ring's memory, not copied; OverwrittenError at the end if it did not last.
-
-        Keep no array of it beyond the `with`: its content changes.
-        """
-        for _ in range(ATTEMPTS):
-            data = self._current()
-            if data is None:
-                raise self._nothing()
-            sequence = data.latest
-            if found := self._read(data, sequence, None):
-                yield found[1]
-                if not data.holds(sequence):
-                    raise self._overwritten(sequence)
-                return
-        raise self._too_fast()
-
-    def _advance(self) -> bool:
-        """Copy the newest snapshot if it is not the last one read."""
-        buffer: Bytes | None = None
-        for _ in range(ATTEMPTS):
-            data = self._current()
-            sequence = data.latest if data else self.sequence
-            if data is None or sequence == self.sequence:
-                return False
-            nbytes = data.layout.nbytes
-            if buffer is None or buffer.nbytes != nbytes:
-                buffer = self._pool.take(nbytes)
-            if found := self._read(data, sequence, buffer):
-                self._took(sequence)
-                self.wall_time, self._last = found
-                return True
-        raise self._too_fast()
-
-    def _read(self, data: _Data, sequence: int, into: Bytes | None) -> tuple[float, Snapshot] | None:
-        """Return (wall time, snapshot), copied or, without a buffer, in place; None if it was overwritten meanwhile."""
+    def _message(self, data: _Data, sequence: int) -> Snapshot | None:
         if not data.holds(sequence):
             return None
         layout, at = data.layout, data.slot(sequence)
         tick, time, wall_time, run, _ = _SNAPSHOT_META.unpack_from(data.memory, at + 8)
-        payload = _payload(data, at, layout)
-        if into is None:
-            into = payload
-        else:
-            np.copyto(into, payload)
-        return (wall_time, Snapshot(tick, time, run, layout, frozen(into))) if data.holds(sequence) else None
+        snapshot = Snapshot(tick, time, run, layout, frozen(_payload(data, at, layout)))
+        if not data.holds(sequence):
+            return None
+        self.wall_time = wall_time
+        return snapshot
+
+    def _copied(self, message: Snapshot) -> Snapshot:
+        buffer = self._pool.take(message.layout.nbytes)
+        np.copyto(buffer, message.buffer)
+        return replace(message, buffer=frozen(buffer))
 
 
 def _payload(data: _Data, at: int, layout: Layout) -> Bytes:
@@ -418,34 +419,14 @@ class FrameRingWriter(_BaseWriter):
         return self._published(data)
 
 
-class FrameRingReader(_BaseReader):
+class FrameRingReader(_BaseReader[FrameGroup]):
     """Reads the groups of frames published under a name."""
 
     CONTROL = FrameRingControl
 
-    @contextmanager
-    def view(self) -> Iterator[FrameGroup]:
-        """Give the newest group in the ring's memory; OverwrittenError at the end if it did not last."""
-        found = self._peek()
-        if found is None:
-            raise self._nothing()
-        yield found
-        if self._data is None or not self._data.holds(found.sequence):
-            raise self._overwritten(found.sequence)
-
     def latest(self) -> FrameGroup | None:
         """Return a copy of the newest group; None if it is the one read last."""
-        for _ in range(ATTEMPTS):
-            found = self._peek()
-            if found is None or found.sequence == self.sequence:
-                if gone := self._gone():
-                    raise RingClosedError(gone)
-                return None
-            copy = replace(found, data=memoryview(bytes(found.data)))
-            if self._data is not None and self._data.holds(found.sequence):
-                self._took(found.sequence)
-                return copy
-        raise self._too_fast()
+        return self._advance()
 
     def wait(self, timeout: float = 1.0) -> FrameGroup | None:
         """Return the next group; None after `timeout` s of wall time."""
@@ -456,21 +437,18 @@ class FrameRingReader(_BaseReader):
             sleep(POLL)
         return found
 
-    def _peek(self) -> FrameGroup | None:
-        """Return the newest complete group in place."""
-        for _ in range(ATTEMPTS):
-            data = self._current()
-            sequence = data.latest if data else 0
-            if data is None or sequence == 0:
-                return None
-            if not data.holds(sequence):
-                continue
-            at = data.slot(sequence)
-            size, tick, time, wall_time, run, roster = SLOT_META.unpack_from(data.memory, at + 8)
-            if size <= data.extra:  # else it was overwritten while it was read
-                payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()
-                return FrameGroup(sequence, tick, time, wall_time, run, roster, payload)
-        return None
+    def _message(self, data: _Data, sequence: int) -> FrameGroup | None:
+        if not data.holds(sequence):
+            return None
+        at = data.slot(sequence)
+        size, tick, time, wall_time, run, roster = SLOT_META.unpack_from(data.memory, at + 8)
+        if size > data.extra:  # it was overwritten while it was read
+            return None
+        payload = data.memory[at + SLOT_HEAD : at + SLOT_HEAD + size].toreadonly()
+        return FrameGroup(sequence, tick, time, wall_time, run, roster, payload)
+
+    def _copied(self, message: FrameGroup) -> FrameGroup:
+        return replace(message, data=memoryview(bytes(message.data)))
 
 
 def fence() -> None:

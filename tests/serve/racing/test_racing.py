@@ -76,6 +76,7 @@ def saw_all(report: dict[str, Any]) -> bool:
     return all(report["seen"].get(car, 0) > 0.5 * RATE * report["seconds"] for car in ("1", "2", "3"))
 
 
+@pytest.mark.slow
 def test_two_race_one_watches_and_one_sends_garbage(start: Start, tmp_path: Path) -> None:
     server, ports = serve(start, tmp_path)
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}

@@ -81,7 +81,7 @@ class Serving:
     @property
     def commands(self) -> int:
         assert isinstance(self.host.source, LiveSource)
-        return self.host.source.run.commands - self._commands
+        return self.host.source.commands - self._commands
 
     def command(self, vehicle: str) -> dict[str, float]:
         command: dict[str, float] = self.sim.inspect(vehicle)["command"]

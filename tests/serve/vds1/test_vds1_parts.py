@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.vds1.inbox import Senders, SequenceTrack
 from paddock.serve.endpoints.vds1.publisher import StateMapping, StatePublisher
+from paddock.serve.hub import LimitedLog
 from paddock.wire.vds1 import STATE_NAMES, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
@@ -176,7 +176,7 @@ def test_a_client_may_say_only_so_much() -> None:
 
 def test_one_line_per_reason_and_interval(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("paddock.serve.counters.monotonic", lambda: now[0])
+    monkeypatch.setattr("paddock.serve.hub.monotonic", lambda: now[0])
     log = LimitedLog("paddock.vds1")
     with caplog.at_level(logging.WARNING, "paddock.vds1"):
         for _ in range(5):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from paddock.sitl.adapters.world import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, same_values
 from paddock.sitl.airframes.quad import power_of
 from paddock.sitl.equipment import copy_truth
-from paddock.sitl.fleet_feed import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, same_values
 from paddock.sitl.sensor_data import COLUMN, TRUTH, empty_block
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-import numpy as np
 import pytest
 
 from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.sensor_data import TRUTH, SensorData
 
 Make = Callable[..., ArduPilotAutopilot]
 Sensors = Callable[..., SensorData]
@@ -132,25 +131,11 @@ def stand_in() -> Iterator[Callable[..., StandIn]]:
         peer.socket.close()
 
 
-def sensors_at(time_us: float, **values: object) -> SensorData:
+def sensors_at(time_us: float, **values: Any) -> SensorData:
     """A vehicle at rest at the origin."""
     row = SensorData(time_us=time_us, imu_time_us=time_us, gyro=(0.0, 0.0, 0.0), accel=(0.0, 0.0, -9.81))
-    for name in (
-        "true_north",
-        "true_east",
-        "true_down",
-        "true_vn",
-        "true_ve",
-        "true_vd",
-        "true_qx",
-        "true_qy",
-        "true_qz",
-    ):
-        row._put(name, 0.0)
-    row._put("true_qw", 1.0)
-    for name, value in values.items():
-        row._put(name, np.asarray(value))
-    return row
+    row.row[TRUTH] = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0)
+    return SensorData(row.row, **values)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.sitl.actuators import MOTORS, WIDTH
-from paddock.sitl.ardupilot.frames import FRAMES, find_frame, json_port, launch_hint
+from paddock.sitl.ardupilot.frames import FRAMES, find_frame, json_port, launch_lines
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.world.geodesy import Origin
 
@@ -82,26 +82,23 @@ def test_outputs_invert_the_channels(a: float, b: float, c: float, d: float) -> 
 
 
 def test_the_command_lines_contain_the_home_of_the_world() -> None:
-    hint = launch_hint("copter", 0, CANBERRA, np.pi / 2)
-    assert hint.home == "-35.3632620,149.1652370,584.00,90.0"
-    assert hint.sim_vehicle.startswith(
-        "sim_vehicle.py -v ArduCopter -f quad --model JSON:127.0.0.1 "
+    start, binary, connect, note = launch_lines("copter", 0, CANBERRA, np.pi / 2)
+    assert start.startswith(
+        "start:    sim_vehicle.py -v ArduCopter -f quad --model JSON:127.0.0.1 "
         "--custom-location=-35.3632620,149.1652370,584.00,90.0 --add-param-file="
     )
-    assert "arducopter --model JSON:127.0.0.1 --home -35.3632620,149.1652370,584.00,90.0 " in hint.binary
-    assert "-I" not in hint.sim_vehicle and hint.mavlink == "tcp:127.0.0.1:5760"
-    own = Path(hint.sim_vehicle.rpartition("=")[2])
+    assert "arducopter --model JSON:127.0.0.1 --home -35.3632620,149.1652370,584.00,90.0 " in binary
+    assert "-I" not in start and connect == "connect:  tcp:127.0.0.1:5760"
+    own = Path(start.rpartition("=")[2])
     assert own.read_text().split("\n")[1:3] == ["FRAME_CLASS 1", "FRAME_TYPE 1"]
-    third = launch_hint("rover-skid", 2, CANBERRA, 0.0, physics="10.0.0.5")
-    assert "-f rover-skid --model JSON:10.0.0.5" in third.sim_vehicle and "-I 2 --sysid 3" in third.binary
-    assert third.binary.endswith(
+    third = launch_lines("rover-skid", 2, CANBERRA)
+    assert "-f rover-skid --model JSON:127.0.0.1" in third[0] and "-I 2 --sysid 3" in third[1]
+    assert third[1].endswith(
         "--defaults Tools/autotest/default_params/rover.parm,Tools/autotest/default_params/rover-skid.parm"
     )
-    assert third.mavlink == "tcp:127.0.0.1:5780" and json_port(2) == 9022
-    assert len(third.lines()) == 3
-    plus = launch_hint("copter-plus", 0, CANBERRA)
-    assert "FRAME_TYPE 0" in hint.lines()[3] and "use copter-plus" in hint.lines()[3]
-    assert "FRAME_TYPE 1" in plus.lines()[3]
+    assert third[2:] == ["connect:  tcp:127.0.0.1:5780"] and json_port(2) == 9022
+    assert "FRAME_TYPE 0" in note and "use copter-plus" in note
+    assert "FRAME_TYPE 1" in launch_lines("copter-plus", 0, CANBERRA)[3]
 
 
 def test_frames_are_found_by_name() -> None:

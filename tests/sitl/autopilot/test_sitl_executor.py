@@ -12,8 +12,8 @@ import pytest
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.sitl.autopilot.mission.executor import MissionExecutor, MissionState
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
-from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, NavTask, PlanKind
+from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.parameter_tables import COMMON
 from paddock.sitl.autopilot.parameters import Parameter, Parameters
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry

@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
-from paddock.sitl.autopilot.mission.executor import MissionSequence
+from paddock.sitl.autopilot.mission.executor import next_stretch
 from paddock.sitl.autopilot.mission.items import (
     ITEM_KINDS,
     AltitudeFrame,
-    MissionCommand,
     MissionItem,
     check_mission,
     check_mission_item,
@@ -74,8 +73,9 @@ def test_rovers_refuse_flying_items(command: int) -> None:
 
 def test_command_numbers_match_mavlink() -> None:
     names = mavlink.enums["MAV_CMD"]
-    assert names[MissionCommand.LOITER_TURNS].name == "MAV_CMD_NAV_LOITER_TURNS"
-    assert names[MissionCommand.DO_SET_CAM_TRIGG_DIST].name == "MAV_CMD_DO_SET_CAM_TRIGG_DIST"
+    items = {kind.name: names[command].name for command, kind in ITEM_KINDS.items()}
+    assert items["LoitTurns"] == "MAV_CMD_NAV_LOITER_TURNS" and items["ClearROI"] == "MAV_CMD_DO_SET_ROI_NONE"
+    assert items["SetCamTrigDst"] == "MAV_CMD_DO_SET_CAM_TRIGG_DIST" and items["Jump"] == "MAV_CMD_DO_JUMP"
     assert all(command in names for command in ITEM_KINDS)
 
 
@@ -86,21 +86,21 @@ def test_a_jump_target_must_exist() -> None:
 
 
 def test_actions_are_passed_on_the_way_to_the_next_waypoint() -> None:
-    order = MissionSequence([WAYPOINT, SPEED, WAYPOINT, SPEED, SPEED, WAYPOINT, SPEED])
-    assert order.advance(1) == (2, (1,), False)
-    assert order.advance(3) == (5, (3, 4), False)
-    assert order.advance(6) == (None, (6,), False)
+    order = [WAYPOINT, SPEED, WAYPOINT, SPEED, SPEED, WAYPOINT, SPEED]
+    assert next_stretch(order, 1, {}) == (2, (1,), False)
+    assert next_stretch(order, 3, {}) == (5, (3, 4), False)
+    assert next_stretch(order, 6, {}) == (None, (6,), False)
 
 
-def test_jumps_are_counted_but_not_by_peek() -> None:
-    order = MissionSequence([WAYPOINT, WAYPOINT, jump(1, 2), WAYPOINT])
-    assert [order.advance(2, counted=False).nav for _ in range(5)] == [1] * 5
-    assert [order.advance(2).nav for _ in range(4)] == [1, 1, 3, 3]
+def test_jumps_are_counted() -> None:
+    order, jumps = [WAYPOINT, WAYPOINT, jump(1, 2), WAYPOINT], dict[int, int]()
+    assert [next_stretch(order, 2, dict(jumps)).nav for _ in range(5)] == [1] * 5
+    assert [next_stretch(order, 2, jumps).nav for _ in range(4)] == [1, 1, 3, 3]
 
 
 def test_an_endless_jump_repeats_but_a_loop_without_waypoints_ends() -> None:
-    endless = MissionSequence([WAYPOINT, WAYPOINT, jump(1, -1)])
-    assert all(endless.advance(2).nav == 1 for _ in range(1000))
-    assert MissionSequence([WAYPOINT, WAYPOINT, jump(2, -1)]).advance(2) == (None, (), True)
-    assert MissionSequence([WAYPOINT, WAYPOINT, SPEED, jump(2, -1)]).advance(2).looped
-    assert MissionSequence([WAYPOINT, WAYPOINT, jump(2, 5), WAYPOINT]).advance(2).nav == 3
+    endless, jumps = [WAYPOINT, WAYPOINT, jump(1, -1)], dict[int, int]()
+    assert all(next_stretch(endless, 2, jumps).nav == 1 for _ in range(1000))
+    assert next_stretch([WAYPOINT, WAYPOINT, jump(2, -1)], 2, {}) == (None, (), True)
+    assert next_stretch([WAYPOINT, WAYPOINT, SPEED, jump(2, -1)], 2, {}).looped
+    assert next_stretch([WAYPOINT, WAYPOINT, jump(2, 5), WAYPOINT], 2, {}).nav == 3

@@ -11,7 +11,7 @@ mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="py
 
 from paddock.sitl.autopilot.mission.items import PlanKind  # noqa: E402
 from paddock.sitl.mavlink import mission_protocol  # noqa: E402
-from paddock.sitl.mavlink.mission_items import decode  # noqa: E402
+from paddock.sitl.mavlink.mission_protocol import decode  # noqa: E402
 
 LATITUDE, LONGITUDE = 356812000, 1397671000
 

@@ -8,13 +8,12 @@ import struct
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.errors import PaddockError
-from paddock.sitl.px4.autopilot import SIMULATOR_PORT, Px4Autopilot, launch_hint
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.px4.autopilot import SIMULATOR_PORT, Px4Autopilot, launch_lines
+from paddock.sitl.sensor_data import TRUTH, SensorData
 from paddock.world.geodesy import Origin
 
 ORIGIN = Origin(47.397742, 8.545594, 488.0)
@@ -75,15 +74,8 @@ def sensors(time_us: int, **values: Any) -> SensorData:
         gnss_time_us=time_us // 200_000 * 200_000, gnss_fix=3, gnss_satellites=12, gnss_eph=0.5, gnss_epv=1.0,
         latitude=47.3977421, longitude=-8.5455939, altitude=489.25, velocity=(3.0, -4.0, 0.5),
     )  # fmt: skip
-    for name, value in zip(
-        ("north", "east", "down", "vn", "ve", "vd", "qw", "qx", "qy", "qz"),
-        (100.0, 0.0, -10.0, 3.0, -4.0, 0.5, 1.0, 0.0, 0.0, 0.0),
-        strict=True,
-    ):
-        row._put(f"true_{name}", value)
-    for name, value in values.items():
-        row._put(name, np.asarray(value))
-    return row
+    row.row[TRUTH] = (100.0, 0.0, -10.0, 3.0, -4.0, 0.5, 1.0, 0.0, 0.0, 0.0)
+    return SensorData(row.row, **values)
 
 
 def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4Autopilot, px4: Any) -> None:
@@ -267,9 +259,8 @@ def test_ports_and_periods(pilot: Px4Autopilot) -> None:
     assert pilot.period_us == 4000 and Px4Autopilot(1 / 1200, ORIGIN).period_us == 4167
     assert [Px4Autopilot(1 / 1200, ORIGIN).next_us(time) for time in (0, 4167, 8333)] == [4167, 8333, 12_500]
     assert SIMULATOR_PORT == 4560
-    hint = launch_hint(0)
-    assert hint.make == "PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
-    assert launch_hint(3).binary.endswith("bin/px4 -i 3") and launch_hint(3).mavlink.endswith(":14543")
+    assert launch_lines(0)[0] == "start:    PX4_SIM_HOSTNAME=127.0.0.1 make px4_sitl none_iris"
+    assert launch_lines(3)[1].endswith("bin/px4 -i 3") and launch_lines(3)[2].endswith(":14543")
     # px4-rc.mavlink: "use the same ports for more than 10 instances to avoid port overlaps"
-    assert launch_hint(9).mavlink.endswith("MAVSDK udpin://0.0.0.0:14549")
-    assert "MAVSDK udpin://0.0.0.0:14549 (shared" in launch_hint(12).mavlink
+    assert launch_lines(9)[2].endswith("MAVSDK udpin://0.0.0.0:14549")
+    assert "MAVSDK udpin://0.0.0.0:14549 (shared" in launch_lines(12)[2]

@@ -13,11 +13,8 @@ from paddock.sitl.sensor_data import SensorColumns, SensorData
 
 
 def truth(time_us: int, **values: float) -> SensorColumns:
-    row = SensorData(time_us=time_us)
     level = {"true_vn": 0.0, "true_ve": 0.0, "true_vd": 0.0, "true_qw": 1.0, "true_qx": 0.0, "true_qy": 0.0}
-    for name, value in {**level, "true_qz": 0.0, **values}.items():
-        row._put(name, np.asarray(value))
-    return row.values()
+    return SensorData(time_us=time_us, **{**level, "true_qz": 0.0, **values}).values()
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])

@@ -10,19 +10,19 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import refuse_foreign_state
 
 if TYPE_CHECKING:
-    from paddock.serve.live import LiveRun
+    from paddock.serve.live import LiveSource
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """The largest step that the thread of the link takes itself; it reads no other request meanwhile."""
 
 
-def clock(run: LiveRun, client: str) -> dict[str, Any]:
+def clock(run: LiveSource, client: str) -> dict[str, Any]:
     """The tick and the time come with every reply."""
     sim = run.sim
     return {"pace": sim.clock.pace, "paused": sim.clock.paused, "run": sim.engine.world.run, "owner": run.owner.client}
 
 
-def step(run: LiveRun, client: str, ticks: int = 1) -> Future[Any]:
+def step(run: LiveSource, client: str, ticks: int = 1) -> Future[Any]:
     """The client owns the clock from then on."""
     run.owner.take(client, "step")
     pacer = run.sim.clock
@@ -32,12 +32,12 @@ def step(run: LiveRun, client: str, ticks: int = 1) -> Future[Any]:
     return _step_here(run, ticks) or pacer.request_ticks(ticks)
 
 
-def _step(run: LiveRun, ticks: int) -> int:
+def _step(run: LiveSource, ticks: int) -> int:
     run.sim.step(ticks)
     return run.sim.tick
 
 
-def _step_here(run: LiveRun, ticks: int) -> Future[Any] | None:
+def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
     """Step in this thread if the ticks are few and quick: handing them over would take longer. None: not possible."""
     sim = run.sim
     quick = (
@@ -54,7 +54,7 @@ def _step_here(run: LiveRun, ticks: int) -> Future[Any] | None:
 
 
 def step_synchronously(
-    run: LiveRun, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
+    run: LiveSource, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
 ) -> Future[Any]:
     """Saves a round trip: the answer to the coming control request arrives with the step."""
     if control is not None:
@@ -75,7 +75,7 @@ def step_synchronously(
     return answer
 
 
-def run(run: LiveRun, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
+def run(run: LiveSource, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
     """Without `until`, resume and return at once."""
     if until is not None and not abs(until) <= LAST_TIME:
         raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
@@ -93,7 +93,7 @@ def run(run: LiveRun, client: str, until: float | None = None, pace: float | Non
     return sim.clock.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
 
 
-def _run(run: LiveRun, until: float) -> int:
+def _run(run: LiveSource, until: float) -> int:
     run.driving = True
     try:
         run.sim.run(until)
@@ -102,7 +102,7 @@ def _run(run: LiveRun, until: float) -> int:
     return run.sim.tick
 
 
-def stop(run: LiveRun, client: str) -> int:
+def stop(run: LiveSource, client: str) -> int:
     """Ends what the owner of the clock has started."""
     run.owner.check(client, "stop")
     if run.driving:
@@ -113,50 +113,50 @@ def stop(run: LiveRun, client: str) -> int:
     return run.sim.tick
 
 
-def pause(run: LiveRun, client: str) -> None:
+def pause(run: LiveSource, client: str) -> None:
     """Any client may pause, unless the server keeps the clock."""
     if run.owner.locked:
         run.owner.check(client, "pause")
     run.sim.clock.pause()
 
 
-def resume(run: LiveRun, client: str) -> None:
+def resume(run: LiveSource, client: str) -> None:
     """Only the owner may resume, if there is one."""
     run.owner.check(client, "resume")
     run.sim.clock.resume()
 
 
-def pace(run: LiveRun, client: str, pace: float) -> None:
+def pace(run: LiveSource, client: str, pace: float) -> None:
     """Only the owner may change the pace, if there is one."""
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 
 
-def hold(run: LiveRun, client: str) -> None:
+def hold(run: LiveSource, client: str) -> None:
     """Take the clock."""
     run.owner.take(client, "hold")
     run.sim.clock.hold()
 
 
-def let_go(run: LiveRun, client: str) -> None:
+def let_go(run: LiveSource, client: str) -> None:
     """Does nothing for a client that does not own the clock."""
     if run.owner.release(client):
         run.sim.clock.resume()
 
 
-def reset(run: LiveRun, client: str, seed: int | None = None) -> None:
+def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
     """Only the owner may reset, if there is one."""
     run.owner.check(client, "reset")
     run.sim.reset(seed)
 
 
-def restore(run: LiveRun, client: str, state: bytes) -> None:
+def restore(run: LiveSource, client: str, state: bytes) -> None:
     """Only the owner may restore, if there is one; a state that names foreign code is refused."""
     run.owner.check(client, "restore")
     refuse_foreign_state(run.sim, state)
     run.sim.restore(state)
 
 
-def seek(run: LiveRun, client: str, position: float) -> float:
+def seek(run: LiveSource, client: str, position: float) -> float:
     """Only recordings can seek."""
     raise PaddockError("seek refused: this is a live simulation; only a recording can seek")

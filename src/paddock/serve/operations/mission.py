@@ -21,12 +21,12 @@ from paddock.wire.operations.results import MemberTree, MissionTree, Place, Task
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
-    from paddock.serve.live import LiveRun
+    from paddock.serve.live import LiveSource
 
 DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
-def mission(run: LiveRun, client: str) -> MissionTree | None:
+def mission(run: LiveSource, client: str) -> MissionTree | None:
     """Return what the page draws."""
     found = run.sim.engine.mission
     if found is None or found.scenario.mission is None:
@@ -34,38 +34,38 @@ def mission(run: LiveRun, client: str) -> MissionTree | None:
     return run.mission_trees.tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name))
 
 
-def mission_view(run: LiveRun, client: str) -> dict[str, Any] | None:
+def mission_view(run: LiveSource, client: str) -> dict[str, Any] | None:
     """Return what the Python clients show."""
     found = run.sim.mission
     return None if found is None else tree_of(found.view())
 
 
-def add_task(run: LiveRun, client: str, task: dict[str, Any]) -> Future[Any]:
+def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
     """The mission validates the task."""
     return _direct(run, client, "add_task", task)
 
 
-def move_task(run: LiveRun, client: str, name: str, x: float, y: float) -> Future[Any]:
+def move_task(run: LiveSource, client: str, name: str, x: float, y: float) -> Future[Any]:
     """In m."""
     return _direct(run, client, "move_task", {"task": name, "x": x, "y": y})
 
 
-def remove_task(run: LiveRun, client: str, name: str) -> Future[Any]:
+def remove_task(run: LiveSource, client: str, name: str) -> Future[Any]:
     """By name."""
     return _direct(run, client, "remove_task", {"task": name})
 
 
-def add_zone(run: LiveRun, client: str, zone: dict[str, Any]) -> Future[Any]:
+def add_zone(run: LiveSource, client: str, zone: dict[str, Any]) -> Future[Any]:
     """The mission validates the zone."""
     return _direct(run, client, "add_zone", zone)
 
 
-def add_vehicle(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
+def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Foreign names are refused after the mission has validated the entry."""
     return _direct(run, client, "add_vehicle", entry)
 
 
-def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
+def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
     """By name or id."""
     if isinstance(vehicle, int):
         program, rows = run.sim.engine.applier.found(vehicle)
@@ -73,7 +73,7 @@ def damage(run: LiveRun, client: str, vehicle: str | int) -> Future[Any]:
     return _direct(run, client, "damage", {"vehicle": vehicle})
 
 
-def _direct(run: LiveRun, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
+def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
     """Validate now; the mission acts on it between two ticks."""
     order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
     if verb == "add_vehicle":
@@ -81,7 +81,7 @@ def _direct(run: LiveRun, client: str, verb: str, arguments: dict[str, Any]) -> 
     return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
 
-def _id_of(run: LiveRun, name: str) -> int | None:
+def _id_of(run: LiveSource, name: str) -> int | None:
     try:
         fleet, rows = run.sim.engine.world.find(name)
     except UnknownNameError:

@@ -12,20 +12,20 @@ from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import ScenarioText
 
 if TYPE_CHECKING:
-    from paddock.serve.live import LiveRun
+    from paddock.serve.live import LiveSource
 
 
-def running_scenario(run: LiveRun, client: str) -> ScenarioText:
+def running_scenario(run: LiveSource, client: str) -> ScenarioText:
     """Return its name and text."""
     return {"name": run.sim.scenario.name, "text": shown_text(run.sim.scenario)}
 
 
-def known_names(run: LiveRun, client: str) -> dict[str, list[str]]:
+def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
     """Return installed plug-ins and what the run uses."""
     return names_in_use(run.sim)
 
 
-def switch_scenario(run: LiveRun, client: str, text: str) -> None:
+def switch_scenario(run: LiveSource, client: str, text: str) -> None:
     """Only a run that was started by `paddock run` or `demo` can switch."""
     if run.director is None:
         raise PaddockError("load refused: scenario switching is disabled for this run; use paddock run or paddock demo")

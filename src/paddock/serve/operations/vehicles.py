@@ -16,13 +16,13 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 
 if TYPE_CHECKING:
-    from paddock.serve.live import LiveRun
+    from paddock.serve.live import LiveSource
 
 LOG = logging.getLogger(__name__)
 
 
 def command(
-    run: LiveRun,
+    run: LiveSource,
     client: str,
     target: str | int,
     inputs: dict[str, Any],
@@ -34,7 +34,7 @@ def command(
     run.commands += 1
 
 
-def command_many(run: LiveRun, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
+def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
     """One action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
     for name, values in inputs.items():
@@ -59,13 +59,13 @@ def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None)
     return CommandAction(ids[part], values, timeout)
 
 
-def spawn(run: LiveRun, client: str, entry: dict[str, Any]) -> Future[Any]:
+def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Foreign names are refused here, so that the tick does not wait for that."""
     refuse_foreign(run.sim, entry)
     return run.change(lambda: run.sim.spawn(**entry))
 
 
-def spawn_all(run: LiveRun, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
+def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
     """The entries are checked together before the first is added."""
     for entry in entries:
         refuse_foreign(run.sim, entry)
@@ -77,12 +77,12 @@ def spawn_all(run: LiveRun, client: str, entries: list[dict[str, Any]]) -> Futur
     return run.change(add)
 
 
-def remove(run: LiveRun, client: str, target: str | int) -> None:
+def remove(run: LiveSource, client: str, target: str | int) -> None:
     """Takes effect before the next tick."""
     run.sim.remove(target)
 
 
-def clear(run: LiveRun, client: str) -> int:
+def clear(run: LiveSource, client: str) -> int:
     """Return the number of vehicles removed."""
     count = run.sim.engine.world.vehicles
     for name in list(run.sim.engine.world.fleets):
@@ -90,7 +90,7 @@ def clear(run: LiveRun, client: str) -> int:
     return count
 
 
-def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]:
+def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """The override is checked, and its kernel compiled, beside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
 
@@ -103,17 +103,17 @@ def order(run: LiveRun, client: str, target: Any, behaviour: Any) -> Future[Any]
     return run.aside(check)
 
 
-def orders(run: LiveRun, client: str) -> list[dict[str, Any]]:
+def orders(run: LiveSource, client: str) -> list[dict[str, Any]]:
     """Return the overrides as dictionaries."""
     return [given._asdict() for given in run.sim.behaviours.overrides()]
 
 
-def routes(run: LiveRun, client: str) -> list[dict[str, Any]]:
+def routes(run: LiveSource, client: str) -> list[dict[str, Any]]:
     """Return the routes as dictionaries."""
     return [route._asdict() for route in run.sim.behaviours.routes()]
 
 
-def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:
+def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
     """A client has one claim at a time: this one replaces an earlier one."""
     run.states.forget(client)
     run.claims[client] = run.sim.claim(
@@ -126,7 +126,7 @@ def claim(run: LiveRun, client: str, vehicles: list[str]) -> dict[str, Any]:
     return {"every": sync.every, "timeout": sync.timeout, "on_timeout": sync.on_timeout}
 
 
-def release(run: LiveRun, client: str) -> None:
+def release(run: LiveSource, client: str) -> None:
     """Refused without a claim."""
     claimed = run.claims.pop(client, None)
     if claimed is None:
@@ -134,14 +134,14 @@ def release(run: LiveRun, client: str) -> None:
     claimed.release()
 
 
-def control(run: LiveRun, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
+def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
     """A reply to another tick, or after its deadline, is refused."""
     run.claim_of(client).reply(tick, commands)
     run.commands += len(commands)
     return tick
 
 
-def control_unasked(run: LiveRun, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
+def control_unasked(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
     """Only a refusal is reported."""
     try:
         control(run, client, tick, commands)
@@ -149,7 +149,7 @@ def control_unasked(run: LiveRun, client: str, tick: int, commands: dict[str, di
         run.push("refused", {"client": client, "kind": type(error).__name__, "message": str(error)})
 
 
-def _ask(run: LiveRun, client: str, claimed: Claim, request: CommandRequest) -> None:
+def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) -> None:
     """Send a control request. Runs in the thread that ticks; a client that cannot be reached loses its claim."""
     try:
         left = request.deadline - monotonic()

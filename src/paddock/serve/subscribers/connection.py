@@ -16,6 +16,25 @@ FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the by
 
 MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
 AT_ONCE = 64  # messages per system call
+SEND_BUFFER = 1 << 20
+"""Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
+WAITING = 128  # connections that may wait to be accepted
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """A TCP socket that listens; OSError if that is not possible."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+        listening.bind(address)
+        listening.listen(WAITING)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening
 
 
 class Outbox:

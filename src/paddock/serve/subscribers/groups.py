@@ -144,9 +144,7 @@ class GroupEncoder:
                 return encode_status(snapshot, self.selection(view.vehicles), into)
             case "fpv":
                 return encode_views(snapshot, self.selection(view.vehicles), view.frame, into)
-            case "lines":
-                return self._drawing.lines(snapshot, view.frame)
-        return self._drawing.spheres(snapshot, view.frame)
+        return self._drawing.encoded(kind, snapshot, view.frame)
 
     def _poses(self, view: View, snapshot: Snapshot) -> list[Poses]:
         layout = snapshot.layout

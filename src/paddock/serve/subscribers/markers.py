@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.mirror import FIELDS
@@ -27,7 +27,7 @@ from paddock.wire.stream.drawing import (
     encode_spheres,
 )
 from paddock.world.frames import conversion, convert_position
-from paddock.world.marker_shapes import segments, spheres
+from paddock.world.marker_shapes import MarkerShape, joined, shape_of
 from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
@@ -137,27 +137,7 @@ class MarkerFeed:
             self._loop.call_soon(self._send)
 
 
-HERE = Transform()
 NEW_AT_ONCE = 100  # new markers converted per snapshot; the rest follows with the next ones
-
-
-class MarkerShape(NamedTuple):
-    """Lines and spheres of one or more markers, in some frame."""
-
-    ends: NDArray[np.float32]  # (n, 6) m
-    line_colors: NDArray[np.uint8]  # (n, 4)
-    thickness: NDArray[np.float64]  # (n,) m
-    balls: NDArray[np.float32]  # (m, 4) x, y, z, radius, m
-    ball_colors: NDArray[np.uint8]  # (m, 4)
-
-
-NOTHING = MarkerShape(
-    np.empty((0, 6), np.float32),
-    np.empty((0, 4), np.uint8),
-    np.empty(0),
-    np.empty((0, 4), np.float32),
-    np.empty((0, 4), np.uint8),
-)
 
 
 class Drawing:
@@ -171,33 +151,27 @@ class Drawing:
         self._until = inf  # simulation time at which the next marker expires
         self._still: dict[tuple[str, str], memoryview] = {}  # encoded frames that are valid until something changes
 
-    def lines(self, snapshot: Snapshot, frame: str) -> memoryview:
-        """The frame of lines (0x03)."""
-        return self._encoded("lines", snapshot, frame)
-
-    def spheres(self, snapshot: Snapshot, frame: str) -> memoryview:
-        """The frame of spheres (0x04)."""
-        return self._encoded("spheres", snapshot, frame)
-
-    def _encoded(self, kind: str, snapshot: Snapshot, frame: str) -> memoryview:
+    def encoded(self, kind: str, snapshot: Snapshot, frame: str) -> memoryview:
+        """The frame of `lines` (0x03) or of `spheres` (0x04)."""
         self._refresh(snapshot.time)
         if (kind, frame) in self._still:
             return self._still[kind, frame]
-        shape = _joined([_moved(shape, where) for shape, where in self._placed(snapshot)])
-        encoded = (_lines if kind == "lines" else _spheres)(shape, frame)
+        shape, unit = joined(self._placed(snapshot)), units_per_metre(frame)
+        if kind == "lines":
+            start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
+            encoded = encode_lines(start, end, shape.line_colors, shape.thickness * unit)
+        else:
+            centres = convert_position(shape.balls[:, :3], NATIVE, frame)
+            encoded = encode_spheres(centres, shape.balls[:, 3] * unit, shape.ball_colors)
         if all(name == WORLD for name in self._by_frame):
             self._still[kind, frame] = encoded
         return encoded
 
-    def _placed(self, snapshot: Snapshot) -> list[tuple[MarkerShape, Transform | None]]:
-        """The shapes that can be placed; markers whose frame is missing or stale are skipped."""
-        found: list[tuple[MarkerShape, Transform | None]] = []
+    def _placed(self, snapshot: Snapshot) -> Iterator[MarkerShape]:
+        """The shapes in the world; markers whose frame is missing or stale are skipped."""
         for name, shape in self._by_frame.items():
-            try:
-                found.append((shape, None if name == WORLD else self._to_world(snapshot, name)))
-            except PaddockError:
-                continue
-        return found
+            with suppress(PaddockError):
+                yield shape if name == WORLD else shape.moved(self._to_world(snapshot, name))
 
     def _to_world(self, snapshot: Snapshot, frame: str) -> Transform:
         tree = self._mirror.frames
@@ -213,49 +187,14 @@ class Drawing:
         if self._version == self._mirror.version and time < self._until:
             return
         trees = self._mirror.alive(time)
-        known = self._shapes
-        fresh = [tree for tree in trees if id(tree) not in known]
-        made = {id(tree): (tree, _shape(tree)) for tree in fresh[:NEW_AT_ONCE]}
-        shapes = {**known, **made}
-        self._shapes = {id(tree): shapes[id(tree)] for tree in trees if id(tree) in shapes}
+        fresh = [tree for tree in trees if id(tree) not in self._shapes]
+        for tree in fresh[:NEW_AT_ONCE]:
+            self._shapes[id(tree)] = (tree, shape_of(Marker(**{name: tree[name] for name in FIELDS})))
+        self._shapes = {id(tree): self._shapes[id(tree)] for tree in trees if id(tree) in self._shapes}
         self._version = self._mirror.version if len(fresh) <= NEW_AT_ONCE else -1
         self._until = min((tree["expires"] for tree in trees if tree["expires"] is not None), default=inf)
         by_frame: dict[str, list[MarkerShape]] = {}
         for tree, shape in self._shapes.values():
             by_frame.setdefault(tree["frame"], []).append(shape)
-        self._by_frame = {name: _joined(shapes) for name, shapes in by_frame.items()}
+        self._by_frame = {name: joined(shapes) for name, shapes in by_frame.items()}
         self._still.clear()
-
-
-def _shape(tree: dict[str, Any]) -> MarkerShape:
-    """One marker relative to its frame."""
-    marker = Marker(**{name: tree[name] for name in FIELDS})
-    if marker.kind == "points":
-        dots = spheres(marker, HERE)
-        return NOTHING._replace(balls=dots.balls, ball_colors=dots.colors)
-    drawn = segments(marker, HERE)
-    thickness = np.full(len(drawn.ends), drawn.thickness)
-    return NOTHING._replace(ends=drawn.ends, line_colors=drawn.colors, thickness=thickness)
-
-
-def _joined(shapes: list[MarkerShape]) -> MarkerShape:
-    return MarkerShape(*(np.concatenate(parts) for parts in zip(NOTHING, *shapes, strict=True)))
-
-
-def _moved(shape: MarkerShape, to_world: Transform | None) -> MarkerShape:
-    """The shape in the world; None: it is in the world already."""
-    if to_world is None:
-        return shape
-    ends = to_world.apply(shape.ends.reshape(-1, 3)).reshape(-1, 6).astype(np.float32)
-    centres = to_world.apply(shape.balls[:, :3]).astype(np.float32)
-    return shape._replace(ends=ends, balls=np.concatenate([centres, shape.balls[:, 3:]], axis=1))
-
-
-def _lines(shape: MarkerShape, frame: str) -> memoryview:
-    start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
-    return encode_lines(start, end, shape.line_colors, shape.thickness * units_per_metre(frame))
-
-
-def _spheres(shape: MarkerShape, frame: str) -> memoryview:
-    centres = convert_position(shape.balls[:, :3], NATIVE, frame)
-    return encode_spheres(centres, shape.balls[:, 3] * units_per_metre(frame), shape.ball_colors)

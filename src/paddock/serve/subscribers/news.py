@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from paddock.serve.hub import OperationError, OperationOutcome
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
@@ -123,28 +123,13 @@ class Notifier:
 
 def figures_tree(hub: Hub) -> FiguresTree:
     """The figures of the last heartbeat, with clients and counters; 0 for those that recordings lack."""
-    known = hub.mirror.figures
-
-    def number(name: str) -> float:
-        value = float(known.get(name, 0.0))
-        return value if isfinite(value) else 0.0
-
+    known, tree = hub.mirror.figures, {}
+    for name, kind in get_type_hints(FiguresTree).items():
+        if kind in (bool, int, float):
+            number = float(known.get(name, 0.0))
+            tree[name] = kind(number if isfinite(number) else 0.0)
     return {
-        "tick": int(known["tick"]),
-        "time": number("time"),
-        "wall": number("wall"),
-        "rate": number("rate"),
-        "pace": number("pace"),
-        "paused": bool(known["paused"]),
-        "running": bool(known["running"]),
-        "run": int(known["run"]),
-        "vehicles": int(known["vehicles"]),
-        "slips": int(number("slips")),
-        "lag_seconds": number("lag_seconds"),
-        "tick_seconds": number("tick_seconds"),
-        "events": int(number("events")),
-        "commands": int(number("commands")),
-        "refused": int(number("refused")),
+        **tree,  # type: ignore[typeddict-item]
         "owner": str(known.get("owner", "")),
         "stages": known.get("stages", {}),
         "subscribers": [one for each in hub.endpoints.values() for one in getattr(each, "subscribers_now", ())],

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
-from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, ArduPilotFrame, find_frame
+from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
 from paddock.sitl.row_adapter import RATES, RowAdapter
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
 from paddock.wire.ardupilot_json import ServoPacket, State, decode_state, encode_servos
 from paddock.wire.error import WireError
 from paddock.world.frames import conversion
-from paddock.world.pose import Pose
 from paddock.world.rotation import quaternion_from_euler
 
 RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
@@ -31,29 +30,39 @@ REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starti
 LARGEST = 65535
 
 
-class PluginLink:
-    """UDP socket to one plugin. A frame is repeated until it is answered.
+NO_OUTPUT: tuple[int, ...] = (0,) * 16
+TO_WORLD = conversion("ned", "enu")
 
-    Some versions of the plugin never answer a duplicate, so the second repetition is a new frame.
+
+class PluginVehicle:
+    """One vehicle in Gazebo, and the UDP socket to its plugin. A frame is repeated until it is answered.
+
+    Its time counts from the first state, in us; a reset of Gazebo does not decrease it. Some versions of the plugin
+    never answer a duplicate, so the second repetition is a new frame.
     """
 
-    def __init__(self, host: str, port: int, frame_rate: int) -> None:
-        self.host, self.port = host, port
-        self.frame_rate = frame_rate
-        self.frame_count = -1
-        self.rejected = 0
-        self.note = f"waiting for the Gazebo plugin at udp {host}:{port}"
-        self.waiting = False  # for the answer to a frame
-        self._pwm: tuple[int, ...] = ()
-        self._repeated = 0
-        self._again_at = 0.0
+    def __init__(self, placed: Placed, host: str, port: int, frame_rate: int) -> None:
+        self.placed, self.frame = placed, find_frame(FRAME_OF_CRAFT[placed.craft])
+        self.port, self.frame_rate = port, frame_rate
+        self.where = f"udp {host}:{port}"
+        self.note = f"waiting for the Gazebo plugin at {self.where}"
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self._socket.connect((host, port))  # so that a missing plugin is an error
-        except OSError:
+        except (OSError, OverflowError):
             self._socket.close()
             raise
         self._socket.setblocking(False)
+
+    def begin(self, time_us: int) -> None:
+        """Count frames from 0, which restarts the plugin's controller, outputs off; the next state is of `time_us`."""
+        self.receive()  # discard old answers
+        self.pwm, self.time_us = NO_OUTPUT, time_us
+        self.state: State | None = None
+        self._base_us: int | None = None  # Gazebo's time minus ours
+        self._count, self._repeated, self._again_at = -1, 0, 0.0
+        self._sent: tuple[int, ...] = ()
+        self.waiting = False  # for the answer to a frame
 
     def fileno(self) -> int:
         """For `select`."""
@@ -63,134 +72,77 @@ class PluginLink:
         """Close the socket."""
         self._socket.close()
 
-    def restart(self) -> None:
-        """Count frames from 0, which restarts the plugin's controller; discard old answers."""
-        self.answer()
-        self.frame_count = -1
-        self.waiting = False
-
     def ask(self, pwm: tuple[int, ...]) -> None:
         """Send the next frame, unless one is still unanswered."""
         if not self.waiting:
-            self.frame_count += 1
-            self._repeated = 0
-            self._pwm = pwm
-            self.waiting = True
+            self._count += 1
+            self._repeated, self._sent, self.waiting = 0, pwm, True
             self._send()
-
-    def _send(self) -> None:
-        self._again_at = monotonic() + RESEND_AFTER
-        try:
-            self._socket.send(encode_servos(ServoPacket(self.frame_rate, self.frame_count & 0xFFFFFFFF, self._pwm)))
-        except OSError as error:
-            self._fail(error)
-
-    def _fail(self, error: OSError) -> None:
-        self._again_at = monotonic() + REFUSED_AFTER
-        self.note = f"no Gazebo plugin at udp {self.host}:{self.port} ({error.strerror}): is the world running?"
 
     def repeat(self) -> float:
         """Repeat the frame if due; return the s until the next repetition."""
         if self.waiting and monotonic() >= self._again_at:
             self._repeated += 1
-            self.frame_count += self._repeated > 1
+            self._count += self._repeated > 1
             self._send()
         return max(self._again_at - monotonic(), 0.0)
 
-    def answer(self) -> State | None:
+    def _send(self) -> None:
+        self._again_at = monotonic() + RESEND_AFTER
+        try:
+            self._socket.send(encode_servos(ServoPacket(self.frame_rate, self._count & 0xFFFFFFFF, self._sent)))
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError) -> None:
+        self._again_at = monotonic() + REFUSED_AFTER
+        self.note = f"no Gazebo plugin at {self.where} ({error.strerror}): is the world running?"
+
+    def receive(self) -> State | None:
         """Return the newest state received."""
         newest: State | None = None
-        while (data := self._receive()) is not None:
+        while True:
             try:
-                newest = decode_state(data)
+                newest = decode_state(self._socket.recv(LARGEST))
+            except BlockingIOError:
+                break
+            except OSError as error:  # the previous packet was refused
+                self._fail(error)
+                break
             except WireError as error:
-                self.rejected += 1
-                self.note = f"from the Gazebo plugin at udp {self.host}:{self.port}: {error}"
+                self.note = f"from the Gazebo plugin at {self.where}: {error}"
         if newest is not None:
-            self.waiting = False
-            self.note = ""
+            self.waiting, self.note = False, ""
         return newest
-
-    def _receive(self) -> bytes | None:
-        try:
-            return self._socket.recv(LARGEST)
-        except BlockingIOError:
-            return None
-        except OSError as error:  # the previous packet was refused
-            self._fail(error)
-            return None
-
-    def diagnosis(self) -> str:
-        """Return why there is no answer, as far as known."""
-        return self.note or f"the Gazebo plugin at udp {self.host}:{self.port} stopped answering: is the world paused?"
-
-
-NO_OUTPUT: tuple[int, ...] = (0,) * 16
-TO_WORLD = conversion("ned", "enu")
-
-
-class PluginVehicle:
-    """One vehicle in Gazebo. Its time counts from the first state, in us; a reset of Gazebo does not decrease it."""
-
-    def __init__(self, placed: Placed, frame: ArduPilotFrame, link: PluginLink) -> None:
-        self.placed, self.frame, self.link = placed, frame, link
-        self.pwm = NO_OUTPUT
-        self.state: State | None = None
-        self.time_us = 0
-        self.restarts = 0
-        self._base_us: int | None = None
 
     def take(self, state: State) -> None:
         """Process a new state."""
         stamp_us = round(state.timestamp * 1e6)
-        if self._base_us is None or stamp_us - self._base_us < self.time_us:
-            self.restarts += self._base_us is not None  # Gazebo was reset or restarted
+        if self._base_us is None or stamp_us - self._base_us < self.time_us:  # Gazebo was reset or restarted
             self._base_us = stamp_us - self.time_us
         self.time_us = stamp_us - self._base_us
         self.state = state
-
-    def begin(self, time_us: int) -> None:
-        """Restart the controller with outputs off; the next state is that of `time_us`."""
-        self.pwm = NO_OUTPUT
-        self.link.restart()
-        self._base_us, self.time_us, self.state = None, time_us, None
 
     def settle(self, time_us: int) -> None:
         """Map the present state to `time_us`: all vehicles of a world start together."""
         assert self.state is not None
         self._base_us, self.time_us = round(self.state.timestamp * 1e6) - time_us, time_us
 
-    def quaternion(self) -> tuple[float, float, float, float]:
-        """Return the attitude w, x, y, z, body to north-east-down."""
-        assert self.state is not None
-        if self.state.quaternion is not None:
-            return self.state.quaternion
-        assert self.state.attitude is not None  # the decoder requires one of the two
-        x, y, z, w = quaternion_from_euler(*self.state.attitude).tolist()
-        return w, x, y, z
-
-    def pose(self) -> list[float]:
-        """Return the 13 columns of a Pose."""
+    def show(self, pose: Floats, row: Floats, truth: bool) -> None:
+        """Write a column of Pose, and the plugin's own measurements into a row of sensor data."""
         state = self.state
         assert state is not None
-        w, x, y, z = self.quaternion()
-        return [
-            *TO_WORLD.position(state.position).tolist(),
-            *TO_WORLD.quaternion((x, y, z, w)).tolist(),
-            *TO_WORLD.velocity(state.velocity).tolist(),
-            *TO_WORLD.angular_rate(state.gyro).tolist(),
-        ]
-
-    def show(self, row: Floats, truth: bool) -> None:
-        """Write the plugin's own measurements into a row of sensor data."""
-        state = self.state
-        if state is None:
-            return
+        if state.quaternion is not None:
+            w, x, y, z = state.quaternion
+        else:
+            assert state.attitude is not None  # the decoder requires one of the two
+            x, y, z, w = quaternion_from_euler(*state.attitude).tolist()
+        pose[:3], pose[3:7] = TO_WORLD.position(state.position), TO_WORLD.quaternion((x, y, z, w))
+        pose[7:10], pose[10:] = TO_WORLD.velocity(state.velocity), TO_WORLD.angular_rate(state.gyro)
         row[COLUMN["time_us"]] = row[COLUMN["imu_time_us"]] = self.time_us
-        row[TRIPLES["gyro"]] = state.gyro
-        row[TRIPLES["accel"]] = state.accel
+        row[TRIPLES["gyro"]], row[TRIPLES["accel"]] = state.gyro, state.accel
         if truth:
-            row[TRUTH] = [*state.position, *state.velocity, *self.quaternion()]
+            row[TRUTH] = [*state.position, *state.velocity, w, x, y, z]
         for k, distance in enumerate(state.ranges[:RANGEFINDERS]):
             if distance is not None:
                 row[COLUMN["range_1"] + k] = distance
@@ -199,6 +151,10 @@ class PluginVehicle:
             row[COLUMN["airspeed"]] = state.airspeed
         if state.battery is not None:
             row[COLUMN["battery_voltage"]], row[COLUMN["battery_current"]] = state.battery
+
+    def diagnosis(self) -> str:
+        """Return why there is no answer, as far as known."""
+        return self.note or f"the Gazebo plugin at {self.where} stopped answering: is the world paused?"
 
 
 RATE_LIMITS = (1.0, 65535.0)  # Hz: range of a servo packet
@@ -235,20 +191,17 @@ class ArduPilotGazeboAdapter(RowAdapter):
     def _enter(self, row: int, vehicle: Placed) -> None:
         """Connect to its plugin; its place is that of Gazebo's world, which Gazebo resets."""
         if row == len(self._plugins):
-            self._plugins.append(PluginVehicle(vehicle, find_frame(FRAME_OF_CRAFT[vehicle.craft]), self._link()))
+            taken = {plugin.port for plugin in self._plugins}
+            port = next(port for k in range(self.capacity + 1) if (port := self.port + PORT_STEP * k) not in taken)
+            try:
+                self._plugins.append(PluginVehicle(vehicle, self.host, port, round(self.rate)))
+            except (OSError, OverflowError) as error:
+                raise AdapterError(f"adapter {self.name!r}: cannot talk to udp {self.host}:{port} ({error})") from None
         self._plugins[row].begin(self._time_us)
-
-    def _link(self) -> PluginLink:
-        taken = {plugin.link.port for plugin in self._plugins}
-        port = next(port for k in range(self.capacity + 1) if (port := self.port + PORT_STEP * k) not in taken)
-        try:
-            return PluginLink(self.host, port, round(self.rate))
-        except (OSError, OverflowError) as error:
-            raise AdapterError(f"adapter {self.name!r}: cannot talk to udp {self.host}:{port} ({error})") from None
 
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         """Close its link; Gazebo's plugin times out."""
-        self._plugins.pop(row).link.close()
+        self._plugins.pop(row).close()
 
     # time -------------------------------------------------------------------------------------------------------------
 
@@ -284,11 +237,11 @@ class ArduPilotGazeboAdapter(RowAdapter):
             return True
         while any(vehicle.state is None for vehicle in self._plugins):
             for vehicle in self._plugins:
-                vehicle.link.ask(NO_OUTPUT)
+                vehicle.ask(NO_OUTPUT)
             if not self._listen(deadline):
                 return False
         # a frame without output still in flight would replace the first one with output
-        if any(vehicle.link.waiting for vehicle in self._plugins) and not self._exchange(deadline, rest=True):
+        if any(vehicle.waiting for vehicle in self._plugins) and not self._exchange(deadline, rest=True):
             return False
         for vehicle in self._plugins:
             vehicle.settle(self._time_us)
@@ -297,21 +250,21 @@ class ArduPilotGazeboAdapter(RowAdapter):
     def _exchange(self, deadline: float, rest: bool = False) -> bool:
         """Send a frame to each plugin (`rest`: without output); return whether all answered."""
         for vehicle in self._plugins:
-            vehicle.link.ask(NO_OUTPUT if rest else vehicle.pwm)
-        while any(vehicle.link.waiting for vehicle in self._plugins):
+            vehicle.ask(NO_OUTPUT if rest else vehicle.pwm)
+        while any(vehicle.waiting for vehicle in self._plugins):
             if not self._listen(deadline):
                 return False
         return True
 
     def _listen(self, deadline: float) -> bool:
-        waiting = [vehicle for vehicle in self._plugins if vehicle.link.waiting]
+        waiting = [vehicle for vehicle in self._plugins if vehicle.waiting]
         left = deadline - monotonic()
         if left <= 0.0:
             return False
-        pause = min(left, *(vehicle.link.repeat() for vehicle in waiting))
-        select.select([vehicle.link for vehicle in waiting], [], [], pause)
+        pause = min(left, *(vehicle.repeat() for vehicle in waiting))
+        select.select(waiting, [], [], pause)
         for vehicle in waiting:
-            if (state := vehicle.link.answer()) is not None:
+            if (state := vehicle.receive()) is not None:
                 vehicle.take(state)
         return True
 
@@ -320,15 +273,13 @@ class ArduPilotGazeboAdapter(RowAdapter):
         n = len(self._plugins)
         if not n:
             return
-        pose = np.zeros((len(Pose._fields), self.capacity))
         for k, vehicle in enumerate(self._plugins):
-            pose[:, k] = vehicle.pose()
-            vehicle.show(self._block[k], self.truth)
+            vehicle.show(self._pose[:, k], self._block[k], self.truth)
         now = self.sim_time_us
         for instrument in self._instruments:
             if now >= instrument.next_us:
                 instrument.next_us = now - now % instrument.fleet.period
-                instrument.sample(instrument.next_us, pose, n, self._streams, self.seed)
+                instrument.sample(instrument.next_us, self._pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
@@ -341,8 +292,8 @@ class ArduPilotGazeboAdapter(RowAdapter):
     def diagnosis(self) -> str:
         """Return which plugins do not answer, and why."""
         with self.lock:
-            silent = [v for v in self._plugins if v.link.waiting]
-            return "; ".join(f"vehicle {v.placed.id}: {v.link.diagnosis()}" for v in silent)
+            silent = [v for v in self._plugins if v.waiting]
+            return "; ".join(f"vehicle {v.placed.id}: {v.diagnosis()}" for v in silent)
 
 
 ADAPTER = ArduPilotGazeboAdapter

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import cos, degrees, radians, sin
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,8 +18,7 @@ from paddock.sitl.equipment import TIMES
 from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
 from paddock.world.frames import conversion
-from paddock.world.geodesy import Origin, geodetic_to_ecef
-from paddock.world.pose import Pose
+from paddock.world.geodesy import geodetic_to_ecef
 
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
@@ -43,35 +41,24 @@ def load_jsbsim() -> Any:
     return jsbsim
 
 
-@dataclass(frozen=True)
-class FlightStart:
-    """Start of a flight: WGS84 degrees and m, heading in rad, calibrated airspeed in m/s (0: on the ground)."""
-
-    latitude: float
-    longitude: float
-    altitude: float
-    ground: float  # m, of the ground below
-    heading: float
-    speed: float
-    wind: tuple[float, float, float] = (0.0, 0.0, 0.0)  # m/s towards north, east, down
-
-
-class Tangent:
-    """East, north and up of an origin, for Earth-centred positions."""
-
-    def __init__(self, origin: Origin) -> None:
-        latitude, longitude = radians(origin.latitude_deg), radians(origin.longitude_deg)
-        up = np.array([cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)])
-        east = np.array([-sin(longitude), cos(longitude), 0.0])
-        self.place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
-        self.axes = np.array([east, np.cross(up, east), up])
-
-
 class Aircraft:
     """One flight dynamics model."""
 
-    def __init__(self, model: str, start: FlightStart, where: str) -> None:
-        """`model`: JSBSim's name (c172x, c172p, f16, ...); `where` begins error messages."""
+    def __init__(
+        self,
+        model: str,
+        where: str,
+        place: tuple[float, float, float],
+        ground: float,
+        heading: float,
+        speed: float,
+        wind: tuple[float, float, float],
+    ) -> None:
+        """`model`: JSBSim's name (c172x, c172p, f16, ...); `where` begins error messages; `place`: deg, deg, m.
+
+        `ground`: its height below, m; `heading` rad; `speed`: calibrated airspeed, m/s (0: on the ground); `wind` m/s
+        towards north, east, down.
+        """
         jsbsim = load_jsbsim()
         with _one_at_a_time:
             root = jsbsim.get_default_root_dir()
@@ -79,37 +66,28 @@ class Aircraft:
                 raise AdapterError(f"{where}: JSBSim has no aircraft {model!r}; {OTHERS}")
             # no Python logger: JSBSim destroys loggers at the end of a thread without Python's lock, which can crash
             jsbsim.FGJSBBase().debug_lvl = 0  # print nothing, unless the environment has JSBSIM_DEBUG
-            self.fdm = jsbsim.FGFDMExec(root)
-            if not self.fdm.load_model(model):
+            self.fdm = fdm = jsbsim.FGFDMExec(root)
+            if not fdm.load_model(model):
                 raise AdapterError(f"{where}: JSBSim cannot load its aircraft {model!r}; {OTHERS}")
-            self.engines = int(self.fdm.get_propulsion().get_num_engines())
-            self._begin(start)
-            self._trim(start, jsbsim, f"{where}: {model}")
-        self._wind, self._blown = start.wind, 0.0
-
-    def _begin(self, start: FlightStart) -> None:
-        fdm = self.fdm
-        fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = start.latitude, start.longitude
-        fdm["ic/terrain-elevation-ft"] = start.ground / FOOT
-        fdm["ic/h-sl-ft"] = start.altitude / FOOT
-        fdm["ic/psi-true-deg"] = degrees(start.heading) % 360.0
-        fdm["ic/vc-kts"] = start.speed / KNOT
-        fdm["ic/gamma-deg"] = 0.0
-        fdm.run_ic()
-        fdm["propulsion/set-running"] = -1
-        self._per_engine("fcs/mixture-cmd-norm", MIXTURE)
-        self._per_engine("fcs/throttle-cmd-norm", 0.6 if start.speed > 0.0 else 0.0)
-        self._brake(start.speed <= 0.0)
-
-    def _trim(self, start: FlightStart, jsbsim: Any, where: str) -> None:
-        """Trim for steady flight: neutral controls then hold this speed."""
-        try:
-            self.fdm.do_trim(TRIM_FLIGHT if start.speed > 0.0 else TRIM_GROUND)
-        except jsbsim.TrimFailureError:
-            if start.speed > 0.0:
-                raise AdapterError(
-                    f"{where} cannot fly level at {start.speed:g} m/s and {start.altitude:g} m: change speed or height"
-                ) from None
+            self.engines = int(fdm.get_propulsion().get_num_engines())
+            fdm["ic/lat-geod-deg"], fdm["ic/long-gc-deg"] = place[:2]
+            fdm["ic/terrain-elevation-ft"] = ground / FOOT
+            fdm["ic/h-sl-ft"] = place[2] / FOOT
+            fdm["ic/psi-true-deg"] = degrees(heading) % 360.0
+            fdm["ic/vc-kts"] = speed / KNOT
+            fdm["ic/gamma-deg"] = 0.0
+            fdm.run_ic()
+            fdm["propulsion/set-running"] = -1
+            self._per_engine("fcs/mixture-cmd-norm", MIXTURE)
+            self._per_engine("fcs/throttle-cmd-norm", 0.6 if speed > 0.0 else 0.0)
+            self._brake(speed <= 0.0)
+            try:  # trim for steady flight: neutral controls then hold this speed
+                fdm.do_trim(TRIM_FLIGHT if speed > 0.0 else TRIM_GROUND)
+            except jsbsim.TrimFailureError:
+                if speed > 0.0:
+                    wrong = f"cannot fly level at {speed:g} m/s and {place[2]:g} m"
+                    raise AdapterError(f"{where}: {model} {wrong}: change speed or height") from None
+        self._wind, self._blown = wind, 0.0
 
     def steer(self, commands: ActuatorCommands) -> None:
         """Set the controls, signs as in `sitl.actuators`; JSBSim's elevator and rudder are inverted."""
@@ -138,25 +116,14 @@ class Aircraft:
         self.fdm.set_dt(seconds)
         self.fdm.run()
 
-    @property
-    def airspeed(self) -> float:
-        """Calibrated airspeed, m/s, as a pitot tube measures it."""
-        return float(self.fdm["velocities/vc-kts"]) * KNOT
-
-    @property
-    def altitude(self) -> float:
-        """m above the ellipsoid, taken as sea level."""
-        return float(self.fdm["position/geod-alt-ft"]) * FOOT
-
     def velocity(self) -> Floats:
         """Return m/s north, east, down."""
-        names = ("velocities/v-north-fps", "velocities/v-east-fps", "velocities/v-down-fps")
-        return np.array([self.fdm[name] for name in names]) * FOOT
+        return np.array([self.fdm[f"velocities/v-{axis}-fps"] for axis in ("north", "east", "down")]) * FOOT
 
     def quaternion(self) -> Floats:
         """Return the attitude x, y, z, w, body to north-east-down."""
-        names = ("attitude/phi-rad", "attitude/theta-rad", "attitude/psi-rad")
-        (sr, cr), (sp, cp), (sy, cy) = ((sin(a / 2), cos(a / 2)) for a in (float(self.fdm[name]) for name in names))
+        angles = (float(self.fdm[f"attitude/{angle}-rad"]) for angle in ("phi", "theta", "psi"))
+        (sr, cr), (sp, cp), (sy, cy) = ((sin(a / 2), cos(a / 2)) for a in angles)
         return np.array(
             [
                 sr * cp * cy - cr * sp * sy,
@@ -166,19 +133,12 @@ class Aircraft:
             ]
         )
 
-    def pose(self, tangent: Tangent) -> Floats:
-        """Return a column of Pose: position east, north, up of the origin; the rest along the local vertical."""
-        fdm = self.fdm
-        ecef = np.array([fdm["position/ecef-x-ft"], fdm["position/ecef-y-ft"], fdm["position/ecef-z-ft"]]) * FOOT
-        rates = np.array([fdm["velocities/p-rad_sec"], fdm["velocities/q-rad_sec"], fdm["velocities/r-rad_sec"]])
-        return np.concatenate(
-            [
-                tangent.axes @ (ecef - tangent.place),
-                self.quaternion() @ TURNED,
-                FROM_NED.velocity(self.velocity()),
-                FROM_NED.angular_rate(rates),
-            ]
-        )
+    def pose(self, place: Floats, axes: Floats) -> Floats:
+        """Return a column of Pose: position along the axes from a place (ECEF, m), the rest by the local vertical."""
+        ecef = np.array([self.fdm[f"position/ecef-{axis}-ft"] for axis in "xyz"]) * FOOT
+        rates = FROM_NED.angular_rate(np.array([self.fdm[f"velocities/{rate}-rad_sec"] for rate in "pqr"]))
+        motion = self.quaternion() @ TURNED, FROM_NED.velocity(self.velocity()), rates
+        return np.concatenate([axes @ (ecef - place), *motion])
 
 
 AIRSPEED_NOISE = 0.3  # m/s
@@ -217,14 +177,17 @@ class JsbsimAdapter(RowAdapter):
         self.speed = self.options.positive("speed", speed)
         self.wind = self.options.triple("wind", wind, "m/s towards north, east, down")
         self.physics_us = max(1, round(1e6 / self.options.positive("physics_rate", physics_rate)))
-        self._tangent = Tangent(self.origin)
+        latitude, longitude = radians(self.origin.latitude_deg), radians(self.origin.longitude_deg)
+        up = np.array([cos(latitude) * cos(longitude), cos(latitude) * sin(longitude), sin(latitude)])
+        east = np.array([-sin(longitude), cos(longitude), 0.0])
+        place = geodetic_to_ecef(self.origin.latitude_deg, self.origin.longitude_deg, self.origin.height_m)
+        self._tangent = place, np.array([east, np.cross(up, east), up])  # the origin, and its axes
         self._flying: list[Aircraft] = []
 
     def _clear(self) -> None:
         super()._clear()
         self._looked_us = -1
-        self._pose = np.zeros((len(Pose._fields), self.capacity))
-        self._level = np.zeros_like(self._pose)  # with z above sea level, for the barometer
+        self._level = np.zeros_like(self._pose)  # with z above sea level
 
     def _reach(self) -> None:
         load_jsbsim()
@@ -235,8 +198,8 @@ class JsbsimAdapter(RowAdapter):
         latitude, longitude, _ = self.origin.to_geodetic([east, north, -down])
         ground = self.origin.height_m
         speed = self.speed if -down > STANDS_BELOW else 0.0
-        start = FlightStart(float(latitude), float(longitude), ground - down, ground, vehicle.heading, speed, self.wind)
-        self._flying[row : row + 1] = [Aircraft(self.aircraft, start, f"adapter {self.name!r}")]
+        place, flight = (float(latitude), float(longitude), ground - down), (ground, vehicle.heading, speed, self.wind)
+        self._flying[row : row + 1] = [Aircraft(self.aircraft, f"adapter {self.name!r}", place, *flight)]
 
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         del self._flying[row]
@@ -249,20 +212,9 @@ class JsbsimAdapter(RowAdapter):
         sensors = {*TIMES, "airspeed", *(["truth"] if self.truth else [])}
         return Capabilities(frozenset(sensors), self.rate, self.capacity, wind=True)
 
-    def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Fly and sense; the model steps to each sample time and to the end."""
-        with self.lock:
-            end = self._end_of(dt_us)
-            self._freshen()
-            while self._time_us < end:
-                grid = (self._time_us // self.physics_us + 1) * self.physics_us
-                until = min(end, grid, *(i.next_us for i in self._instruments)) if self._placed else end
-                for aircraft in self._flying:
-                    aircraft.run(1e-6 * (until - self._time_us))
-                self._time_us = until
-                self._sense()
-            self._publish()
-        return True
+    def _move(self, seconds: float) -> None:
+        for aircraft in self._flying:
+            aircraft.run(seconds)
 
     def _freshen(self) -> None:
         """Sample the first instant, before the vehicles move."""
@@ -270,32 +222,23 @@ class JsbsimAdapter(RowAdapter):
             self._sense()
             self._publish()
 
-    def _sense(self) -> None:
-        due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
-        if due:
-            self._look()
-        for instrument in due:
-            pose = self._level if instrument.fleet.sensor.name == "barometer" else self._pose
-            instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
-
     def _look(self) -> None:
         """Read the pose of each aircraft."""
         self._looked_us = self._time_us
         for k, aircraft in enumerate(self._flying):
-            self._pose[:, k] = self._level[:, k] = aircraft.pose(self._tangent)
-            self._level[2, k] = aircraft.altitude - self.origin.height_m
+            self._pose[:, k] = self._level[:, k] = aircraft.pose(*self._tangent)
+            altitude = float(aircraft.fdm["position/geod-alt-ft"]) * FOOT  # above the ellipsoid, taken as sea level
+            self._level[2, k] = altitude - self.origin.height_m
 
-    def _publish(self) -> None:
-        n = len(self._placed)
+    def _show(self, count: int) -> None:
+        """Write the airspeed, and the truth along the local vertical: height is height far from the origin."""
         if self.truth and self._looked_us != self._time_us:
             self._look()
-        for instrument in self._instruments if n else ():
-            instrument.publish(self._time_us, self._block)
-        self._block[:n, 0] = self._time_us
         for k, aircraft in enumerate(self._flying):
             noise = normals(self.seed, int(self._streams[k]), AIRSPEED_PURPOSE, self._time_us)[0]
-            self._block[k, COLUMN["airspeed"]] = max(aircraft.airspeed + self.noise * AIRSPEED_NOISE * noise, 0.0)
-            if self.truth:  # along the local vertical, so that height is height far from the origin
+            airspeed = float(aircraft.fdm["velocities/vc-kts"]) * KNOT  # calibrated, as a pitot tube measures it
+            self._block[k, COLUMN["airspeed"]] = max(airspeed + self.noise * AIRSPEED_NOISE * noise, 0.0)
+            if self.truth:
                 east, north, up = self._level[:3, k].tolist()
                 x, y, z, w = aircraft.quaternion().tolist()
                 self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]

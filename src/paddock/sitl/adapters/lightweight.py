@@ -18,7 +18,6 @@ from paddock.sitl.adapter import Capabilities, Placed
 from paddock.sitl.equipment import TIMES
 from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import TRUTH, Floats
-from paddock.world.pose import Pose
 
 
 def drive(n: int, dt: float, pose: Floats, wheels: Floats, targets: Floats, base: float, acceleration: float) -> None:
@@ -95,7 +94,6 @@ class LightweightAdapter(RowAdapter):
 
     def _clear(self) -> None:
         super()._clear()
-        self._pose = np.zeros((len(Pose._fields), self.capacity))
         self._wheels = np.zeros((3, self.capacity))
         self._targets = np.zeros((2, self.capacity))
         self._fresh = False  # a vehicle was added or reset since the last sample
@@ -119,20 +117,9 @@ class LightweightAdapter(RowAdapter):
         """IMU, GNSS, compass, barometer; truth on request."""
         return Capabilities(frozenset({*TIMES, "truth"} if self.truth else TIMES), self.rate, self.capacity)
 
-    def step(self, dt_us: int, timeout: float = 1.0) -> bool:
-        """Drive and sense; sample times do not depend on the step lengths."""
-        with self.lock:
-            end = self._end_of(dt_us)
-            self._freshen()
-            while self._time_us < end:
-                until = min(end, *[i.next_us for i in self._instruments]) if self._placed else end
-                moved = self._pose, self._wheels, self._targets
-                dt = 1e-6 * (until - self._time_us)
-                drive_all(len(self._placed), dt, *moved, self.wheel_base, self.acceleration)
-                self._time_us = until
-                self._sense()
-            self._publish()
-        return True
+    def _move(self, seconds: float) -> None:
+        moved = self._pose, self._wheels, self._targets
+        drive_all(len(self._placed), seconds, *moved, self.wheel_base, self.acceleration)
 
     def _freshen(self) -> None:
         if self._fresh:
@@ -140,17 +127,9 @@ class LightweightAdapter(RowAdapter):
             self._sense()
             self._publish()
 
-    def _sense(self) -> None:
-        for instrument in self._instruments if self._placed else ():
-            instrument.sample(self._time_us, self._pose, len(self._placed), self._streams, self.seed)
-
-    def _publish(self) -> None:
-        n = len(self._placed)
-        for instrument in self._instruments if n else ():
-            instrument.publish(self._time_us, self._block)
-        self._block[:n, 0] = self._time_us
+    def _show(self, count: int) -> None:
         if self.truth:
-            self._block[:n, TRUTH] = truth_rows(self._pose[:, :n], self._wheels[0, :n])
+            self._block[:count, TRUTH] = truth_rows(self._pose[:, :count], self._wheels[0, :count])
 
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         """Set its wheel speeds, while armed."""

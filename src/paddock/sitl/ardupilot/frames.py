@@ -40,27 +40,16 @@ def thrust_pwm(share: float) -> int:
     return 1000 + round(500.0 * (sqrt(linear * linear + 4.0 * THRUST_EXPO * s) - linear) / THRUST_EXPO)
 
 
-def deflection(pwm: int) -> float:
-    """Return -1 to 1 of an output centred at 1500 us; no output (0 us) is 0."""
-    return min(max((pwm - 1500) * 2e-3, -1.0), 1.0) if pwm else 0.0
-
-
-def deflection_pwm(value: float) -> int:
-    """Return 1000 to 2000 us for -1 to 1."""
-    return 1500 + round(500.0 * min(max(value, -1.0), 1.0))
-
-
-def throttle(pwm: int) -> float:
-    """Return 0 to 1 of an output from 1000 to 2000 us."""
-    return min(max((pwm - 1000) * 1e-3, 0.0), 1.0)
-
-
-def throttle_pwm(value: float) -> int:
-    """Return 1000 to 2000 us for 0 to 1."""
-    return 1000 + round(1000.0 * min(max(value, 0.0), 1.0))
-
-
-THRUST, DEFLECTION, THROTTLE = (thrust_share, thrust_pwm), (deflection, deflection_pwm), (throttle, throttle_pwm)
+Units = tuple[Callable[[int], float], Callable[[float], int]]  # from us of PWM, and back
+THRUST: Units = (thrust_share, thrust_pwm)
+DEFLECTION: Units = (  # -1 to 1, centred at 1500 us; no output (0 us) is 0
+    lambda pwm: min(max((pwm - 1500) * 2e-3, -1.0), 1.0) if pwm else 0.0,
+    lambda value: 1500 + round(500.0 * min(max(value, -1.0), 1.0)),
+)
+THROTTLE: Units = (  # 0 to 1, from 1000 to 2000 us
+    lambda pwm: min(max((pwm - 1000) * 1e-3, 0.0), 1.0),
+    lambda value: 1000 + round(1000.0 * min(max(value, 0.0), 1.0)),
+)
 
 
 def plus_to_x(right: float, left: float, front: float, rear: float) -> list[float]:
@@ -101,7 +90,7 @@ class Channel(NamedTuple):
 
     number: int  # from 0
     column: int
-    units: tuple[Callable[[int], float], Callable[[float], int]]
+    units: Units
 
 
 @dataclass(frozen=True)
@@ -210,48 +199,25 @@ def find_frame(name: str) -> ArduPilotFrame:
 # how to start one -----------------------------------------------------------------------------------------------------
 
 
-class ArduPilotLaunch(NamedTuple):
-    """Command lines for one instance, and where to connect."""
-
-    home: str  # --home: latitude, longitude, altitude, heading in deg
-    sim_vehicle: str  # in a checkout of ArduPilot
-    binary: str  # the same without sim_vehicle.py
-    mavlink: str  # where a ground station connects
-    caution: str = ""  # what else must match
-
-    def lines(self) -> list[str]:
-        """Return the lines to print."""
-        return [
-            f"start:    {self.sim_vehicle}",
-            f"or:       {self.binary}",
-            f"connect:  {self.mavlink}",
-            *([f"note:     {self.caution}"] if self.caution else []),
-        ]
-
-
 def json_port(instance: int) -> int:
     """Return the UDP port at which that instance looks for its physics."""
     return JSON_PORT + PORT_STEP * instance
 
 
-def launch_hint(
-    frame: str, instance: int, origin: Origin, heading: float = 0.0, physics: str = "127.0.0.1"
-) -> ArduPilotLaunch:
-    """Return the command lines for one instance; `physics` is the address of the machine that runs Paddock.
+def launch_lines(frame: str, instance: int, origin: Origin, heading: float = 0.0) -> list[str]:
+    """Return the command lines for one instance, with and without sim_vehicle.py, and where to connect.
 
     `heading` (rad, clockwise from north) only counts until the first state arrives.
     """
     found = find_frame(frame)
     home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
-    own = str(Path(__file__).with_name(found.own_parameters)) if found.own_parameters else ""
+    own = [str(Path(__file__).with_name(found.own_parameters))] if found.own_parameters else []
     number = f" -I {instance} --sysid {instance + 1}" if instance else ""
-    files = ",".join([*(f"{PARAMETERS}/{name}" for name in found.defaults), *([own] if own else [])])
-    extra = f" --add-param-file={own}" if own else ""
-    return ArduPilotLaunch(
-        home=home,
-        sim_vehicle=f"sim_vehicle.py -v {found.vehicle} -f {found.sim_frame} --model JSON:{physics} "
-        f"--custom-location={home}{number}{extra}",
-        binary=f"build/sitl/bin/{found.binary} --model JSON:{physics} --home {home}{number} --defaults {files}",
-        mavlink=f"tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
-        caution=found.caution,
-    )
+    files = ",".join([*(f"{PARAMETERS}/{name}" for name in found.defaults), *own])
+    return [
+        f"start:    sim_vehicle.py -v {found.vehicle} -f {found.sim_frame} --model JSON:127.0.0.1 "
+        f"--custom-location={home}{number}{''.join(f' --add-param-file={file}' for file in own)}",
+        f"or:       build/sitl/bin/{found.binary} --model JSON:127.0.0.1 --home {home}{number} --defaults {files}",
+        f"connect:  tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
+        *([f"note:     {found.caution}"] if found.caution else []),
+    ]

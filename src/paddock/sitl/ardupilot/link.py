@@ -7,6 +7,7 @@ import socket
 from enum import Enum
 
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.sitl.autopilot_contract import bound_socket, tick_after
 
 Address = tuple[str, int]
 
@@ -29,19 +30,9 @@ class ServoLink:
         """Bind; PaddockError if the port is in use."""
         if self._socket is not None:
             return
-        bound = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        try:
-            bound.bind((self.address, self.port))
-        except OSError as error:
-            bound.close()
-            raise PaddockError(
-                f"ArduPilot: cannot bind udp {self.address}:{self.port} ({error.strerror}); stop the program that uses "
-                f"it (another Paddock, Gazebo) or choose another instance"
-            ) from None
-        bound.setblocking(False)
-        self.port = bound.getsockname()[1]
-        self._socket = bound
-        self._poll.register(bound, select.POLLIN)
+        self._socket = bound_socket("ArduPilot", "udp", self.address, self.port, "another Paddock, Gazebo")
+        self.port = self._socket.getsockname()[1]
+        self._poll.register(self._socket, select.POLLIN)
 
     def close(self) -> None:
         """Release the port."""
@@ -135,7 +126,7 @@ class FrameClock:
 
     def next_us(self, time_us: int) -> int:
         """Return the time of the tick that a packet asks for, to the nearest us."""
-        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+        return tick_after(time_us, self._ticks, self._dt_us)
 
     def advance(self, time_us: float, in_step: bool = True) -> float | None:
         """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.

@@ -1,18 +1,18 @@
-"""Results of commands, as COMMAND_ACK carries them."""
+"""Results of commands, as COMMAND_ACK carries them, and the requirements that end a command's handler."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
 from math import isnan
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.mission.items import POSITION_FRAMES
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-POSITION_FRAMES = (AltitudeFrame.GLOBAL, AltitudeFrame.RELATIVE, AltitudeFrame.TERRAIN)
+T = TypeVar("T")
 
 
 class CommandResult(IntEnum):
@@ -40,6 +40,14 @@ class Ack(NamedTuple):
 ACCEPTED = Ack()
 
 
+class RefusedError(Exception):
+    """Ends the handler of a command; `BuiltInAutopilot.command` returns the ack."""
+
+    def __init__(self, ack: Ack) -> None:
+        super().__init__(ack.text)
+        self.ack = ack
+
+
 def denied(text: str) -> Ack:
     """Refuse a command whose arguments are invalid."""
     return Ack(CommandResult.DENIED, text)
@@ -55,15 +63,20 @@ def unsupported(autopilot: BuiltInAutopilot, what: str) -> Ack:
     return Ack(CommandResult.UNSUPPORTED, f"{what}: not supported by a {autopilot.vehicle.kind}")
 
 
-def position_error(p: Sequence[float], frame: int) -> str:
-    """Return what is wrong with frame, latitude (p[4], deg) or longitude (p[5], deg), or an empty string."""
-    if frame not in POSITION_FRAMES:
-        return f"unsupported frame {frame}"
-    if isnan(p[4]) or isnan(p[5]) or not (-90.0 <= p[4] <= 90.0 and -180.0 <= p[5] <= 180.0):
-        return f"invalid position {p[4]:g}, {p[5]:g}"
-    return ""
+def require(value: T | None, otherwise: Ack) -> T:
+    """Return a value; refuse the command if it is None or False."""
+    if value is None or value is False:
+        raise RefusedError(otherwise)
+    return value
+
+
+def require_position(p: Sequence[float], frame: int, what: str) -> None:
+    """Refuse a command whose frame, latitude (p[4], deg) or longitude (p[5], deg) is invalid."""
+    require(frame in POSITION_FRAMES, denied(f"{what}: unsupported frame {frame}"))
+    valid = -90.0 <= p[4] <= 90.0 and -180.0 <= p[5] <= 180.0  # NaN is in no range
+    require(valid, denied(f"{what}: invalid position {p[4]:g}, {p[5]:g}"))
 
 
 def whole(value: float) -> int | None:
     """Return an integer that was sent as a float, or None if it is not an integer."""
-    return int(value) if value == value and value == int(value) else None
+    return None if isnan(value) or value != int(value) else int(value)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from math import ceil
+from math import ceil, isinf
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +17,14 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.sitl import actuators
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
+from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
-from paddock.sitl.autopilot.commands import run_command
+from paddock.sitl.autopilot.commands import COMMANDS
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
 from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import Fence, check_fence_item, check_polygons
-from paddock.sitl.autopilot.guided import GuidedTarget, take_target
+from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.sitl.autopilot.health import Battery, Health, inject_faults
 from paddock.sitl.autopilot.home import HomePosition, check_rally_item
 from paddock.sitl.autopilot.mission.executor import MissionExecutor
@@ -35,6 +35,7 @@ from paddock.sitl.autopilot.mission.items import (
     PlanKind,
     check_mission,
     check_mission_item,
+    plain_frame,
 )
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import RcInput, Sticks
@@ -286,8 +287,24 @@ class BuiltInAutopilot(Autopilot):
 
     def command(self, command: int, p: Sequence[float], frame: int = AltitudeFrame.RELATIVE) -> Ack:
         """Carry out a MAV_CMD with 7 parameters; p[4], p[5] are latitude and longitude in deg where it has them."""
-        return run_command(self, command, p, frame)
+        handler = COMMANDS.get(command)
+        if handler is None:
+            return Ack(CommandResult.UNSUPPORTED, f"Command {command} is not supported")
+        values = [*map(float, p), *[0.0] * 7][:7]
+        if any(map(isinf, values)):
+            return denied(f"Command {command}: infinite parameter")
+        try:
+            return handler(self, values, plain_frame(frame)) or ACCEPTED
+        except RefusedError as refused:
+            return refused.ack
 
     def set_guided_target(self, target: GuidedTarget) -> Ack:
         """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
-        return take_target(self, target)
+        try:
+            require_guided(self, "Target rejected")
+            require_target(self, target)
+        except RefusedError as refused:
+            self.warn_throttled(refused.ack.text)
+            return refused.ack
+        set_target(self, target)
+        return ACCEPTED

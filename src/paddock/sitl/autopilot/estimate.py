@@ -46,6 +46,11 @@ class Estimate(NamedTuple):
     height_ratio: float
     compass_ratio: float
 
+    @property
+    def position(self) -> Ned:
+        """North, east and down of the origin, m."""
+        return self.north, self.east, self.down
+
 
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row

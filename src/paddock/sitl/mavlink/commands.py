@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite, isinf
+from math import isfinite, isinf, nan
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
@@ -11,7 +11,7 @@ from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.mission_items import PLAIN_FRAMES, decode_place
+from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
@@ -32,6 +32,7 @@ LOCATED = frozenset(  # commands with a position in p5 and p6: in COMMAND_INT, d
 ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION, mav.MAV_CMD_DO_ORBIT})
 """Commands whose altitude in COMMAND_LONG, which has no frame, is above sea level."""
 
+UNSET = 2**31 - 1  # an integer latitude or longitude that is not given
 MAX_REMEMBERED = 256  # acks for repeated commands
 
 
@@ -73,7 +74,7 @@ class CommandProtocol:
         m = message
         located = m.command in LOCATED
         frame = PLAIN_FRAMES.get(m.frame)
-        x, y = decode_place(m.x, m.y) if located else (float(m.x), float(m.y))
+        x, y = ((nan if value == UNSET else value / DEGREE) if located else float(value) for value in (m.x, m.y))
         p = (m.param1, m.param2, m.param3, m.param4, x, y, m.z)
         request = MavlinkCommand(m.command, p, frame or AltitudeFrame.GLOBAL)
         if located and frame is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from typing import TypeVar
 
 from paddock.errors import MissingFeatureError
 
@@ -11,18 +12,19 @@ try:
 except ImportError as error:
     raise MissingFeatureError("MAVLink needs pymavlink: pip install 'paddock[mavlink]'") from error
 
-__all__ = ["AUTOPILOT", "INT16", "INT32", "UINT16", "crc", "int16", "int32", "known", "mav", "scaled", "uint16"]
+__all__ = ["AUTOPILOT", "INT16", "INT32", "UINT16", "by_id", "int16", "int32", "known", "mav", "scaled", "uint16"]
 
 AUTOPILOT = 1  # component id of every autopilot (MAV_COMP_ID_AUTOPILOT1)
 
 UINT16 = 65535
 INT16 = 32767
 INT32 = 2147483647
+T = TypeVar("T")
 
 
-def crc(data: bytes, extra: int) -> int:
-    """Return the X.25 checksum of a packet without its marker, with the message's seed."""
-    return int(mav.x25crc(data + bytes((extra,))).crc)
+def by_id(**values: T) -> dict[int, T]:
+    """Return values that are given by message names, by message id."""
+    return {getattr(mav, f"MAVLINK_MSG_ID_{name}"): value for name, value in values.items()}
 
 
 def scaled(value: float, scale: float, low: int, high: int, unknown: int) -> int:

@@ -10,7 +10,7 @@ from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.mission_items import DEGREE, PLAIN_FRAMES
+from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Sender

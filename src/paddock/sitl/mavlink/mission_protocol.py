@@ -1,4 +1,4 @@
-"""The mission protocol: uploads, downloads, partial lists, clearing, the current item."""
+"""Missions on the wire: items, and the protocol of uploads, downloads, partial lists, clearing, the current item."""
 
 from __future__ import annotations
 
@@ -6,19 +6,75 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from math import nan
+from math import inf, isfinite, isnan, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.messages.status import mission_current
-from paddock.sitl.mavlink.mission_items import decode, encode
+from paddock.sitl.mavlink.dialect import int32, mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
+
+DEGREE = 1e7  # units of an integer latitude
+PLAIN_FRAMES = {  # MAV_FRAME -> altitude frame; others are unsupported
+    mav.MAV_FRAME_GLOBAL: AltitudeFrame.GLOBAL,
+    mav.MAV_FRAME_GLOBAL_INT: AltitudeFrame.GLOBAL,
+    mav.MAV_FRAME_MISSION: AltitudeFrame.MISSION,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT: AltitudeFrame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT: AltitudeFrame.RELATIVE,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: AltitudeFrame.TERRAIN,
+    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: AltitudeFrame.TERRAIN,
+}
+FIRST_ACTION = 80
+"""MAV_CMDs below this number are NAV: their parameters must be numbers. In others NaN means the default."""
+
+
+def decode(message: Any) -> tuple[MissionItem | None, int]:
+    """Return the item of MISSION_ITEM_INT or MISSION_ITEM and 0, or None and the MAV_MISSION_RESULT."""
+    m, frame = message, PLAIN_FRAMES.get(message.frame)
+    if frame is None:
+        return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
+    # whether x, y are a position and z an altitude; neither for an unknown command, which is refused later
+    place, height = True, m.mission_type == PlanKind.RALLY
+    if m.mission_type == PlanKind.MISSION:
+        kind = ITEM_KINDS.get(m.command)
+        place, height = (kind.place, kind.height) if kind is not None else (False, False)
+    on_earth = frame is not AltitudeFrame.MISSION
+    scale = DEGREE if m.get_type() == "MISSION_ITEM_INT" and on_earth else 1.0
+    values = (m.x / scale, place), (m.y / scale, place), (m.z, height)
+    x, y, z = (0.0 if isnan(value) and not used else value for value, used in values)
+    limits = ((x, 90.0), (y, 180.0), (z, inf)) if on_earth else ((x, inf), (y, inf), (z, inf))
+    for number, (value, most) in enumerate(limits):
+        if not isfinite(value) or abs(value) > most:
+            return None, mav.MAV_MISSION_INVALID_PARAM5_X + number
+    parameters = (m.param1, m.param2, m.param3, m.param4)
+    for number, value in enumerate(parameters):
+        if not (isfinite(value) or isnan(value)):
+            return None, mav.MAV_MISSION_INVALID_PARAM1 + number
+    # MAVSDK and others send NaN for unused parameters, also of RETURN_TO_LAUNCH
+    defaults = m.command >= FIRST_ACTION or m.command == mav.MAV_CMD_NAV_RETURN_TO_LAUNCH
+    p1, p2, p3 = (0.0 if isnan(value) and defaults else value for value in parameters[:3])
+    return MissionItem(m.command, frame, p1, p2, p3, m.param4, x, y, z, autocontinue=bool(m.autocontinue)), 0
+
+
+def encode(
+    item: MissionItem,
+    sequence: int,
+    target: tuple[int, int],
+    kind: PlanKind = PlanKind.MISSION,
+    current: bool = False,
+    integers: bool = True,
+) -> Any:
+    """Return MISSION_ITEM_INT for a system and component, or MISSION_ITEM where `integers` is False."""
+    scale = DEGREE if item.frame != AltitudeFrame.MISSION else 1.0
+    place = (int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)
+    head = (*target, sequence, int(item.frame), item.command, int(current), int(item.autocontinue))
+    make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message
+    return make(*head, item.p1, item.p2, item.p3, item.p4, *place, item.z, int(kind))
+
 
 MAX_ITEMS = 2000
 RETRY_AFTER = 1.0  # s, of simulated and of wall time, before an item is requested again
@@ -242,7 +298,8 @@ class MissionProtocol:
         if home is not None:
             item = MissionItem(mav.MAV_CMD_NAV_WAYPOINT, AltitudeFrame.GLOBAL, p4=0.0, x=home[0], y=home[1], z=home[2])
         current = mission and seq == self.autopilot.telemetry.mission_current
-        self.vehicle.reply(encode(item, seq, kind, current, sender, integers), sender)
+        target = sender.system, sender.component
+        self.vehicle.reply(encode(item, seq, target, kind, current, integers), sender)
 
     def _request_part(self, message: Any, sender: Sender, kind: PlanKind) -> None:
         """Send the items of an index range without further requests."""
@@ -276,7 +333,7 @@ class MissionProtocol:
     def _set_current(self, message: Any, sender: Sender) -> None:
         ack = self.autopilot.executor.set_current(message.seq)
         if ack.accepted:
-            self.vehicle.send(mission_current(self.autopilot))
+            self.vehicle.send(self.vehicle.encode(mav.MAVLINK_MSG_ID_MISSION_CURRENT))
             return
         self.autopilot.send_text(Severity.WARNING, ack.text or f"Mission item {message.seq} rejected")
         self._acknowledge(sender, mav.MAV_MISSION_INVALID_SEQUENCE, PlanKind.MISSION)

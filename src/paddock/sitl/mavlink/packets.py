@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from paddock.sitl.mavlink.dialect import crc, mav
+from paddock.sitl.mavlink.dialect import mav
 
 MARKER_1, MARKER_2 = 0xFE, 0xFD
 SIGNED = 0x01  # incompatibility flag
@@ -94,15 +94,11 @@ class PacketWriter:
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
 
-    def pack(self, message: Any) -> bytes:
-        """Return the packet with the next sequence number."""
-        packet = self.pack_aside(message)
-        self._encoder.seq = (self._encoder.seq + 1) % 256
+    def pack(self, message: Any, counted: bool = True) -> bytes:
+        """Return the packet with the next sequence number, which stays the next for a packet that is not counted."""
+        packet = bytes(message.pack(self._encoder))
+        self._encoder.seq = (self._encoder.seq + counted) % 256
         return packet
-
-    def pack_aside(self, message: Any) -> bytes:
-        """Return a packet without using a sequence number, for messages outside the log."""
-        return bytes(message.pack(self._encoder))
 
 
 def renumbered(packet: bytes, sequence: int, extra: int) -> bytes:
@@ -110,7 +106,7 @@ def renumbered(packet: bytes, sequence: int, extra: int) -> bytes:
     if packet[SEQUENCE_AT] == sequence:
         return packet
     body = packet[1:SEQUENCE_AT] + bytes((sequence,)) + packet[SEQUENCE_AT + 1 : -2]
-    return packet[:1] + body + crc(body, extra).to_bytes(2, "little")
+    return packet[:1] + body + int(mav.x25crc(body + bytes((extra,))).crc).to_bytes(2, "little")
 
 
 TEXT_CHUNK = 50  # bytes of a STATUSTEXT

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.dialect import by_id, mav
 from paddock.sitl.mavlink.messages import KNOWN
 
 if TYPE_CHECKING:
@@ -34,33 +34,28 @@ class StreamGroup(NamedTuple):
         return (*self.shares, *self.also)
 
 
-def _by_id(**values: float) -> dict[int, float]:
-    """Return values that are given by message names, by message id."""
-    return {getattr(mav, f"MAVLINK_MSG_ID_{name}"): value for name, value in values.items()}
-
-
 GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
-    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", 2.0, _by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
+    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", 2.0, by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
     mav.MAV_DATA_STREAM_EXTENDED_STATUS: StreamGroup(
         "SR0_EXT_STAT",
         2.0,
-        _by_id(SYS_STATUS=0.5, GPS_RAW_INT=1.0, MISSION_CURRENT=0.5, NAV_CONTROLLER_OUTPUT=0.5, FENCE_STATUS=0.25),
+        by_id(SYS_STATUS=0.5, GPS_RAW_INT=1.0, MISSION_CURRENT=0.5, NAV_CONTROLLER_OUTPUT=0.5, FENCE_STATUS=0.25),
         also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
     ),
-    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", 2.0, _by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
+    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", 2.0, by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
     mav.MAV_DATA_STREAM_POSITION: StreamGroup(
-        "SR0_POSITION", 4.0, _by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)
+        "SR0_POSITION", 4.0, by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)
     ),
-    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, _by_id(ATTITUDE=1.0)),
-    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, _by_id(VFR_HUD=0.5)),
+    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, by_id(ATTITUDE=1.0)),
+    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, by_id(VFR_HUD=0.5)),
     mav.MAV_DATA_STREAM_EXTRA3: StreamGroup(
         "SR0_EXTRA3",
         2.0,
-        _by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25, WIND=0.25),
+        by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25, WIND=0.25),
         also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
-UNGROUPED = _by_id(HEARTBEAT=1.0, EXTENDED_SYS_STATE=1.0, HOME_POSITION=0.5)  # fixed rates, Hz
+UNGROUPED = by_id(HEARTBEAT=1.0, EXTENDED_SYS_STATE=1.0, HOME_POSITION=0.5)  # fixed rates, Hz
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
 EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
@@ -192,16 +187,13 @@ class Streaming:
                 for id in defaults if own is None else own.due(now_us):
                     wanted.setdefault(id, []).append((link, peer))
         for id, listeners in wanted.items():
-            self._send(id, listeners, logged=id in defaults and self.vehicle.logs)
+            logged = id in defaults and self.vehicle.log is not None
+            message = self.vehicle.encode(id) if listeners or logged else None
+            if message is not None:
+                packet = self.vehicle.pack(message, logged)
+                for link, peer in listeners:
+                    link.send(packet, message.crc_extra, self.vehicle.sysid, peer)
         return HEARTBEAT in defaults
-
-    def _send(self, id: int, listeners: list[tuple[MavlinkLink, MavlinkPeer]], logged: bool) -> None:
-        message = self.vehicle.encode(id) if listeners or logged else None
-        if message is None:
-            return
-        packet = self.vehicle.pack(message) if logged else self.vehicle.pack_aside(message)
-        for link, peer in listeners:
-            link.send(packet, message.crc_extra, self.vehicle.sysid, peer)
 
     def restart(self, now_us: int) -> None:
         """Restart at a time; requests are kept."""

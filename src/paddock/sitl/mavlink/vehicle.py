@@ -11,14 +11,11 @@ from paddock.sitl.mavlink.commands import VERSION, CommandProtocol
 from paddock.sitl.mavlink.dialect import AUTOPILOT, mav
 from paddock.sitl.mavlink.inputs import Inputs
 from paddock.sitl.mavlink.link import MavlinkLink, Sender, TelemetryLog
-from paddock.sitl.mavlink.messages import ENCODERS
-from paddock.sitl.mavlink.messages.motion import VibrationMeter
-from paddock.sitl.mavlink.messages.status import heartbeat
-from paddock.sitl.mavlink.mission_items import DEGREE
-from paddock.sitl.mavlink.mission_protocol import MissionProtocol
+from paddock.sitl.mavlink.messages import VIBRATION, VibrationMeter, encode
+from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import PacketWriter, status_texts
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
-from paddock.sitl.mavlink.streams import Streaming
+from paddock.sitl.mavlink.streams import HEARTBEAT, Streaming
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -36,7 +33,7 @@ class MavlinkVehicle:
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
-        self._log = log
+        self.log = log  # of all packets, even without peers
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
         self._texts = 0
@@ -77,8 +74,8 @@ class MavlinkVehicle:
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
         if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        if self._log is not None:
-            self._log.write(self.now_us, bytes(message.get_msgbuf()))
+        if self.log is not None:
+            self.log.write(self.now_us, bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
         if handler is None:
             return
@@ -121,9 +118,9 @@ class MavlinkVehicle:
 
     # out -------------------------------------------------------------------------------------------------------------
 
-    def send(self, message: Any) -> None:
+    def send(self, message: Any, logged: bool = True) -> None:
         """Send to all peers."""
-        packet = self.pack(message)
+        packet = self.pack(message, logged)
         for link in self.links:
             link.send(packet, message.crc_extra, self.sysid)
 
@@ -131,27 +128,16 @@ class MavlinkVehicle:
         """Send to the sender of a message."""
         sender.link.send(self.pack(message), message.crc_extra, self.sysid, sender.peer)
 
-    def pack(self, message: Any) -> bytes:
-        """Pack with the next sequence number, and log."""
-        packet = self._writer.pack(message)
-        if self._log is not None:
-            self._log.write(self.now_us, packet)
+    def pack(self, message: Any, logged: bool = True) -> bytes:
+        """Pack with the next sequence number and log, or without both."""
+        packet = self._writer.pack(message, logged)
+        if self.log is not None and logged:
+            self.log.write(self.now_us, packet)
         return packet
-
-    def pack_aside(self, message: Any) -> bytes:
-        """Pack without logging."""
-        return self._writer.pack_aside(message)
-
-    @property
-    def logs(self) -> bool:
-        """Whether packets are logged, even without peers."""
-        return self._log is not None
 
     def encode(self, id: int) -> Any:
         """Return one of the KNOWN messages; None without data."""
-        if id == mav.MAVLINK_MSG_ID_VIBRATION:
-            return self.vibration.message()
-        return ENCODERS[id](self.autopilot)
+        return self.vibration.message() if id == VIBRATION else encode(id, self.autopilot)
 
     def service(self, now_us: int, wall: float, paused: bool) -> None:
         """Send what is due at this simulated time; `paused`: it has not advanced."""
@@ -167,13 +153,9 @@ class MavlinkVehicle:
 
     def beat(self, wall: float) -> None:
         """Send a heartbeat by wall time if none was sent lately; not logged."""
-        if wall - self._beat < HEARTBEAT_PERIOD:
-            return
-        self._beat = wall
-        message = heartbeat(self.autopilot)
-        packet = self.pack_aside(message)
-        for link in self.links:
-            link.send(packet, message.crc_extra, self.sysid)
+        if wall - self._beat >= HEARTBEAT_PERIOD:
+            self._beat = wall
+            self.send(self.encode(HEARTBEAT), logged=False)
 
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
@@ -201,5 +183,5 @@ class MavlinkVehicle:
     def close(self) -> None:
         """Remove the vehicle and close its log."""
         self.streaming.forget()
-        if self._log is not None:
-            self._log.close()
+        if self.log is not None:
+            self.log.close()

@@ -6,11 +6,11 @@ import select
 import socket
 from contextlib import suppress
 from time import monotonic
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
+from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
 from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.packets import PacketWriter
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
@@ -30,29 +30,17 @@ FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
-class Px4Launch(NamedTuple):
-    """Command lines for one instance, and where to connect."""
-
-    make: str  # in a checkout of PX4
-    binary: str  # the same without make, for any instance
-    mavlink: str  # where ground stations and MAVSDK find it
-
-    def lines(self) -> list[str]:
-        """Return the lines to print."""
-        return [f"start:    {self.make}", f"or:       {self.binary}", f"connect:  {self.mavlink}"]
-
-
-def launch_hint(instance: int, simulator: str = "127.0.0.1") -> Px4Launch:
-    """Return the command lines for one instance; `simulator` is the address of the machine that runs Paddock."""
-    host = f"PX4_SIM_HOSTNAME={simulator} "
+def launch_lines(instance: int) -> list[str]:
+    """Return the command lines for one instance, and where ground stations and MAVSDK find it."""
+    host = "PX4_SIM_HOSTNAME=127.0.0.1 "
     binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
     shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
-    return Px4Launch(
-        make=f"{host}make px4_sitl none_iris" if instance == 0 else binary,  # make starts instance 0 only
-        binary=binary,
-        mavlink=f"udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
+    return [
+        f"start:    {f'{host}make px4_sitl none_iris' if instance == 0 else binary}",  # make starts instance 0 only
+        f"or:       {binary}",
+        f"connect:  udp:127.0.0.1:14550 (it sends from {GROUND_STATION_PORT + instance}), "
         f"MAVSDK udpin://0.0.0.0:{OFFBOARD_PORT + min(instance, LAST_OFFBOARD)}{shared}",
-    )
+    ]
 
 
 class SimulatorServer:
@@ -71,20 +59,8 @@ class SimulatorServer:
         """Listen; PaddockError if the port is in use."""
         if self._listener is not None:
             return
-        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listener.bind((self.address, self.port))
-            listener.listen(4)
-        except OSError as error:
-            listener.close()
-            raise PaddockError(
-                f"PX4: cannot bind tcp {self.address}:{self.port} ({error.strerror}); stop the program that uses it "
-                f"(another Paddock, jMAVSim, Gazebo) or choose another instance"
-            ) from None
-        listener.setblocking(False)
-        self.port = listener.getsockname()[1]
-        self._listener = listener
+        self._listener = bound_socket("PX4", "tcp", self.address, self.port, "another Paddock, jMAVSim, Gazebo")
+        self.port = self._listener.getsockname()[1]
 
     def close(self) -> None:
         """Release the port and the peer."""
@@ -211,7 +187,7 @@ class Px4Autopilot(Autopilot):
 
     def next_us(self, time_us: int) -> int:
         """Return the time of a tick of the world, to the nearest us."""
-        return max(time_us + 1, round((round(time_us / self._dt_us) + self._ticks) * self._dt_us))
+        return tick_after(time_us, self._ticks, self._dt_us)
 
     @property
     def port(self) -> int:

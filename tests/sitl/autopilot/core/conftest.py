@@ -119,8 +119,7 @@ class Bench:
         self.run(0.1)
 
     def sense(self, **values: float) -> None:
-        for name, value in values.items():
-            self.sensors._put(name, value)
+        SensorData(self.sensors.row, **values)
 
     def believe(self, **values: float) -> None:
         self.estimator.believe(**values)

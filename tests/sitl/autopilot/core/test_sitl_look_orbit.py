@@ -29,16 +29,16 @@ def test_a_copter_faces_a_region_of_interest(copter: Any, command: int) -> None:
     copter.believe(north=10.0, east=0.0)
     copter.run(0.04)
     assert copter.pilot.command(command, at(40.0, -60.0)).accepted
-    assert copter.pilot.executor.roi.yaw() == pytest.approx(atan2(-60.0, 30.0), abs=1e-4)
+    assert copter.pilot.executor.actions.roi_yaw() == pytest.approx(atan2(-60.0, 30.0), abs=1e-4)
     assert copter.pilot.command(LOOK_AHEAD, [0.0] * 7).accepted
-    assert isnan(copter.pilot.executor.roi.yaw())
+    assert isnan(copter.pilot.executor.actions.roi_yaw())
 
 
 def test_roi_0_0_clears_it(copter: Any) -> None:
     copter.fly()
     copter.pilot.command(LOOK, at(40.0, -60.0))
     assert copter.pilot.command(LOOK, [0.0] * 7).accepted
-    assert isnan(copter.pilot.executor.roi.yaw())
+    assert isnan(copter.pilot.executor.actions.roi_yaw())
 
 
 def test_roi_replaces_a_commanded_heading(copter: Any) -> None:
@@ -101,4 +101,4 @@ def test_roi_is_unsupported_by_planes() -> None:
     plane.executor.start()
     plane.executor.update(0.02)
     assert "Mission: 1 SetROI, no camera on board" in [n.text for n in plane.outbox if isinstance(n, StatusText)]
-    assert isnan(plane.executor.roi.yaw())
+    assert isnan(plane.executor.actions.roi_yaw())

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.vds1.cars import CLIENT, INPUTS, Cars
 from paddock.serve.endpoints.vds1.publisher import Address
+from paddock.serve.hub import LimitedLog
 from paddock.wire.error import WireError
 from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode
 

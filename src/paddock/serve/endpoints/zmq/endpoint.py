@@ -13,11 +13,10 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.serve.counters import LimitedLog
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.endpoints.zmq.requests import Translated, operation_of
-from paddock.serve.hub import OperationError, OperationOutcome
+from paddock.serve.hub import LimitedLog, OperationError, OperationOutcome
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply

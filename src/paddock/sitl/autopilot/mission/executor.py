@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS, ITEM_KINDS, MissionCommand, MissionItem, PlanKind, Role
-from paddock.sitl.autopilot.mission.legs import GO_THERE, MIN_RADIUS, MissionLeg, NavTarget, NavTask, make_leg, place_of
+from paddock.sitl.autopilot.mission.items import (
+    CLIMB_SPEEDS,
+    DO_CHANGE_SPEED,
+    ITEM_KINDS,
+    MissionItem,
+    NavTask,
+    PlanKind,
+    Role,
+)
+from paddock.sitl.autopilot.mission.legs import MIN_RADIUS, MissionLeg, NavTarget, make_leg, place_of
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
 if TYPE_CHECKING:
@@ -25,14 +33,13 @@ FIRST = 1  # item 0 is home
 MAX_JUMPS = 64  # between two NAV items; more are an endless loop
 NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefined
 YAW_REACHED = radians(5.0)
-SET_ROI = (MissionCommand.DO_SET_ROI, MissionCommand.DO_SET_ROI_LOCATION)
-AS_COMMAND = (MissionCommand.DO_CHANGE_SPEED, MissionCommand.DO_SET_HOME, MissionCommand.DO_FENCE_ENABLE)
-"""DO items that run as the command of the same number."""
+CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
+SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
+AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
 VERTICAL = {2.0: " climb", 3.0: " descent"}
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
-
-
-# sequence ------------------------------------------------------------------------------------------------------------
+GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
+"""Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 
 
 class Stretch(NamedTuple):
@@ -43,57 +50,30 @@ class Stretch(NamedTuple):
     looped: bool = False  # the mission ends because DO_JUMPs form an endless loop
 
 
-class MissionSequence:
-    """The order of the items, with the number of jumps made."""
-
-    def __init__(self, items: Sequence[MissionItem]) -> None:
-        self.items = items
-        self.jumps: dict[int, int] = {}  # by the sequence of the DO_JUMP
-
-    def advance(self, sequence: int, counted: bool = True) -> Stretch:
-        """Return the stretch from an item (inclusive) to the next NAV item; count the jumps on the way."""
-        actions: list[int] = []
-        made, jumps = 0, self.jumps if counted else dict(self.jumps)
-        while FIRST <= sequence < len(self.items):
-            item = self.items[sequence]
-            role = ITEM_KINDS[item.command].role
-            if role is Role.NAV:
-                return Stretch(sequence, tuple(actions))
-            if role is not Role.JUMP:
-                actions.append(sequence)
-            count = jumps.get(sequence, 0)
-            if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
-                sequence += 1
-                continue
-            jumps[sequence] = count + 1
-            made += 1
-            if made > MAX_JUMPS:
-                return Stretch(None, (), True)
-            sequence = int(item.p1)
-        return Stretch(None, tuple(actions))
+def next_stretch(items: Sequence[MissionItem], sequence: int, jumps: dict[int, int]) -> Stretch:
+    """Return the stretch from an item (inclusive) to the next NAV item; count `jumps`, by sequence of the DO_JUMP."""
+    actions: list[int] = []
+    made = 0
+    while FIRST <= sequence < len(items):
+        item = items[sequence]
+        role = ITEM_KINDS[item.command].role
+        if role is Role.NAV:
+            return Stretch(sequence, tuple(actions))
+        if role is not Role.JUMP:
+            actions.append(sequence)
+        count = jumps.get(sequence, 0)
+        if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
+            sequence += 1
+            continue
+        jumps[sequence] = count + 1
+        made += 1
+        if made > MAX_JUMPS:
+            return Stretch(None, (), True)
+        sequence = int(item.p1)
+    return Stretch(None, tuple(actions))
 
 
 # actions -------------------------------------------------------------------------------------------------------------
-
-
-class RegionOfInterest:
-    """The position that a copter faces in AUTO and GUIDED; kept until cleared or until a mission restarts."""
-
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        self.autopilot = autopilot
-        self.place: Ned | None = None
-
-    def set(self, place: Ned | None) -> None:
-        """Face a position; None: along the path."""
-        self.place = place
-
-    def yaw(self) -> float:
-        """Return the heading to the region, rad; NaN without one."""
-        if self.place is None:
-            return nan
-        now = self.autopilot.estimate
-        north, east = self.place[0] - now.north, self.place[1] - now.east
-        return atan2(east, north) if hypot(north, east) > NEAR_ROI else now.yaw
 
 
 @dataclass
@@ -101,7 +81,7 @@ class MissionActions:
     """The queue of DO and CONDITION items of a leg, and the speed and yaw they have set."""
 
     autopilot: BuiltInAutopilot
-    roi: RegionOfInterest
+    roi: Ned | None = None  # the region of interest, which a copter faces in AUTO and GUIDED
     waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item
     speed: float = nan  # m/s, from DO_CHANGE_SPEED
     wanted_yaw: float = nan  # rad, from CONDITION_YAW; until the next leg
@@ -129,10 +109,13 @@ class MissionActions:
         self.waiting = [entry for entry in self.waiting if ITEM_KINDS[entry[1].command].role is not Role.CONDITION]
         self.update(0.0, 0.0)
 
-    def yaw(self, default: float) -> float:
-        """Return the yaw, rad: of the region of interest, else of CONDITION_YAW, else `default`."""
-        candidates = self.roi.yaw(), self.wanted_yaw
-        return next((yaw for yaw in candidates if not isnan(yaw)), default)
+    def roi_yaw(self) -> float:
+        """Return the heading to the region of interest, rad; NaN without one."""
+        if self.roi is None:
+            return nan
+        now = self.autopilot.estimate
+        north, east = self.roi[0] - now.north, self.roi[1] - now.east
+        return atan2(east, north) if hypot(north, east) > NEAR_ROI else now.yaw
 
     def change_speed(self, speed: float) -> None:
         """Set the ground speed, m/s; -1 no change, -2 default."""
@@ -145,15 +128,15 @@ class MissionActions:
         if self._elapsed < 0.0:
             self._elapsed = 0.0
             self._report(sequence, item)
-            if item.command == MissionCommand.CONDITION_YAW:
+            if item.command == CONDITION_YAW:
                 way = -1.0 if item.p3 < 0.0 else 1.0
                 relative = self.autopilot.estimate.yaw + way * radians(item.p1)
                 self.wanted_yaw = remainder(relative if item.p4 else radians(item.p1), tau)
         else:
             self._elapsed += dt
-        if item.command == MissionCommand.CONDITION_DELAY:
+        if item.command == CONDITION_DELAY:
             return self._elapsed >= item.p1
-        if item.command == MissionCommand.CONDITION_DISTANCE:
+        if item.command == CONDITION_DISTANCE:
             return distance <= item.p1
         return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
 
@@ -163,13 +146,13 @@ class MissionActions:
             self._report(sequence, item, ", no camera on board")
             return
         self._report(sequence, item)
-        if item.command == MissionCommand.DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
+        if item.command == DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
             self.change_speed(item.p2)
         elif item.command in SET_ROI:
-            now, clear = self.autopilot.estimate, item.x == 0.0 and item.y == 0.0
-            self.roi.set(None if clear else place_of(item, self.autopilot, (now.north, now.east, now.down)))
-        elif item.command == MissionCommand.DO_SET_ROI_NONE:
-            self.roi.set(None)
+            clear = item.x == 0.0 and item.y == 0.0
+            self.roi = None if clear else place_of(item, self.autopilot, self.autopilot.estimate.position)
+        elif item.command == CLEAR_ROI:
+            self.roi = None
         elif item.command in AS_COMMAND:
             p = (item.p1, item.p2, item.p3, item.p4, item.x, item.y, item.z)
             ack = self.autopilot.command(item.command, p, item.frame)
@@ -183,11 +166,11 @@ class MissionActions:
 def describe(item: MissionItem) -> str:
     """Return an item's name and values for status texts."""
     name = ITEM_KINDS[item.command].name
-    if item.command == MissionCommand.DO_CHANGE_SPEED:
+    if item.command == DO_CHANGE_SPEED:
         return f"{name}{VERTICAL.get(item.p1, '')} {item.p2:g} m/s"
-    if item.command == MissionCommand.DO_SET_CAM_TRIGG_DIST:
+    if item.command == SET_CAMERA_DISTANCE:
         return f"{name} {item.p1:g} m" if item.p1 > 0.0 else f"{name} off"
-    if item.command == MissionCommand.CONDITION_YAW:
+    if item.command == CONDITION_YAW:
         return f"{name} {item.p1:g} deg"
     return name
 
@@ -213,17 +196,15 @@ class MissionExecutor:
         self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
         self.running = False  # between `start` and `stop`
         self.finished = False
-        self.roi = RegionOfInterest(autopilot)
+        self.actions = MissionActions(autopilot)
         self._rewind(autopilot.plans[PlanKind.MISSION])
 
     def _rewind(self, items: Sequence[MissionItem]) -> None:
         self.items = items
-        self._sequence = MissionSequence(items)
+        self._jumps: dict[int, int] = {}  # made so far, by the sequence of the DO_JUMP
         self._leg: MissionLeg | None = None
         self._current = 0
-        self.actions = MissionActions(self.autopilot, self.roi)
-        if self.running:
-            self.roi.set(None)
+        self.actions = MissionActions(self.autopilot, None if self.running else self.actions.roi)
         self.finished = False
 
     @property
@@ -233,15 +214,10 @@ class MissionExecutor:
         return self._current
 
     @property
-    def count(self) -> int:
-        """Number of items, home included."""
-        self._load_plan()
-        return len(self.items)
-
-    @property
     def state(self) -> MissionState:
         """State for MISSION_CURRENT."""
-        if self.count <= FIRST:
+        self._load_plan()
+        if len(self.items) <= FIRST:
             return MissionState.NO_MISSION
         if self.finished:
             return MissionState.COMPLETE
@@ -251,13 +227,14 @@ class MissionExecutor:
 
     def distance(self) -> float:
         """Return the distance to the target of the current item, m; 0 without one."""
-        return self._leg.distance(self._position()) if self._leg is not None else 0.0
+        return self._leg.distance(self.autopilot.estimate.position) if self._leg is not None else 0.0
 
     def refusal(self) -> str:
         """Return why AUTO cannot be entered, or an empty string."""
-        if self.count <= FIRST:
+        self._load_plan()
+        if len(self.items) <= FIRST:
             return "no mission"
-        return "" if self._sequence.advance(FIRST, counted=False).nav is not None else "mission has no waypoint"
+        return "" if next_stretch(self.items, FIRST, dict(self._jumps)).nav is not None else "mission has no waypoint"
 
     def start(self, resume: bool | None = None) -> None:
         """Start, or resume where it stopped (None: as MIS_RESTART selects). A finished mission restarts."""
@@ -267,7 +244,7 @@ class MissionExecutor:
         self.running = True
         if sequence == FIRST:
             self._rewind(self.items)
-        self._go(self._sequence.advance(sequence), self._position())
+        self._go(next_stretch(self.items, sequence, self._jumps), self.autopilot.estimate.position)
 
     def stop(self) -> None:
         """Pause the mission: AUTO ends."""
@@ -276,22 +253,18 @@ class MissionExecutor:
     def set_current(self, sequence: int) -> Ack:
         """Continue with an item; 0 or 1 restarts the mission."""
         self._load_plan()
-        if not 0 <= sequence < self.count or self.count <= FIRST:
-            return denied(f"Mission: no item {sequence}, mission has {self.count} items")
+        if not 0 <= sequence < len(self.items) or len(self.items) <= FIRST:
+            return denied(f"Mission: no item {sequence}, mission has {len(self.items)} items")
         if sequence <= FIRST:
             self._rewind(self.items)
         self.finished = False
         self._leg = None
         self._current = max(sequence, FIRST)
         if self.running:
-            self._go(self._sequence.advance(self._current), self._position())
+            self._go(next_stretch(self.items, self._current, self._jumps), self.autopilot.estimate.position)
         else:
             self.autopilot.outbox.append(CurrentItem(self._current))
         return ACCEPTED
-
-    def change_speed(self, speed: float) -> None:
-        """Set the ground speed for the rest of the mission, m/s; -2: default."""
-        self.actions.change_speed(speed)
 
     def update(self, dt: float) -> NavTarget:
         """Return the target, `dt` s after the last call; a new plan starts immediately."""
@@ -302,8 +275,8 @@ class MissionExecutor:
         self.actions.update(dt, self.distance())
         if (leg := self._leg).done(self.autopilot, self.lead, dt):
             self.autopilot.outbox.append(ItemReached(leg.sequence))
-            start = self._position() if leg.target.task in STAYS else leg.target.target
-            self._go(self._sequence.advance(leg.sequence + 1), start)
+            start = self.autopilot.estimate.position if leg.target.task in STAYS else leg.target.target
+            self._go(next_stretch(self.items, leg.sequence + 1, self._jumps), start)
         return self._target(self._leg) if self._leg is not None else self._done()
 
     def _load_plan(self) -> bool:
@@ -328,7 +301,7 @@ class MissionExecutor:
         item = self.items[stretch.nav]
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
-            start = self._position()
+            start = self.autopilot.estimate.position
         leg.target = replace(leg.target, start=start, after=self._after(leg))
         self._leg, self._current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
@@ -338,27 +311,19 @@ class MissionExecutor:
         """Return the next waypoint, if the vehicle may pass this one without stopping."""
         if leg.target.task is not NavTask.WAYPOINT or leg.wait > 0.0:
             return None
-        following = self._sequence.advance(leg.sequence + 1, counted=False).nav
-        if following is None or self.items[following].command not in GO_THERE:
+        following = next_stretch(self.items, leg.sequence + 1, dict(self._jumps)).nav
+        if following is None or ITEM_KINDS[self.items[following].command].task not in GO_THERE:
             return None
         return place_of(self.items[following], self.autopilot, leg.target.target)
 
     def _target(self, leg: MissionLeg) -> NavTarget:
-        """Return the leg's target with the yaw and speed that actions have set."""
-        yaw, speed = self.actions.yaw(leg.yaw), self.actions.speed
-        if not (_same(yaw, leg.target.yaw) and _same(speed, leg.target.speed)):
+        """Return the leg's target with the speed that actions have set, and the yaw: of the ROI, else CONDITION_YAW."""
+        wanted = self.actions.roi_yaw(), self.actions.wanted_yaw
+        yaw, speed = next((each for each in wanted if not isnan(each)), leg.yaw), self.actions.speed
+        if (yaw, speed) != (leg.target.yaw, leg.target.speed):
             leg.target = replace(leg.target, yaw=yaw, speed=speed)
         return leg.target
 
     def _done(self) -> NavTarget:
-        position = self._position()
-        return NavTarget(NavTask.DONE, position, position, yaw=self.roi.yaw(), speed=self.actions.speed)
-
-    def _position(self) -> Ned:
-        now = self.autopilot.estimate
-        return now.north, now.east, now.down
-
-
-def _same(a: float, b: float) -> bool:
-    """Compare, where NaN equals NaN."""
-    return a == b or (a != a and b != b)
+        position = self.autopilot.estimate.position
+        return NavTarget(NavTask.DONE, position, position, yaw=self.actions.roi_yaw(), speed=self.actions.speed)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from math import isfinite, nan
+from math import inf, isfinite, nan
 
 from paddock.sitl.autopilot.vehicle import drives, find_vehicle
 
@@ -29,6 +29,7 @@ class AltitudeFrame(IntEnum):
     TERRAIN = 10  # altitude above ground, which is flat here: as RELATIVE
 
 
+POSITION_FRAMES = (AltitudeFrame.GLOBAL, AltitudeFrame.RELATIVE, AltitudeFrame.TERRAIN)
 INT_FRAMES = {5: 0, 6: 3, 11: 10}  # frames with integer positions on the wire -> the equivalent frame
 
 
@@ -53,40 +54,6 @@ class MissionItem:
     autocontinue: bool = True
 
 
-class MissionCommand(IntEnum):
-    """The MAV_CMDs that missions may use."""
-
-    WAYPOINT = 16
-    LOITER_UNLIM = 17
-    LOITER_TURNS = 18
-    LOITER_TIME = 19
-    RETURN_TO_LAUNCH = 20
-    LAND = 21
-    TAKEOFF = 22
-    DELAY = 93
-    CONDITION_DELAY = 112
-    CONDITION_DISTANCE = 114
-    CONDITION_YAW = 115
-    DO_JUMP = 177
-    DO_CHANGE_SPEED = 178
-    DO_SET_HOME = 179
-    DO_LAND_START = 189
-    DO_SET_ROI_LOCATION = 195
-    DO_SET_ROI_NONE = 197
-    DO_SET_ROI = 201
-    DO_DIGICAM_CONTROL = 203
-    DO_MOUNT_CONTROL = 205
-    DO_SET_CAM_TRIGG_DIST = 206
-    DO_FENCE_ENABLE = 207
-    SET_CAMERA_MODE = 530
-    GIMBAL_PITCH_YAW = 1000
-    GIMBAL_CONFIGURE = 1001
-    IMAGE_START_CAPTURE = 2000
-    IMAGE_STOP_CAPTURE = 2001
-    VIDEO_START_CAPTURE = 2500
-    VIDEO_STOP_CAPTURE = 2501
-
-
 class Role(Enum):
     """How an item is executed."""
 
@@ -95,6 +62,19 @@ class Role(Enum):
     DO = "do"  # done immediately
     CAMERA = "camera"  # as DO; reported only, there is no camera on board
     JUMP = "jump"
+
+
+class NavTask(Enum):
+    """What a NAV item asks of AUTO."""
+
+    TAKEOFF = "takeoff"  # climb to the target altitude
+    WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there
+    LOITER = "loiter"  # go there and stay
+    CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
+    LAND = "land"  # go there and land
+    RETURN = "return"  # as the mode RTL
+    DELAY = "delay"  # hold the position
+    DONE = "done"  # mission complete: hold
 
 
 @dataclass(frozen=True)
@@ -106,46 +86,46 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
-    ranges: Mapping[int, tuple[float, float]] | None = None  # of p1 to p4; others are not checked
+    ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
+    task: NavTask | None = None  # of a NAV item
+    wait: float = 0.0  # s at the target of a NAV item; NaN: p1
 
 
 TIME = (0.0, 86_400.0)  # s
 RADIUS = (0.0, 10_000.0)  # m
+SIGNED_RADIUS = (-10_000.0, 10_000.0)  # m, + clockwise
+YAW_RANGES = {1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}  # deg, direction, 1 relative
+NAV, CONDITION, DO = Role.NAV, Role.CONDITION, Role.DO
+DO_CHANGE_SPEED = 178
+CAMERA_ITEMS = {
+    **{203: "DigiCamCtrl", 205: "MountControl", 206: "SetCamTrigDst", 530: "SetCameraMode", 1000: "GimbalPitchYaw"},
+    **{1001: "GimbalConfigure", 2000: "ImageStartCapture", 2001: "ImageStopCapture"},
+    **{2500: "VideoStartCapture", 2501: "VideoStopCapture"},
+}
 
 ITEM_KINDS: Mapping[int, ItemKind] = {
-    MissionCommand.WAYPOINT: ItemKind("Waypoint", Role.NAV, True, True, ranges={1: TIME, 2: RADIUS}),
-    MissionCommand.LOITER_UNLIM: ItemKind("LoitUnlim", Role.NAV, True, True),
-    MissionCommand.LOITER_TURNS: ItemKind("LoitTurns", Role.NAV, True, True, ranges={1: (0.0, 1000.0), 3: (-1e4, 1e4)}),
-    MissionCommand.LOITER_TIME: ItemKind("LoitTime", Role.NAV, True, True, ranges={1: TIME}),
-    MissionCommand.RETURN_TO_LAUNCH: ItemKind("RTL", Role.NAV),
-    MissionCommand.LAND: ItemKind("Land", Role.NAV, True, False, flying=True),
-    MissionCommand.TAKEOFF: ItemKind("Takeoff", Role.NAV, False, True, flying=True),
-    MissionCommand.DELAY: ItemKind("Delay", Role.NAV, ranges={1: TIME}),
-    MissionCommand.CONDITION_DELAY: ItemKind("CondDelay", Role.CONDITION, ranges={1: TIME}),
-    MissionCommand.CONDITION_DISTANCE: ItemKind("CondDistance", Role.CONDITION, ranges={1: (0.0, 1e6)}),
-    MissionCommand.CONDITION_YAW: ItemKind(
-        "CondYaw", Role.CONDITION, flying=True, ranges={1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}
-    ),
-    MissionCommand.DO_JUMP: ItemKind("Jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),
-    MissionCommand.DO_CHANGE_SPEED: ItemKind("ChangeSpeed", Role.DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
-    MissionCommand.DO_SET_HOME: ItemKind("SetHome", Role.DO, True, True, ranges={1: (0.0, 1.0)}),
-    MissionCommand.DO_LAND_START: ItemKind("LandStart", Role.DO, flying=True),
-    MissionCommand.DO_SET_ROI_LOCATION: ItemKind("SetROI", Role.DO, True, True, flying=True),
-    MissionCommand.DO_SET_ROI_NONE: ItemKind("ClearROI", Role.DO, flying=True),
-    MissionCommand.DO_SET_ROI: ItemKind("SetROI", Role.DO, True, True, flying=True),
-    MissionCommand.DO_FENCE_ENABLE: ItemKind("FenceEnable", Role.DO, ranges={1: (0.0, 2.0)}),
-    MissionCommand.DO_DIGICAM_CONTROL: ItemKind("DigiCamCtrl", Role.CAMERA),
-    MissionCommand.DO_MOUNT_CONTROL: ItemKind("MountControl", Role.CAMERA),
-    MissionCommand.DO_SET_CAM_TRIGG_DIST: ItemKind("SetCamTrigDst", Role.CAMERA),
-    MissionCommand.SET_CAMERA_MODE: ItemKind("SetCameraMode", Role.CAMERA),
-    MissionCommand.GIMBAL_PITCH_YAW: ItemKind("GimbalPitchYaw", Role.CAMERA),
-    MissionCommand.GIMBAL_CONFIGURE: ItemKind("GimbalConfigure", Role.CAMERA),
-    MissionCommand.IMAGE_START_CAPTURE: ItemKind("ImageStartCapture", Role.CAMERA),
-    MissionCommand.IMAGE_STOP_CAPTURE: ItemKind("ImageStopCapture", Role.CAMERA),
-    MissionCommand.VIDEO_START_CAPTURE: ItemKind("VideoStartCapture", Role.CAMERA),
-    MissionCommand.VIDEO_STOP_CAPTURE: ItemKind("VideoStopCapture", Role.CAMERA),
+    16: ItemKind("Waypoint", NAV, True, True, ranges={1: TIME, 2: RADIUS}, task=NavTask.WAYPOINT, wait=nan),
+    17: ItemKind("LoitUnlim", NAV, True, True, task=NavTask.LOITER, wait=inf),
+    18: ItemKind("LoitTurns", NAV, True, True, ranges={1: (0.0, 1e3), 3: SIGNED_RADIUS}, task=NavTask.CIRCLE),
+    19: ItemKind("LoitTime", NAV, True, True, ranges={1: TIME}, task=NavTask.LOITER, wait=nan),
+    20: ItemKind("RTL", NAV, task=NavTask.RETURN),
+    21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
+    22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
+    93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
+    112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
+    114: ItemKind("CondDistance", CONDITION, ranges={1: (0.0, 1e6)}),  # CONDITION_DISTANCE
+    115: ItemKind("CondYaw", CONDITION, flying=True, ranges=YAW_RANGES),  # CONDITION_YAW
+    177: ItemKind("Jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),  # DO_JUMP
+    DO_CHANGE_SPEED: ItemKind("ChangeSpeed", DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
+    179: ItemKind("SetHome", DO, True, True, ranges={1: (0.0, 1.0)}),  # DO_SET_HOME
+    189: ItemKind("LandStart", DO, flying=True),
+    195: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI_LOCATION
+    197: ItemKind("ClearROI", DO, flying=True),  # DO_SET_ROI_NONE
+    201: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI
+    207: ItemKind("FenceEnable", DO, ranges={1: (0.0, 2.0)}),  # DO_FENCE_ENABLE
+    **{number: ItemKind(name, Role.CAMERA) for number, name in CAMERA_ITEMS.items()},
 }
-"""Any other command is refused with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
+"""Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
 
 CLIMB_SPEEDS = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}
 """Vertical speed types of DO_CHANGE_SPEED -> the parameter (cm/s) that each changes."""
@@ -172,7 +152,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
     """Return the MAV_MISSION_RESULT of a whole mission, and the sequence of the item at fault (or 0)."""
     for sequence, item in enumerate(items):
         result = check_mission_item(item, vehicle_kind)
-        if not result and item.command == MissionCommand.DO_JUMP and item.p1 >= len(items):
+        if not result and ITEM_KINDS[item.command].role is Role.JUMP and item.p1 >= len(items):
             result = MissionResult.INVALID_PARAM1
         if result:
             return result, sequence
@@ -188,12 +168,12 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     if frame not in tuple(AltitudeFrame) or (frame == AltitudeFrame.MISSION and (kind.place or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
-    for number, (low, high) in (kind.ranges or {}).items():
+    for number, (low, high) in kind.ranges.items():
         if not low <= values[number - 1] <= high:  # NaN is in no range
             return MissionResult.INVALID_PARAM1 + number - 1
     if kind.role is Role.JUMP and item.p1 != int(item.p1):
         return MissionResult.INVALID_PARAM1
-    if item.command == MissionCommand.DO_CHANGE_SPEED and (result := _check_speed(item, vehicle_kind)):
+    if item.command == DO_CHANGE_SPEED and (result := _check_speed(item, vehicle_kind)):
         return result
     if kind.place and (result := _check_latitude_longitude(item)):
         return result
@@ -220,6 +200,6 @@ def _check_latitude_longitude(item: MissionItem) -> int:
 
 def check_position(item: MissionItem) -> int:
     """Check frame, latitude and longitude of a fence or rally item."""
-    if plain_frame(item.frame) not in (AltitudeFrame.GLOBAL, AltitudeFrame.RELATIVE, AltitudeFrame.TERRAIN):
+    if plain_frame(item.frame) not in POSITION_FRAMES:
         return MissionResult.UNSUPPORTED_FRAME
     return _check_latitude_longitude(item)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from enum import Enum
-from math import atan2, inf, nan, pi, radians, remainder, tau
+from math import atan2, inf, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionCommand, MissionItem, plain_frame
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, NavTask, plain_frame
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import drives
 
@@ -19,19 +18,6 @@ if TYPE_CHECKING:
 CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
 MIN_CIRCLE = 1.0  # m
 MIN_RADIUS = 0.2  # m: smallest acceptance radius
-
-
-class NavTask(Enum):
-    """What the current item asks of AUTO."""
-
-    TAKEOFF = "takeoff"  # climb to the target altitude
-    WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there
-    LOITER = "loiter"  # go there and stay
-    CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
-    LAND = "land"  # go there and land
-    RETURN = "return"  # as the mode RTL
-    DELAY = "delay"  # hold the position
-    DONE = "done"  # mission complete: hold
 
 
 @dataclass(frozen=True)
@@ -49,21 +35,6 @@ class NavTarget:
     speed: float = nan  # m/s over the ground, NaN: from the parameters
 
 
-TASKS = {
-    MissionCommand.WAYPOINT: NavTask.WAYPOINT,
-    MissionCommand.LOITER_UNLIM: NavTask.LOITER,
-    MissionCommand.LOITER_TIME: NavTask.LOITER,
-    MissionCommand.LOITER_TURNS: NavTask.CIRCLE,
-    MissionCommand.RETURN_TO_LAUNCH: NavTask.RETURN,
-    MissionCommand.LAND: NavTask.LAND,
-    MissionCommand.TAKEOFF: NavTask.TAKEOFF,
-    MissionCommand.DELAY: NavTask.DELAY,
-}
-WAITS = (MissionCommand.WAYPOINT, MissionCommand.LOITER_TIME, MissionCommand.DELAY)  # p1 is a time
-GO_THERE = (MissionCommand.WAYPOINT, MissionCommand.LOITER_UNLIM, MissionCommand.LOITER_TIME, MissionCommand.LAND)
-"""Items whose path leads to their own position, so that a corner before them can be rounded."""
-
-
 def place_of(item: MissionItem, autopilot: BuiltInAutopilot, default: Ned) -> Ned:
     """Return an item's position in the local frame.
 
@@ -75,7 +46,7 @@ def place_of(item: MissionItem, autopilot: BuiltInAutopilot, default: Ned) -> Ne
     north, east, down = autopilot.frame.to_ned(item.x, item.y, _altitude(item, autopilot))
     if not ITEM_KINDS[item.command].place or (item.x == 0.0 and item.y == 0.0):
         north, east = default[:2]
-    if (item.z == 0.0 and item.command != MissionCommand.LAND) or item.z != item.z:
+    if (item.z == 0.0 and ITEM_KINDS[item.command].task is not NavTask.LAND) or item.z != item.z:
         down = default[2]
     return north, east, down
 
@@ -125,31 +96,25 @@ class MissionLeg:
 
 def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, start: Ned) -> MissionLeg:
     """Return the leg from `start` to an item."""
-    task = TASKS[MissionCommand(item.command)]
-    returns = item.command == MissionCommand.RETURN_TO_LAUNCH
-    place = autopilot.return_point() if returns else place_of(item, autopilot, start)
-    target = NavTarget(task, target=place, start=start, yaw=_yaw(item))
-    if task is NavTask.CIRCLE:
+    kind = ITEM_KINDS[item.command]
+    assert kind.task is not None
+    place = autopilot.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
+    wait, yaw, radius = item.p1 if isnan(kind.wait) else kind.wait, nan, _acceptance(autopilot)
+    if kind.task is NavTask.WAYPOINT:
+        yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
+        radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
+    target = NavTarget(kind.task, target=place, start=start, yaw=yaw)
+    if kind.task is NavTask.CIRCLE:
         target = replace(target, radius=_circle_radius(item, autopilot), turns=item.p1)
-    elif task is NavTask.LOITER and abs(item.p3) >= MIN_CIRCLE:  # planes circle
+    elif kind.task is NavTask.LOITER and abs(item.p3) >= MIN_CIRCLE:  # planes circle
         target = replace(target, radius=item.p3)
-    wait = item.p1 if item.command in WAITS else inf if item.command == MissionCommand.LOITER_UNLIM else 0.0
-    if task is not NavTask.DELAY and wait < inf:
+    if kind.task is not NavTask.DELAY and wait < inf:
         target = replace(target, hold=wait)
-    flying = not drives(autopilot.vehicle.kind)
-    return MissionLeg(sequence, target, _acceptance(item, autopilot), wait, flying, target.yaw)
+    return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 
-def _yaw(item: MissionItem) -> float:
-    """Return the yaw, rad; 0 means unspecified, as in ArduPilot."""
-    given = item.command == MissionCommand.WAYPOINT and item.p4 == item.p4 and item.p4 != 0.0
-    return radians(item.p4) if given else nan
-
-
-def _acceptance(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
-    """Return the item's own acceptance radius, or the parameter's, m."""
-    if item.command == MissionCommand.WAYPOINT and item.p2 > 0.0:
-        return max(item.p2, MIN_RADIUS)
+def _acceptance(autopilot: BuiltInAutopilot) -> float:
+    """Return the acceptance radius of the parameters, m."""
     parameters = autopilot.parameters
     return parameters.value("WP_RADIUS") if "WP_RADIUS" in parameters else parameters.value("WPNAV_RADIUS") * 0.01
 
@@ -158,12 +123,9 @@ def _circle_radius(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
     """Return m, + clockwise; 0 in the item selects the parameter's."""
     if abs(item.p3) >= MIN_CIRCLE:
         return item.p3
-    parameters = autopilot.parameters
-    if "CIRC_RADIUS" in parameters:
-        return max(parameters.value("CIRC_RADIUS"), MIN_CIRCLE)
-    if "CIRCLE_RADIUS" in parameters:
-        return max(parameters.value("CIRCLE_RADIUS") * 0.01, MIN_CIRCLE)
-    return max(abs(parameters.value("WP_LOITER_RAD")), MIN_CIRCLE)
+    scales = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
+    name = next(name for name in scales if name in autopilot.parameters)
+    return max(abs(autopilot.parameters.value(name)) * scales[name], MIN_CIRCLE)
 
 
 # completion ----------------------------------------------------------------------------------------------------------
@@ -173,14 +135,9 @@ def _length(v: Ned) -> float:
     return float((v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5)
 
 
-def _position(autopilot: BuiltInAutopilot) -> Ned:
-    now = autopilot.estimate
-    return now.north, now.east, now.down
-
-
 def _arrived_and_waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
     if not leg.arrived:
-        leg.arrived = leg.reached(_position(autopilot), min(leg.radius, lead))
+        leg.arrived = leg.reached(autopilot.estimate.position, min(leg.radius, lead))
     elif leg.wait > 0.0:
         leg.waited += dt
     return leg.arrived and leg.waited >= leg.wait
@@ -188,7 +145,7 @@ def _arrived_and_waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: floa
 
 def _circled(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
     """Count turns once the vehicle is on the circle, within a third of its radius."""
-    north, east, _ = _position(autopilot)
+    north, east, _ = autopilot.estimate.position
     north, east = north - leg.target.target[0], east - leg.target.target[1]
     radius = abs(leg.target.radius)
     bearing = atan2(east, north)
@@ -208,7 +165,7 @@ def _waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float
 def _returned(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
     if leg.flying:
         return autopilot.telemetry.landed == Landed.ON_GROUND
-    return leg.reached(_position(autopilot), min(leg.radius, lead))
+    return leg.reached(autopilot.estimate.position, min(leg.radius, lead))
 
 
 FINISHED: Mapping[NavTask, Callable[[MissionLeg, BuiltInAutopilot, float, float], bool]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from math import hypot, isnan, radians
 
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
-from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.mission.items import NavTask
+from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
 from paddock.sitl.autopilot.modes.copter.manoeuvres import Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed

@@ -115,7 +115,7 @@ class CopterGuided(CopterMode):
 
     def _turn(self, dt: float) -> None:
         rate, place, track = self._target.yaw_rate, self._target.position, self.copter.track
-        roi, faces = self.autopilot.executor.roi.yaw(), self.value("WP_YAW_BEHAVIOR")
+        roi, faces = self.autopilot.executor.actions.roi_yaw(), self.value("WP_YAW_BEHAVIOR")
         if not isnan(self._yaw):
             self.turn_to(self._yaw, dt)
         elif isnan(rate) and not isnan(roi):

@@ -6,7 +6,8 @@ from math import hypot
 
 from paddock.sitl.autopilot.control.plane import HEIGHT_GAIN
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.mission.items import NavTask
+from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.modes.plane.common import PlaneMode
 
 CIRCLED = (NavTask.LOITER, NavTask.RETURN, NavTask.LAND)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS
-from paddock.sitl.autopilot.mission.legs import NavTarget, NavTask
+from paddock.sitl.autopilot.mission.items import NavTask
+from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
 from paddock.sitl.autopilot.telemetry import Severity
 

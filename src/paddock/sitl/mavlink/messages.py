@@ -1,0 +1,308 @@
+"""Telemetry messages: tables of encoders that turn the autopilot's newest values into the fields of a message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi, sqrt
+from typing import TYPE_CHECKING, Any
+
+from paddock.sitl.mavlink.dialect import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
+
+if TYPE_CHECKING:
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.autopilot.estimate import Estimate
+    from paddock.sitl.autopilot.telemetry import Telemetry
+    from paddock.sitl.sensor_data import SensorColumns
+
+GRAVITY = 9.80665  # m/s2
+FREEZING = 273.15  # K
+MIN_COURSE_SPEED = 0.3  # m/s: slower, the course over the ground is noise
+BOARD_SUPPLY = 5000  # mV
+UNKNOWN = 255  # as a covariance, a signal strength or a number of satellites
+
+SIMULATED_EPOCH_US = 1_767_225_600_000_000
+"""Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
+PILOTED = frozenset({"MANUAL", "ACRO", "STABILIZE", "STEERING", "ALT_HOLD", "FBWA", "FBWB"})
+"""Modes without the GUIDED flag."""
+ALWAYS = (
+    mav.MAV_MODE_FLAG_CUSTOM_MODE_ENABLED | mav.MAV_MODE_FLAG_STABILIZE_ENABLED | mav.MAV_MODE_FLAG_MANUAL_INPUT_ENABLED
+)
+VERSION = 4 << 24 | 5 << 16 | 7 << 8 | mav.FIRMWARE_VERSION_TYPE_OFFICIAL
+"""The ArduPilot release whose protocol this follows, 4.5.7; ground stations adapt to it."""
+CAPABILITIES = sum(
+    getattr(mav, f"MAV_PROTOCOL_CAPABILITY_{name}")
+    for name in (
+        *("MISSION_FLOAT", "PARAM_FLOAT", "MISSION_INT", "COMMAND_INT", "SET_POSITION_TARGET_LOCAL_NED"),
+        *("SET_POSITION_TARGET_GLOBAL_INT", "MAVLINK2", "MISSION_FENCE", "MISSION_RALLY"),
+    )
+)
+
+Fields = tuple[Any, ...] | None  # of a message, in order; None without data
+
+# state of the vehicle -------------------------------------------------------------------------------------------------
+
+
+def _heartbeat(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """Fields as an ArduPilot of this vehicle type sends them."""
+    flags = ALWAYS
+    if a.armed:
+        flags |= mav.MAV_MODE_FLAG_SAFETY_ARMED
+    if a.mode.name not in PILOTED:
+        flags |= mav.MAV_MODE_FLAG_GUIDED_ENABLED
+    if a.mode.name == "AUTO":
+        flags |= mav.MAV_MODE_FLAG_AUTO_ENABLED
+    return a.vehicle.mav_type, mav.MAV_AUTOPILOT_ARDUPILOTMEGA, flags, a.mode.number, t.system_status, 3
+
+
+def _sys_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """Sensor health and battery. A disabled fence is healthy, or ground stations report a breach."""
+    healthy = t.sensors_healthy | (0 if a.fence.breached else mav.MAV_SYS_STATUS_GEOFENCE)
+    load = scaled(t.load, 1000.0, 0, 1000, 0)
+    return t.sensors_present, t.sensors_enabled, healthy, load, *_battery(t), 0, 0, 0, 0, 0, 0
+
+
+def _battery_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """The whole pack is reported as its first cell."""
+    voltage, current, remaining = _battery(t)
+    kind = mav.MAV_BATTERY_FUNCTION_ALL, mav.MAV_BATTERY_TYPE_LIPO
+    consumed = scaled(t.battery_consumed, 1.0, 0, INT32, -1)
+    return 0, *kind, INT16, (voltage,) + (UINT16,) * 9, current, consumed, -1, remaining
+
+
+def _battery(t: Telemetry) -> tuple[int, int, int]:
+    """Return mV, cA, %, or the fields' "unknown" values."""
+    if t.sensors is None:
+        return UINT16, -1, -1
+    return (
+        uint16(t.sensors.battery_voltage, 1000.0),
+        scaled(t.sensors.battery_current, 100.0, -1, INT16, -1),
+        scaled(t.sensors.battery_remaining, 100.0, 0, 100, -1),
+    )
+
+
+def _fence_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """None while the fence is disabled, as ArduPilot does."""
+    fence = a.fence
+    return (int(fence.breached), min(fence.count, 65535), fence.last, fence.last_us // 1000) if fence.enabled else None
+
+
+def _autopilot_version(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """A release without file transfer."""
+    attitude = mav.MAV_PROTOCOL_CAPABILITY_SET_ATTITUDE_TARGET if a.vehicle.kind == "copter" else 0
+    return CAPABILITIES | attitude, VERSION, 0, 0, 0, (0,) * 8, (0,) * 8, (0,) * 8, 0, 0, a.sysid
+
+
+def _rc_channels(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """The pilot's inputs, us."""
+    pwm = _padded(a.sticks.pwm, 18)
+    used = max((k + 1 for k, width in enumerate(pwm) if width), default=0)
+    return t.time_us // 1000, used, *pwm, UNKNOWN
+
+
+def _padded(widths: list[int], count: int) -> list[int]:
+    return [*widths, *([0] * count)][:count]
+
+
+def _nav_controller_output(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """Target attitude and navigation errors."""
+    bearings = (int16(degrees(known(bearing)), 1.0) for bearing in (t.nav_bearing, t.target_bearing))
+    errors = map(known, (t.altitude_error, t.speed_error, t.crosstrack))
+    attitude = degrees(known(t.nav_roll)), degrees(known(t.nav_pitch))
+    return *attitude, *bearings, scaled(t.target_distance, 1.0, 0, UINT16, 0), *errors
+
+
+def _home_position(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """None while home is unknown."""
+    place = None if a.home is None else _place(*a.home)
+    return None if place is None else (*place, *a.home_ned(), (1.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, t.time_us)
+
+
+def _place(latitude: float, longitude: float, altitude: float) -> tuple[int, int, int]:
+    return int32(latitude, 1e7), int32(longitude, 1e7), int32(altitude, 1e3)
+
+
+def _wind(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    measured = isfinite(t.wind_speed) and isfinite(t.wind_direction)
+    return (degrees(t.wind_direction) % 360.0, t.wind_speed, 0.0) if measured else None
+
+
+STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
+    HEARTBEAT=_heartbeat,
+    SYS_STATUS=_sys_status,
+    BATTERY_STATUS=_battery_status,
+    POWER_STATUS=lambda a, t: (
+        *(BOARD_SUPPLY, 0),
+        mav.MAV_POWER_STATUS_BRICK_VALID if _battery(t)[0] != UINT16 else 0,
+    ),
+    EXTENDED_SYS_STATE=lambda a, t: (mav.MAV_VTOL_STATE_UNDEFINED, int(t.landed)),
+    SYSTEM_TIME=lambda a, t: (SIMULATED_EPOCH_US + t.time_us, t.time_us // 1000),
+    MISSION_CURRENT=lambda a, t: (t.mission_current, t.mission_count, t.mission_state),
+    FENCE_STATUS=_fence_status,
+    AUTOPILOT_VERSION=_autopilot_version,
+    RC_CHANNELS=_rc_channels,
+    RC_CHANNELS_RAW=lambda a, t: (t.time_us // 1000, 0, *_padded(a.sticks.pwm, 8), UNKNOWN),  # older ground stations
+    SERVO_OUTPUT_RAW=lambda a, t: (t.time_us % 2**32, 0, *_padded(t.outputs, 16)),
+    NAV_CONTROLLER_OUTPUT=_nav_controller_output,
+    HOME_POSITION=_home_position,
+    GPS_GLOBAL_ORIGIN=lambda a, t: (
+        None if (f := a.frame) is None else (*_place(f.latitude, f.longitude, f.altitude), t.time_us)
+    ),
+    WIND=_wind,
+)
+
+# estimated motion -----------------------------------------------------------------------------------------------------
+
+
+def _ekf_status(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
+    """Validity and innovations of the estimate."""
+    flags = mav.EKF_ATTITUDE if e.attitude_ok else 0
+    if e.position_ok:
+        flags |= mav.EKF_VELOCITY_HORIZ | mav.EKF_POS_HORIZ_REL | mav.EKF_POS_HORIZ_ABS
+        flags |= mav.EKF_PRED_POS_HORIZ_REL | mav.EKF_PRED_POS_HORIZ_ABS
+    else:
+        flags |= mav.EKF_CONST_POS_MODE
+    if e.height_ok:
+        flags |= mav.EKF_VELOCITY_VERT | mav.EKF_POS_VERT_ABS
+    return flags, *map(known, (e.velocity_ratio, e.position_ratio, e.height_ratio, e.compass_ratio)), 0.0
+
+
+def _vfr_hud(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
+    """Airspeed is the ground speed without a sensor."""
+    speed = hypot(e.vn, e.ve)
+    airspeed = known(t.sensors.airspeed, speed) if t.sensors is not None else speed
+    heading, throttle = round(degrees(e.yaw)) % 360, scaled(t.throttle, 100.0, 0, 100, 0)
+    return airspeed, speed, heading, throttle, known(t.altitude), -e.vd
+
+
+def _global_position(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
+    if isnan(t.latitude):
+        return None
+    place = *_place(t.latitude, t.longitude, t.altitude), int32(known(t.relative_altitude), 1e3)
+    velocity = (int16(speed, 100.0) for speed in (e.vn, e.ve, e.vd))
+    return t.time_us // 1000, *place, *velocity, round(degrees(e.yaw) * 100.0) % 36000
+
+
+def _altitude(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
+    """Above sea level, origin and home; above ground NaN without a rangefinder."""
+    if isnan(t.altitude):
+        return None
+    below = nan if t.sensors is None else known(t.sensors.range_1, nan)
+    return t.time_us, -e.down, t.altitude, -e.down, t.relative_altitude, nan, below
+
+
+MOTION: dict[int, Callable[[BuiltInAutopilot, Telemetry, Estimate], Fields]] = by_id(
+    EKF_STATUS_REPORT=_ekf_status,
+    ATTITUDE=lambda a, t, e: (t.time_us // 1000, e.roll, e.pitch, e.yaw, e.p, e.q, e.r),
+    ATTITUDE_QUATERNION=lambda a, t, e: (t.time_us // 1000, e.qw, e.qx, e.qy, e.qz, e.p, e.q, e.r),
+    VFR_HUD=_vfr_hud,
+    GLOBAL_POSITION_INT=_global_position,
+    LOCAL_POSITION_NED=lambda a, t, e: (
+        None if a.frame is None else (t.time_us // 1000, e.north, e.east, e.down, e.vn, e.ve, e.vd)
+    ),
+    ALTITUDE=_altitude,
+)
+
+# sensors --------------------------------------------------------------------------------------------------------------
+
+
+def _gps_raw(t: Telemetry, s: SensorColumns) -> Fields:
+    """As measured; fix type "no GPS" before the first sample."""
+    if s.gnss_time_us < 0.0:
+        return 0, 0, 0, 0, 0, UINT16, UINT16, UINT16, UINT16, UNKNOWN
+    speed = hypot(s.gnss_vn, s.gnss_ve)
+    course = degrees(atan2(s.gnss_ve, s.gnss_vn)) % 360.0 if speed >= MIN_COURSE_SPEED else nan
+    return (
+        int(s.gnss_time_us),
+        scaled(s.gnss_fix, 1.0, 0, 8, 0),
+        *_place(s.latitude, s.longitude, s.altitude),
+        *(uint16(value, 100.0) for value in (s.gnss_eph, s.gnss_epv, speed, course)),
+        scaled(s.gnss_satellites, 1.0, 0, 254, UNKNOWN),
+        0,  # height above the ellipsoid
+        *(scaled(value, 1e3, 0, 2**31, 0) for value in (s.gnss_eph, s.gnss_epv)),
+    )
+
+
+def _raw_imu(t: Telemetry, s: SensorColumns) -> Fields:
+    """In ArduPilot's units: milli-g, mrad/s and milligauss."""
+    accel = (int16(value, 1000.0 / GRAVITY) for value in (s.accel_x, s.accel_y, s.accel_z))
+    gyro = (int16(value, 1000.0) for value in (s.gyro_x, s.gyro_y, s.gyro_z))
+    mag = (int16(value, 1e7) for value in (s.mag_x, s.mag_y, s.mag_z))
+    return max(int(s.imu_time_us), 0), *accel, *gyro, *mag
+
+
+def _scaled_pressure(t: Telemetry, s: SensorColumns) -> Fields:
+    """In hPa; None without a barometer."""
+    temperature = int16(s.temperature - FREEZING, 100.0)
+    return (t.time_us // 1000, s.pressure / 100.0, 0.0, temperature) if isfinite(s.pressure) else None
+
+
+def _distance_sensor(t: Telemetry, s: SensorColumns) -> Fields:
+    """The downward rangefinder, 10 cm to 100 m; None without one."""
+    kind = mav.MAV_DISTANCE_SENSOR_LASER, 0, mav.MAV_SENSOR_ROTATION_PITCH_270, UNKNOWN
+    return (t.time_us // 1000, 10, 10000, uint16(s.range_1, 100.0), *kind) if isfinite(s.range_1) else None
+
+
+SENSORS: dict[int, Callable[[Telemetry, SensorColumns], Fields]] = by_id(
+    GPS_RAW_INT=_gps_raw, RAW_IMU=_raw_imu, SCALED_PRESSURE=_scaled_pressure, DISTANCE_SENSOR=_distance_sensor
+)
+
+VIBRATION = mav.MAVLINK_MSG_ID_VIBRATION
+KNOWN = frozenset({*STATUS, *MOTION, *SENSORS, VIBRATION})
+"""Every message that can be streamed or requested; VIBRATION is measured over time, by `VibrationMeter`."""
+
+
+def encode(id: int, autopilot: BuiltInAutopilot) -> Any:
+    """Return one of the KNOWN messages but VIBRATION; None without data."""
+    t, fields = autopilot.telemetry, None
+    if (status := STATUS.get(id)) is not None:
+        fields = status(autopilot, t)
+    elif (motion := MOTION.get(id)) is not None and t.estimate is not None:
+        fields = motion(autopilot, t, t.estimate)
+    elif (sensed := SENSORS.get(id)) is not None and t.sensors is not None:
+        fields = sensed(t, t.sensors)
+    return None if fields is None else mav.mavlink_map[id](*fields)
+
+
+CUTOFF = 2.0  # Hz, of the low-passes of mean and squares
+MIN_SAMPLES = 50
+CLIPPED = 16.0 * GRAVITY
+LONGEST_STEP = 0.1  # s
+
+
+class VibrationMeter:
+    """VIBRATION from the accelerometer samples of the telemetry (50 Hz), measured once it has been requested."""
+
+    def __init__(self) -> None:
+        self._requested = False
+        self.restart()
+
+    def restart(self) -> None:
+        """Discard all samples."""
+        self._mean: tuple[float, ...] | None = None
+        self._square: tuple[float, ...] = (0.0, 0.0, 0.0)
+        self._time_us, self._samples, self._clipped = 0, 0, 0
+
+    def sample(self, telemetry: Telemetry) -> None:
+        """Add the newest sample."""
+        s = telemetry.sensors
+        if not self._requested or s is None or telemetry.time_us == self._time_us:
+            return
+        now = (s.accel_x, s.accel_y, s.accel_z)
+        if not all(map(isfinite, now)):
+            return
+        dt = min(max(telemetry.time_us - self._time_us, 0) * 1e-6, LONGEST_STEP)
+        self._time_us = telemetry.time_us
+        share = 1.0 - exp(-2.0 * pi * CUTOFF * dt)
+        before = self._mean or now
+        off = [value - mean for mean, value in zip(before, now, strict=True)]
+        self._mean = tuple(mean + share * d for mean, d in zip(before, off, strict=True))
+        self._square = tuple(q + share * (d * d - q) for q, d in zip(self._square, off, strict=True))
+        self._samples += 1
+        self._clipped += max(map(abs, now)) >= CLIPPED
+
+    def message(self) -> Any:
+        """VIBRATION in m/s2; None before enough samples."""
+        self._requested = True
+        if self._samples < MIN_SAMPLES:
+            return None
+        return mav.MAVLink_vibration_message(self._time_us, *map(sqrt, self._square), self._clipped, 0, 0)
