@@ -19,7 +19,7 @@ from paddock.record.player import Player
 from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
-from paddock.serve.operations.reading import CLIENT_METADATA
+from paddock.serve.operations.world import CLIENT_METADATA
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import InspectedTree, MetadataTree

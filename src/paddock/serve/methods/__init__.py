@@ -8,6 +8,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,17 +36,13 @@ async def answer(client: Client, operation: Operation, arguments: dict[str, Any]
     """Carry out an operation for a client and return its JSON-RPC answer."""
     handler = HUB_HANDLERS.get(operation.name)
     if handler is not None:
-        return await handler(client, **arguments)
-    reply = await client.request(operation.name, **arguments)
-    if operation.entry.shows:
-        await client.layout(changed=True)
-    answered = operation.answer or Moment
-    moment = {"tick": reply.tick, "time": reply.time}
-    if operation.answer is not None and (
-        operation.entry.answer is None or len(answered.__annotations__.keys() - moment.keys()) > 1
-    ):
-        return reply.result
-    return {name: moment.get(name, _plain(reply.result)) for name in answered.__annotations__}
+        result = await handler(client, **arguments)
+    else:
+        reply = await client.request(operation.name, **arguments)
+        if operation.entry.shows:
+            await client.layout(changed=True)
+        result = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
+    return {operation.entry.answer: _plain(result)} if operation.entry.answer else result
 
 
 def _plain(value: Any) -> Any:

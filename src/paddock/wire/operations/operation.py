@@ -46,14 +46,14 @@ class OperationEntry:
     where: Where
     rpc: str = ""  # name of the JSON-RPC method; empty: none
     zmq: str = ""  # the ZeroMQ message that stands for it, `Call` if it is called by name; empty: none
-    answer: Any = None  # TypedDict of the JSON-RPC answer; holds the result if it has one field besides tick and time
+    answer: str = ""  # the field of the JSON-RPC answer that holds the result; empty: the answer is the result
     shows: bool = False  # whether JSON-RPC answers after its effect has been published
     public: bool = False  # whether it needs no token
     client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
     slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
 
 
-def entry(where: Where, rpc: str = "", zmq: str = "", answer: Any = None, **more: Any) -> Callable[[F], F]:
+def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: Any) -> Callable[[F], F]:
     """Make a signature an entry of the table, with the fields of an OperationEntry."""
 
     def mark(signature: F) -> F:
@@ -88,13 +88,8 @@ class Operation:
 
     @property
     def result(self) -> Any:
-        """The type of its result; None: nothing."""
+        """The type of its result; NoneType: nothing, and JSON-RPC answers with a Moment."""
         return self._hints["return"]
-
-    @property
-    def answer(self) -> Any:
-        """The type of its JSON-RPC answer; None: a Moment."""
-        return self.entry.answer or (None if self.result is type(None) else self.result)
 
     @property
     def callable_by_name(self) -> bool:

@@ -48,12 +48,12 @@ class Operations(Protocol):
     ) -> r.Subscribed:
         """Send frames from now on, in place of an earlier subscription; return the granted rate and the roster."""
 
-    @entry("hub", rpc="set_columns")
-    def set_columns(self, columns: a.ColumnLists) -> r.WantedNumber:
+    @entry("hub", rpc="set_columns", answer="wanted")
+    def set_columns(self, columns: a.ColumnLists) -> int:
         """Send other columns; the frames that carry them have the returned number."""
 
-    @entry("hub", rpc="set_rate")
-    def set_rate(self, rate: a.Rate = None) -> r.GrantedRate:
+    @entry("hub", rpc="set_rate", answer="rate")
+    def set_rate(self, rate: a.Rate = None) -> float:
         """Send groups of frames at another rate; return the granted rate."""
 
     @entry("hub", rpc="unsubscribe")
@@ -66,8 +66,8 @@ class Operations(Protocol):
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that controls the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", answer=r.Moment, shows=True, slow=True)
-    def step(self, ticks: a.Ticks = 1) -> int:
+    @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True)
+    def step(self, ticks: a.Ticks = 1) -> None:
         """Advance by exactly this many ticks, then answer. The client controls the clock from then on."""
 
     @entry("post", zmq="Step", slow=True)
@@ -141,7 +141,7 @@ class Operations(Protocol):
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
-    @entry("post", rpc="seek", zmq="Call", answer=r.Position)
+    @entry("post", rpc="seek", zmq="Call", answer="position")
     def seek(self, position: Annotated[float, "s from the start of the recording"]) -> float:
         """Jump within the recording that is played and return the new position. A live simulation refuses."""
 
@@ -221,8 +221,8 @@ class Operations(Protocol):
     def remove(self, target: a.Target) -> None:
         """Remove a vehicle or a fleet."""
 
-    @entry("change", rpc="clear_all_robots", answer=r.Removed, shows=True)
-    def clear(self) -> int:
+    @entry("change", rpc="clear_all_robots", shows=True)
+    def clear(self) -> r.Removed:
         """Remove all vehicles; return how many there were."""
 
     # behaviours ------------------------------------------------------------------------------------------------------
@@ -239,12 +239,12 @@ class Operations(Protocol):
     ) -> None:
         """Override the behaviour of vehicles."""
 
-    @entry("read", rpc="get_orders", zmq="Call", answer=r.OrdersTree, client="behaviours.overrides")
-    def orders(self) -> list[dict[str, Any]]:
+    @entry("read", rpc="get_orders", zmq="Call", answer="orders", client="behaviours.overrides")
+    def orders(self) -> list[r.OrderTree]:
         """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
-    @entry("read", rpc="get_routes", zmq="Call", answer=r.RoutesTree, client="behaviours.routes")
-    def routes(self) -> list[dict[str, Any]]:
+    @entry("read", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes")
+    def routes(self) -> list[r.RouteTree]:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
@@ -267,8 +267,8 @@ class Operations(Protocol):
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", rpc="get_metadata", zmq="GetMetadata", answer=r.MetadataTree)
-    def metadata(self, page: a.ForPage = False) -> dict[str, Any]:
+    @entry("read", rpc="get_metadata", zmq="GetMetadata")
+    def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
         """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
     @entry("read", zmq="Call")
@@ -291,8 +291,8 @@ class Operations(Protocol):
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", rpc="inspect", zmq="Call", answer=r.InspectedTree)
-    def inspect(self, target: a.Target, page: a.ForPage = False) -> dict[str, Any]:
+    @entry("read", rpc="inspect", zmq="Call")
+    def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
     @entry("read")
@@ -307,12 +307,12 @@ class Operations(Protocol):
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("read", rpc="get_events", zmq="Call", answer=r.EventsTree, client="events.since")
+    @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
 
-    @entry("hub", rpc="list_models")
-    def list_models(self) -> r.ModelsTree:
+    @entry("hub", rpc="list_models", answer="models")
+    def list_models(self) -> list[r.ModelTree]:
         """Return the models of which vehicles can be added, with presets (the default first) and inputs."""
 
     # markers and frames ----------------------------------------------------------------------------------------------
@@ -342,7 +342,7 @@ class Operations(Protocol):
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
-    @entry("hub", rpc="draw_debug_lines")
+    @entry("hub", rpc="draw_debug_lines", answer="ids")
     def draw_debug_lines(
         self,
         lines: Annotated[list[Row], Len(1, a.MOST_ITEMS), a.FIRST, "x1, y1, z1, x2, y2, z2 of each"],
@@ -350,17 +350,17 @@ class Operations(Protocol):
         color: a.Color = WHITE,
         ttl: a.Ttl = None,
         frame: a.AxesArgument = "enu",
-    ) -> r.DrawnTree:
+    ) -> list[int]:
         """Draw lines as a marker of the namespace `debug`; return its id."""
 
-    @entry("hub", rpc="draw_debug_spheres")
+    @entry("hub", rpc="draw_debug_spheres", answer="ids")
     def draw_debug_spheres(
         self,
         spheres: Annotated[list[Ball], Len(1, a.MOST_ITEMS), a.FIRST, "x, y, z, radius of each"],
         color: a.Color = WHITE,
         ttl: a.Ttl = None,
         frame: a.AxesArgument = "enu",
-    ) -> r.DrawnTree:
+    ) -> list[int]:
         """Draw spheres as markers of the namespace `debug`, one for each radius; return their ids."""
 
     @entry("hub", rpc="clear_debug")
@@ -390,7 +390,7 @@ class Operations(Protocol):
 
     # mission ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", rpc="get_mission", answer=r.PresentMission)
+    @entry("read", rpc="get_mission", answer="mission")
     def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
@@ -429,8 +429,8 @@ class Operations(Protocol):
 
     # scenarios -------------------------------------------------------------------------------------------------------
 
-    @entry("hub", rpc="list_scenarios")
-    def list_scenarios(self) -> r.ScenariosTree:
+    @entry("hub", rpc="list_scenarios", answer="scenarios")
+    def list_scenarios(self) -> list[r.ScenarioCardTree]:
         """Return the scenarios that come with Paddock: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
@@ -449,8 +449,10 @@ class Operations(Protocol):
     def known_names(self) -> dict[str, list[str]]:
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
-    @entry("hub", rpc="check_scenario")
-    def check_scenario(self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]) -> r.ProblemsTree:
+    @entry("hub", rpc="check_scenario", answer="problems")
+    def check_scenario(
+        self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]
+    ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
 
     @entry("hub", rpc="load_scenario")

@@ -41,9 +41,7 @@ def operation_of(body: RequestBody, name_of: NameOf) -> Translated:
         return Translated(name, arguments, lambda reply: ControlAck(arguments["tick"]))
     if name == "step_synchronously":
         return Translated(name, arguments, lambda reply: bytes(reply.result))
-    return Translated(
-        name, arguments, _result if isinstance(body, Call) or operation.result == dict[str, Any] else _done
-    )
+    return Translated(name, arguments, _result if isinstance(body, Call) or name in ("claim", "metadata") else _done)
 
 
 def _operation(body: RequestBody, name_of: NameOf) -> tuple[str, dict[str, Any]]:
