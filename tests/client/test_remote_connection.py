@@ -26,7 +26,7 @@ sys.stdin.read()
 
 
 def free_port() -> int:
-    """A TCP port that nobody listens on, nor on the one after it."""
+    """A TCP port without a listener, nor on the one after it."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -142,7 +142,7 @@ def test_a_request_under_way_when_the_server_goes_ends_with_an_error(serve: Any)
 
     thread = threading.Thread(target=run)
     thread.start()
-    sleep(1.5)  # longer than the timeout: the server is heard
+    sleep(1.5)  # longer than the timeout: the server still sends heartbeats
     assert not caught
     served.host.close()
     thread.join(20)
@@ -150,7 +150,7 @@ def test_a_request_under_way_when_the_server_goes_ends_with_an_error(serve: Any)
     with pytest.raises(NoAnswerError, match=f"no answer from tcp://127.0.0.1:{port} within 1 s"):
         sim.step(1)
     again = serve(zmq={"port": port})
-    sim.step(5)  # a server is there again: nothing has to be connected anew
+    sim.step(5)  # a server is there again: no new connection is needed
     assert again.sim.tick == 5
     sim.close()
 

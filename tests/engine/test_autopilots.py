@@ -28,7 +28,7 @@ class Pilot:
         self.sim, self.period = sim, period
         self.ticks: list[int] = []
         self.threads: set[int] = set()
-        self.told: list[str] = []
+        self.calls: list[str] = []
         self.silent = False
 
     def due(self, tick: int) -> int:
@@ -48,7 +48,7 @@ class Pilot:
         self.sim.engine.mailbox.post(CommandAction("scouts", {"vx": speeds}), tick, "pilot")
 
     def restarted(self, how: str) -> None:
-        self.told.append(how)
+        self.calls.append(how)
 
 
 def joined(sim: Simulation, period: int) -> Pilot:
@@ -142,7 +142,7 @@ def test_restore_and_reset_set_the_tick_back(load: Load) -> None:
     sim.step(20)
     assert sim.state_hash() == later
     sim.reset()
-    assert pilot.told == ["restore", "reset"]
+    assert pilot.calls == ["restore", "reset"]
 
 
 def test_a_command_for_a_removed_vehicle_is_refused_and_the_run_continues(load: Load) -> None:

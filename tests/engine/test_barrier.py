@@ -83,7 +83,7 @@ def test_two_clients_reply_in_any_order(load: Load) -> None:
                 request = sources[name].wait(PATIENT)
                 assert request is not None and request.tick == tick
                 sources[name].reply(tick, {name: {"steer": 0.01 * tick}})
-    # whoever answers first: the log has the order of the claims
+    # in any order of replies: the log has the order of the claims
     assert [posted.source for posted in sim.engine.log.complete()] == ["red", "blue"] * 6
     assert replayed(sim.scenario, sim.engine.log.complete(), 6).state_hash() == sim.state_hash()
 
@@ -209,7 +209,7 @@ def test_clients_claim_and_release_during_a_run(load: Load) -> None:
         assert not thread.is_alive()
     sim.clock.stop()
     runner.join(PATIENT)
-    assert not runner.is_alive() and sim.events.since() == []  # nobody was taken for late
+    assert not runner.is_alive() and sim.events.since() == []  # no client counted as late
     assert len(sim.engine.log.complete()) == 4 * 5 * 3
 
 

@@ -192,7 +192,7 @@ def test_a_queued_command_that_no_longer_fits_is_refused_as_a_whole(load: Load) 
 
 def test_the_failsafe_acts_at_the_exact_tick(load: Load) -> None:
     sim = load({**CAR, "timeout": 0.5}, rate=200)
-    sim.step(300)  # before its first command a vehicle is not expected to hear any
+    sim.step(300)  # before its first command no command is expected
     sim.command("red", throttle=0.6, steer=0.1)
     sim.step(100)
     assert command_of(sim, "red")["throttle"] == 0.6

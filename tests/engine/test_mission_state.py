@@ -100,7 +100,7 @@ def test_a_log_replays_the_mission() -> None:
 
 
 def test_a_recording_verifies(tmp_path: Path) -> None:
-    """What was recorded can be simulated anew, to the same hashes."""
+    """What was recorded can be simulated again, to the same hashes."""
     with paddock.load(scenario()) as sim, Recorder(sim, tmp_path / "mission.mcap"):
         interfere(sim)
         sim.step(400)

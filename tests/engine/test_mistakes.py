@@ -114,13 +114,13 @@ def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None
     sync = {"every": 1, "timeout": 0.05, "on_timeout": "pause"}
     sim = paddock.load({"clock": {"rate": 100, "sync": sync}, "vehicles": [POINT]})
     source = sim.claim("dot")
-    told: list[str] = []
+    errors: list[str] = []
 
     def step() -> None:
         try:
             sim.step(10)
         except PaddockError as error:
-            told.append(str(error))
+            errors.append(str(error))
 
     thread = threading.Thread(target=step)
     thread.start()
@@ -128,7 +128,7 @@ def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None
     sim.clock.stop()
     thread.join(10)
     assert sim.tick == 0
-    assert told == ["step() was stopped at tick 0, 10 ticks early"]
+    assert errors == ["step() was stopped at tick 0, 10 ticks early"]
 
 
 def test_a_claim_ends_with_its_vehicle() -> None:

@@ -34,9 +34,9 @@ def goto(k: int) -> dict[str, Any]:
 GOTO_ALL = {"goto": {"x": X, "y": Y, "z": 20, "speed": SPEED}}
 
 
-def alone(load: Load, model: str, told: Any, k: int, ticks: int) -> Any:
-    """The state of vehicle k in a world where the entry tells all vehicles what it alone is told."""
-    sim = load(LEADS, crew(model, behaviour=told))
+def alone(load: Load, model: str, behaviour: Any, k: int, ticks: int) -> Any:
+    """The state of vehicle k in a world where the entry gives its behaviour to all vehicles."""
+    sim = load(LEADS, crew(model, behaviour=behaviour))
     sim.step(ticks)
     return states(sim)[:, k]
 
@@ -66,23 +66,23 @@ def test_each_vehicle_moves_as_it_would_alone(load: Load, model: str) -> None:
 
 
 def test_each_vehicle_has_its_own_memory(load: Load) -> None:
-    told = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
+    given_behaviour = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
     sim = load(LEADS, crew())
-    sim.behaviours.override("crew[1]", told[1])
+    sim.behaviours.override("crew[1]", given_behaviour[1])
     sim.step(200)
     for k in (0, 2, 3, 4, 5):  # the one that has learned its circle keeps what it knows when others join
-        sim.behaviours.override(f"crew[{k}]", told[k])
+        sim.behaviours.override(f"crew[{k}]", given_behaviour[k])
     sim.step(100)
     sim.behaviours.override("crew[3]", None)
     sim.step(100)
-    assert np.array_equal(states(sim)[:, 1], alone(load, "point", told[1], 1, 400))
+    assert np.array_equal(states(sim)[:, 1], alone(load, "point", given_behaviour[1], 1, 400))
     assert launches(sim) == 1 and len(sim.behaviours.overrides()) == COUNT - 1
 
 
 def test_targets_are_distributed_within_an_override(load: Load) -> None:
-    told: dict[str, Any] = {"follow": {"target": "leads"}}
-    sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=told))
-    sim.behaviours.override(["crew[0]", "crew[1]"], told)
+    given_behaviour: dict[str, Any] = {"follow": {"target": "leads"}}
+    sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=given_behaviour))
+    sim.behaviours.override(["crew[0]", "crew[1]"], given_behaviour)
     sim.behaviours.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
     sim.behaviours.override("crew[2]", {"follow": {"target": "leads[0]"}})
     for one in (sim, same):
@@ -158,13 +158,15 @@ def test_saved_restored_and_replayed(load: Load) -> None:
     sim.behaviours.override("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
     sim.behaviours.override(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
     sim.step(120)
-    blob, before, said = sim.save(), sim.state_hash(), [given.options for given in sim.behaviours.overrides()]
+    blob, before, options = sim.save(), sim.state_hash(), [given.options for given in sim.behaviours.overrides()]
     sim.step(200)
     after = sim.state_hash()
     assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
-        assert restored.state_hash() == before and [given.options for given in restored.behaviours.overrides()] == said
+        assert (
+            restored.state_hash() == before and [given.options for given in restored.behaviours.overrides()] == options
+        )
         restored.step(200)
         assert restored.state_hash() == after
 
@@ -211,15 +213,15 @@ WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("target", "behaviour", "kind", "said"), WRONG, ids=range(len(WRONG)))
+@pytest.mark.parametrize(("target", "behaviour", "kind", "message"), WRONG, ids=range(len(WRONG)))
 def test_invalid_lists_are_refused(
-    load: Load, target: Any, behaviour: Any, kind: type[PaddockError], said: str
+    load: Load, target: Any, behaviour: Any, kind: type[PaddockError], message: str
 ) -> None:
     sim = load(crew())
     before = sim.state_hash()
     with pytest.raises(kind) as caught:
         sim.behaviours.override(target, behaviour)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert sim.state_hash() == before and not sim.engine.log.entries
 
 

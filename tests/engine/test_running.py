@@ -287,7 +287,7 @@ def test_a_delayed_reading_is_that_of_its_sample_tick(load: Load) -> None:
 
 def test_other_threads_read_published_snapshots_only(load: Load) -> None:
     sim = load(POINT)
-    told: list[str] = []
+    errors: list[str] = []
     ticks: list[int] = []
 
     def look() -> None:
@@ -295,7 +295,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
             try:
                 verb()
             except PaddockError as error:
-                told.append(str(error))
+                errors.append(str(error))
         ticks.append(sim.snapshot().tick)
 
     def beat() -> None:
@@ -308,7 +308,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
 
     sim.watch(lambda _: None, every=7)
     sim.run(pace=10, heartbeat=beat)
-    assert len(told) == 4 and all("the clock is being driven by run() in thread" in text for text in told)
+    assert len(errors) == 4 and all("the clock is being driven by run() in thread" in text for text in errors)
     assert ticks[0] % 7 == 0 and ticks[0] > 0
 
 

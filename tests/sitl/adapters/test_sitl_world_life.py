@@ -1,4 +1,4 @@
-"""The world adapter in a simulation that somebody else runs: reset, restored, replayed; and what it refuses."""
+"""The world adapter in a simulation of another owner: reset, restored, replayed; and what it refuses."""
 
 from __future__ import annotations
 

@@ -184,7 +184,7 @@ def test_a_new_plan_starts_immediately() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     puppet.executor.start()
     assert puppet.executor.set_current(2).accepted
-    puppet.plans[PlanKind.MISSION] = (MissionItem(16), item(16, 0.0, 30.0))
+    puppet.executor.rewind((MissionItem(16), item(16, 0.0, 30.0)))
     assert puppet.executor.update(0.02).target == pytest.approx((0.0, 30.0, -20.0), abs=1e-6)
     assert puppet.executor.current == 1
 

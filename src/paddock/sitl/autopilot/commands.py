@@ -74,7 +74,7 @@ def set_home(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Non
     require(not isnan(p[6]), denied("Home: no altitude"))
     require(p[4] != 0.0 or p[5] != 0.0, denied("Home: invalid position 0, 0"))
     local, place = require(autopilot.frame, unknown), require(home.to_ned(p[4], p[5], p[6], frame), unknown)
-    far = home.distance(place)
+    far = autopilot.estimate.distance(place)
     require(far <= MAX_HOME_DISTANCE, denied(f"Home: {far / 1000.0:.0f} km away"))
     home.locked = True
     home.set((p[4], p[5], p[6] if frame == AltitudeFrame.GLOBAL else local.altitude - place[2]))

@@ -14,8 +14,10 @@ from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.autopilot.estimator.measurements import (
+    ACCEL,
     EPH,
     EPV,
+    GYRO,
     SPEED,
     begin_barometer,
     fix_place,
@@ -40,8 +42,6 @@ from paddock.sitl.autopilot.estimator.kalman import (
 # fmt: on
 
 TIME = COLUMN["time_us"]
-ACCEL = COLUMN["accel_x"]
-GYRO = COLUMN["gyro_x"]
 TRUE = COLUMN["true_north"]
 TRUE_VELOCITY = COLUMN["true_vn"]
 TRUE_ATTITUDE = COLUMN["true_qw"]

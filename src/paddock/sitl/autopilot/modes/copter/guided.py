@@ -7,12 +7,10 @@ from math import asin, atan2, isnan, nan, radians
 
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+from paddock.sitl.autopilot.modes.copter.common import FACING_DISTANCE, STALE_US, CopterMode, bearing
 from paddock.sitl.autopilot.modes.copter.manoeuvres import TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 
-STALE_US = 3_000_000  # age at which velocity and attitude targets expire
-FACING_DISTANCE = 3.0  # m: closer to a position the heading is kept
 LIFT_OFF_THRUST = 0.55  # where 0.5 holds the altitude
 
 

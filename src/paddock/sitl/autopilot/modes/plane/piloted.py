@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, nan, radians
+from math import radians
 
 from paddock.sitl.autopilot.control.plane import ATTITUDE, PlaneSetpoint
 from paddock.sitl.autopilot.modes.plane.common import PlaneMode
@@ -52,13 +52,7 @@ class PlaneCruise(PlaneMode):
 
     def enter(self) -> None:
         """Hold the current heading and altitude."""
-        self.heading, self.down, self.speed = self.autopilot.estimate.yaw, self.autopilot.estimate.down, nan
-
-    def hold(self, heading: float = nan, down: float = nan, speed: float = nan) -> None:
-        """Change heading (rad), altitude (m down in the local frame) or airspeed (m/s); NaN: unchanged."""
-        self.heading = self.heading if isnan(heading) else heading
-        self.down = self.down if isnan(down) else down
-        self.speed = self.speed if isnan(speed) else speed
+        self.heading, self.down = self.autopilot.estimate.yaw, self.autopilot.estimate.down
 
     def update(self, dt: float) -> None:
         """Follow the sticks, hold the rest."""
@@ -72,9 +66,9 @@ class PlaneCruise(PlaneMode):
         self.down -= climbing * most * dt
         if rolling:
             self.heading = autopilot.estimate.yaw
-            self.fly(rolling * radians(self.value("ROLL_LIMIT_DEG")), self.down, self.speed)
+            self.fly(rolling * radians(self.value("ROLL_LIMIT_DEG")), self.down)
         else:
-            self.head(self.heading, self.down, self.speed)
+            self.head(self.heading, self.down)
 
 
 def _beyond(stick: float) -> float:

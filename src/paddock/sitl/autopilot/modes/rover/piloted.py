@@ -41,6 +41,6 @@ class RoverSteering(RoverMode):
         """Control turn rate and speed; in reverse, right stick still swings the tail to the right."""
         speed = self.driver.speed
         pace = max(abs(speed), MIN_STEERING_SPEED)
-        most = min(self.driver.limits.sideways / pace, pace / self.value("TURN_RADIUS"))
+        most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
         way = -1.0 if speed < 0.0 and self.autopilot.sticks.throttle < 0.0 else 1.0
         self.driver.rates(self.stick_speed(), way * self.autopilot.sticks.roll * most)
