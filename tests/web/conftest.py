@@ -185,8 +185,7 @@ class Served:
 
     def reset(self) -> None:
         """Start again, when the clients of the last test have left."""
-        run = self.host.source
-        while run.claims or run.owner.client is not None:
+        while (figures := self.host.source.figures())["claims"] or figures["owner"]:
             sleep(0.01)
         seed, self.sim.clock.pace = self._start
         self.sim.clock.resume()

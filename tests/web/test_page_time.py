@@ -40,7 +40,7 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.button("Pause").click()
     window.until(lambda: sim.clock.paused)
     window.until(lambda: window.button("Play").is_visible())
-    tick = served.host.source.change(lambda: sim.tick).result()  # the current tick is finished
+    tick = sim.engine.thread.request(lambda: sim.tick).result()  # the current tick is finished
     window.page.wait_for_timeout(100)
     assert sim.tick == tick
     window.button("Step one tick").click()
