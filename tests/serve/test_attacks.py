@@ -157,7 +157,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
             ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
-        sim.override("dog", "rule_of_the_owner")
+        sim.behaviours.override("dog", "rule_of_the_owner")
         ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]

@@ -31,7 +31,11 @@ SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
 def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
     """A simulation that runs in real time, served with metrics; and the lines of its log."""
     log: list[str] = []
-    with paddock.load(SCENARIO) as sim, paddock.share(sim, log.append, metrics={"port": 0}) as host, sim.running():
+    with (
+        paddock.load(SCENARIO) as sim,
+        paddock.share(sim, log.append, metrics={"port": 0}) as host,
+        sim.clock.running(),
+    ):
         yield sim, host, log
 
 

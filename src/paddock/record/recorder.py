@@ -124,12 +124,13 @@ class Recorder:
 
     def _attach(self) -> None:
         sim = self.sim
-        sim.log.listeners = [*sim.log.listeners, self._on_action]
+        log = sim.engine.log
+        log.listeners = [*log.listeners, self._on_action]
         sim.events.listeners = [*sim.events.listeners, self._on_event]
         sim.engine.on_restart.append(self._on_restart)
         sim.markers.listeners = [*sim.markers.listeners, self._on_markers]
         self._unwatch = sim.watch(self._on_sample, self.every)
-        untouched = sim.tick == 0 and sim.log.restored_at is None and not (sim.log.entries or sim.log.lost)
+        untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
         for change in present_markers(sim.markers, sim.time):
             self._on_markers(change)
@@ -138,7 +139,8 @@ class Recorder:
     def _detach(self) -> None:
         sim = self.sim
         self._unwatch()
-        sim.log.listeners = [listener for listener in sim.log.listeners if listener != self._on_action]
+        log = sim.engine.log
+        log.listeners = [listener for listener in log.listeners if listener != self._on_action]
         sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
         sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
         sim.engine.on_restart.remove(self._on_restart)
@@ -159,7 +161,7 @@ class Recorder:
     def _on_sample(self, snapshot: Snapshot) -> None:
         if self._queue.closed:
             return
-        real_time = self.sim.engine.pacer.running and self.sim.pace > 0
+        real_time = self.sim.clock.active and self.sim.clock.pace > 0
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns())
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):
             self._last_sample = snapshot.tick

@@ -135,7 +135,7 @@ class Served:
         self._peers: list[Peer] = []
         stack.callback(self.disconnect)
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:

@@ -139,8 +139,8 @@ def test_overrides_decide_which_cars_take_commands(serving: Any) -> None:
     client = serving.peer()
     client.drive(3, steer=0.1)
     assert serving.eventually(lambda: serving.count("misdirected") == 1)
-    serving.sim.override("bus", "external")
-    serving.sim.override("red", {"goto": {"x": 90, "y": 0}})
+    serving.sim.behaviours.override("bus", "external")
+    serving.sim.behaviours.override("red", {"goto": {"x": 90, "y": 0}})
 
     def drives(vehicle: int, name: str, steer: float) -> bool:
         client.drive(1, steer=0.5)  # that it is refused must not hold up the other

@@ -142,7 +142,7 @@ class Served:
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
         self._stack = stack
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:
