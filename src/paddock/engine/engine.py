@@ -60,27 +60,10 @@ class Engine:
             world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
         )
         self.thread = ClockThread(self.claims.wake)
-        self.stages = assemble_tick(
-            scenario,
-            world,
-            self.programs,
-            self.mailbox,
-            self.applier,
-            self.claims,
-            self.mission_stage,
-            self.publisher,
-            self.events,
-            self.thread,
-        )
+        self.stages = assemble_tick(self)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
-        self.pacer = Pacer(
-            world.clock,
-            self.advance,
-            scenario.clock.pace,
-            self.thread,
-            self.barrier.longest_slice,
-            self._between_slices,
-        )
+        pace, longest = scenario.clock.pace, self.barrier.longest_slice
+        self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
         self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
         self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # no part of the state
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
