@@ -209,10 +209,7 @@ def placed_states(
 
 
 def build_problems(scenario: Scenario) -> list[str]:
-    """Return one line for each part of a scenario that cannot be built, beginning with its place.
-
-    Cheap: no kernel is compiled and few vehicles are placed.
-    """
+    """Return a line, beginning with its place, for each part of a scenario that cannot be built; compiles no kernel."""
     try:
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
     except PaddockError as error:

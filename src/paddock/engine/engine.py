@@ -104,10 +104,7 @@ class Engine:
         source: str = "",
         checked_at: tuple[int, ...] = (),
     ) -> None:
-        """Check an action and apply it now, in the driving thread if there is one; or post it for `at_tick`.
-
-        It is not checked again if `checked_at` is the present `Applier.version`.
-        """
+        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
         if at_tick is not None:
             self.post(action, at_tick, source)
             return

@@ -83,10 +83,7 @@ class LatchStage:
 
 
 class MissionStage:
-    """Runs the mission at a fixed rate of simulated time, if there is one.
-
-    It holds the mission of the present run: a reset or restore starts another one.
-    """
+    """Runs the mission of the present run, if there is one, at a fixed rate of simulated time."""
 
     name = "mission"
 

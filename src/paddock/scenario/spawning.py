@@ -19,10 +19,7 @@ RANDOM_COLUMNS = 4
 
 
 def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:
-    """Return (count, 4) float64: x, y, z in m and yaw in rad within (-pi, pi], world frame ENU.
-
-    Only the random pattern calls `uniform`. Poses without a height are at `ground_z`.
-    """
+    """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU."""
     spawn, count = entry.spawn, entry.count
     if spawn is None:
         poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)

@@ -23,10 +23,7 @@ INDEX_MAX = 65536 // PURPOSES - 1
 
 
 class FleetSensor:
-    """A sensor that every vehicle of a fleet carries; arrays are columns x capacity, of which `n` are in use.
-
-    Its samples are a ring (slots x columns x capacity); NaN for vehicles that joined after a sample.
-    """
+    """A sensor of each vehicle of a fleet: `n` columns in use, and a ring of samples, NaN before a vehicle joined."""
 
     def __init__(
         self,
