@@ -30,12 +30,11 @@ Scalar = str | int | float | bool | None
 
 def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
     """Return the mapping in the text and the marks of its values; `source` is the file name used in errors."""
-    composer = _Composer(text, source)
-    root = composer.compose()
-    reader = _ValueReader(Marks(source), composer.count + MAX_EXPANSION)
+    reader = _Reader(text, source)
+    root = reader.compose()
     if not isinstance(root, yaml.MappingNode):
         kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
-        raise reader.error(root, f"the top level must be a mapping of keys to values, not {kind}")
+        raise reader.error(root.start_mark, f"the top level must be a mapping of keys to values, not {kind}")
     return reader.mapping(root, ()), reader.marks
 
 
@@ -52,21 +51,20 @@ def read_text(path: os.PathLike[str]) -> str:
         raise ScenarioError(f"{Marks(os.fspath(path)).location(mark)}: not UTF-8 text") from None
 
 
-# events to nodes ------------------------------------------------------------------------------------------------------
-
-
 Node = Any  # of PyYAML, with a Mark as its `start_mark`; an unquoted scalar has no style, and tags are explicit ones
 
 
-class _Composer:
-    """Build the node graph of the only document of a text."""
+class _Reader:
+    """Builds the nodes of the only document of a text, converts them to values and collects their marks."""
 
     def __init__(self, text: str, source: str) -> None:
-        self.text, self.source, self.count = text, source, 0
+        self.text, self.marks, self.budget = text, Marks(source), MAX_EXPANSION
         self.anchors: dict[str, Node | None] = {}  # None while the anchored collection is open
 
-    def error(self, mark: Mark, message: str) -> ScenarioError:
-        return ScenarioError(f"{self.source}:{mark[0]}:{mark[1]}: {message}")
+    def error(self, mark: Any, message: str) -> ScenarioError:
+        return ScenarioError(f"{self.marks.location(mark)}: {message}")
+
+    # events to nodes -------------------------------------------------------------------------------------------------
 
     def compose(self) -> Node:
         try:
@@ -98,7 +96,7 @@ class _Composer:
         return root
 
     def node(self, event: Any, depth: int) -> Node:
-        mark, self.count = _mark(event.start_mark), self.count + 1
+        mark, self.budget = _mark(event.start_mark), self.budget + 1
         if isinstance(event, yaml.AliasEvent):
             if event.anchor not in self.anchors:
                 raise self.error(mark, f"alias '*{event.anchor}' has no anchor '&{event.anchor}' before it")
@@ -130,32 +128,12 @@ class _Composer:
             found.append((key, self.node(self.loader.get_event(), depth + 1)))
         return yaml.MappingNode("", found, mark)
 
-
-def _mark(mark: Any) -> Mark:
-    return cast(int, mark.line) + 1, cast(int, mark.column) + 1
-
-
-def _position(before: str) -> Mark:
-    """Return the mark of the character that follows a text."""
-    return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-# nodes to values ------------------------------------------------------------------------------------------------------
-
-
-class _ValueReader:
-    """Convert nodes to values and collect their marks."""
-
-    def __init__(self, marks: Marks, budget: int) -> None:
-        self.marks, self.budget = marks, budget
-
-    def error(self, node: Node, message: str) -> ScenarioError:
-        return ScenarioError(f"{self.marks.location(node.start_mark)}: {message}")
+    # nodes to values -------------------------------------------------------------------------------------------------
 
     def spend(self, node: Node) -> None:
         self.budget -= 1
         if self.budget < 0:
-            raise self.error(node, f"aliases add more than {MAX_EXPANSION} values")
+            raise self.error(node.start_mark, f"aliases add more than {MAX_EXPANSION} values")
 
     def value(self, node: Node, path: KeyPath) -> Any:
         self.spend(node)
@@ -171,11 +149,11 @@ class _ValueReader:
         if tag in ("str", "!") or (tag is None and node.style is not None):
             return str(node.value)
         if tag not in (None, "int", "float", "bool", "null"):
-            raise self.error(node, f"tag {node.tag!r} is not allowed here")
+            raise self.error(node.start_mark, f"tag {node.tag!r} is not allowed here")
         try:
             return plain_scalar(node.value)
         except ValueError as error:
-            raise self.error(node, str(error)) from None
+            raise self.error(node.start_mark, str(error)) from None
 
     def mapping(self, node: Node, path: KeyPath) -> dict[str, Any]:
         self.marks.values[path] = node.start_mark
@@ -190,14 +168,14 @@ class _ValueReader:
         merges: list[Node] = []
         for key, value in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise self.error(key, "a key must be plain text, not a list or a mapping")
+                raise self.error(key.start_mark, "a key must be plain text, not a list or a mapping")
             if key.style is None and key.value == MERGE:
                 merges.append(value)
                 continue
             name = key.value  # `on` and `1` are keys like any other
             if name in own:
                 first = self.marks.location(own[name][0].start_mark)
-                raise self.error(key, f"duplicate key {name!r}; first at {first}")
+                raise self.error(key.start_mark, f"duplicate key {name!r}; first at {first}")
             own[name] = (key, value)
         for merged in merges:
             own = self.merged(merged) | own
@@ -213,7 +191,16 @@ class _ValueReader:
             for item in node.value:
                 found = self.merged(item) | found
             return found
-        raise self.error(node, "'<<' merges a mapping or a list of mappings")
+        raise self.error(node.start_mark, "'<<' merges a mapping or a list of mappings")
+
+
+def _mark(mark: Any) -> Mark:
+    return cast(int, mark.line) + 1, cast(int, mark.column) + 1
+
+
+def _position(before: str) -> Mark:
+    """Return the mark of the character that follows a text."""
+    return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
 # scalars --------------------------------------------------------------------------------------------------------------
