@@ -36,10 +36,6 @@ class HubCounters:
         """Add to a counter."""
         self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
 
-    def get(self, name: str, **labels: str) -> float:
-        """The value of a counter; 0 if it was never added to."""
-        return self.values[name, tuple(sorted(labels.items()))]
-
 
 INTERVAL = 10.0  # s between two log lines with the same reason
 

@@ -31,13 +31,8 @@ FRESH = 0.05  # s for which a snapshot is recent enough for reads
 class Viewer(Protocol):
     """A receiver of frames: a client, or a renderer that was dialled."""
 
-    @property
-    def connection(self) -> Connection:
-        """Its connection."""
-
-    @property
-    def subscription(self) -> Subscription | None:
-        """Its subscription, if any."""
+    connection: Connection
+    subscription: Subscription | None
 
 
 class SubscriberEndpoint:
@@ -151,10 +146,6 @@ class SubscriberEndpoint:
             if ring.holds(sequence):
                 return found
         return read(self.newest())
-
-    def layout(self) -> Layout:
-        """The layout of the newest snapshot."""
-        return self.read(lambda snapshot: snapshot.layout)
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent one is enough."""
