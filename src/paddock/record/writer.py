@@ -64,7 +64,10 @@ class Timeline:
 
 
 class RecordingFile:
-    """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written."""
+    """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written.
+
+    Not a `RawIOBase`, which the writer would buffer.
+    """
 
     def __init__(self, file: RawIOBase) -> None:
         self.file = file

@@ -204,16 +204,11 @@ class SubscriberEndpoint:
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
         """Encode the groups of a snapshot; returns the function that sends them."""
-        self._encoder.begin(snapshot, wall_time)
-        groups = [
-            (viewer, viewer.subscription, self._encoder.group(viewer.subscription.view))
-            for viewer in due
-            if viewer.subscription is not None
-        ]
-        self._encoder.end()
+        subscribed = [(viewer, viewer.subscription) for viewer in due if viewer.subscription is not None]
+        groups = self._encoder.groups(snapshot, wall_time, [subscription.view for _, subscription in subscribed])
 
         def offer() -> None:
-            for viewer, subscription, group in groups:
+            for (viewer, subscription), group in zip(subscribed, groups, strict=True):
                 if viewer.subscription is subscription:
                     subscription.behind = False
                     if viewer.connection.offer(group):
