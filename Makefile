@@ -3,8 +3,13 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-peers
-WORKERS ?= 2
+WORKERS ?= 3
 bin := $(VENV)/bin
+# Workers that run tests: one more than the cores of a small machine, because some tests wait. Files keep the order of
+# tests/conftest.py, longest first.
+pytest := $(bin)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+# Bytecode of the package and of rewritten assertions is kept: otherwise each process compiles it again.
+unexport PYTHONDONTWRITEBYTECODE
 page := $(shell find web/src web/public web/index.html web/*.json web/build.mjs -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
@@ -20,7 +25,7 @@ page: $(VENV)/.node ## build the page if its sources have changed
 	$(bin)/python hatch_build.py
 
 test: lint test-page page browser ## lint, then run the tests of the page and of the package
-	$(bin)/pytest -n $(WORKERS) --dist loadfile
+	$(pytest)
 
 lint: $(VENV)/.node ## check style, types and import order, of the package and of the page
 	$(bin)/ruff check
@@ -45,11 +50,11 @@ format: $(VENV)/.installed-dev ## sort imports, apply automatic fixes, format
 	$(bin)/ruff format
 
 coverage: $(VENV)/.installed-dev page ## run the tests with branch coverage
-	$(bin)/pytest -n $(WORKERS) --dist loadfile --cov --cov-report=term
+	$(pytest) --cov --cov-report=term
 
 soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests with random examples
-	$(bin)/pytest -n $(WORKERS) --dist loadfile -m "slow or soak" --timeout=3600 --hypothesis-profile=soak
-	$(bin)/pytest -n $(WORKERS) --dist loadfile -m "hypothesis and not slow and not soak" --hypothesis-profile=soak
+	$(pytest) -m "slow or soak" --timeout=3600 --hypothesis-profile=soak
+	$(pytest) -m "hypothesis and not slow and not soak" --hypothesis-profile=soak
 
 bench: $(VENV)/.installed ## measure the simulator's speed
 	$(bin)/paddock bench

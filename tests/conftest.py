@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
-from collections.abc import Callable
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,7 +25,25 @@ settings.register_profile("fixed", **COMMON, derandomize=True, database=None, ma
 settings.register_profile("soak", **COMMON, max_examples=500)
 settings.load_profile("fixed")
 
+LONGEST = (
+    *("web/", "test_docs.py", "compute/test_cuda.py", "test_examples.py", "cli/test_cli_page.py"),
+    *("cli/test_plan_verb.py", "compute/test_prepare.py", "cli/", "client/", "serve/", "bench/", "vehicles/test_conf"),
+    *("behaviour/", "sitl/autopilot/test_sitl_plane", "sitl/mavlink/test_sitl_client", "compute/", "sitl/", "engine/"),
+)
+"""Files and folders that are run first, so that at the end no worker is left alone with a long file."""
+
 _blocks = count()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Move the files of `LONGEST` to the front; tests of a file keep their order."""
+    root = Path(__file__).parent
+
+    def rank(item: pytest.Item) -> int:
+        path = item.path.relative_to(root).as_posix() if item.path.is_relative_to(root) else ""
+        return next((k for k, start in enumerate(LONGEST) if path.startswith(start)), len(LONGEST))
+
+    items.sort(key=rank)
 
 
 def _free(port: int) -> bool:
@@ -66,3 +88,32 @@ def demo(own_links: Callable[[int], dict[str, Any]]) -> Callable[[str], Scenario
         return load_scenario(tree)
 
     return load
+
+
+@pytest.fixture(scope="session")
+def run_program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., tuple[int, str, str]]]:
+    """`run_program(file, folder, *paths)`: its exit code, stdout and stderr; one process runs all of them."""
+    folder, source = tmp_path_factory.mktemp("programs"), str(Path(__file__).parent.parent / "src")
+    out, err = folder / "out.txt", folder / "err.txt"
+    command = [sys.executable, "-W", "error", str(Path(__file__).with_name("runner.py"))]
+    process: list[subprocess.Popen[str]] = []  # none before the first program
+
+    def run(program: Path, cwd: Path, *paths: Path) -> tuple[int, str, str]:
+        if not process:
+            environment = {**os.environ, "PYTHONPATH": source}
+            pipe = subprocess.PIPE
+            process.append(subprocess.Popen(command, text=True, env=environment, stdin=pipe, stdout=pipe))
+        runner = process[0]
+        assert runner.stdin is not None and runner.stdout is not None
+        job = {"program": program, "folder": cwd, "paths": [program.parent, *paths], "out": out, "err": err}
+        runner.stdin.write(json.dumps(job, default=str) + "\n")
+        runner.stdin.flush()
+        reply = runner.stdout.readline()
+        if not reply:
+            runner.wait()
+            process.clear()
+        return int(reply or -1), out.read_text(encoding="utf-8"), err.read_text(encoding="utf-8")
+
+    yield run
+    for runner in process:
+        runner.communicate()

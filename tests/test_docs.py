@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -72,7 +70,7 @@ def test_scenarios_load(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "python")], ids=lambda page: page.stem)
-def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
+def test_python_blocks_run(page: Path, tmp_path: Path, run_program: Callable[..., tuple[int, str, str]]) -> None:
     """The blocks of a page are one program; one that begins with a file's name is that file, as YAML may be too.
 
     Where a page walks through an example, the blocks up to the first that imports paddock quote it.
@@ -87,15 +85,6 @@ def test_python_blocks_run(page: Path, tmp_path: Path) -> None:
             assert text in quoted
         elif text in blocks(page, "python"):
             program.append(text)
-    path = os.pathsep.join(map(str, (ROOT / "src", ROOT / "examples", tmp_path)))
     (tmp_path / "program.py").write_text("\n".join(program), encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "program.py"],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": path},
-        capture_output=True,
-        text=True,
-        timeout=240,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
+    code, _, err = run_program(tmp_path / "program.py", tmp_path, ROOT / "examples")
+    assert (code, err) == (0, "")

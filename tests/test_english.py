@@ -31,6 +31,8 @@ GENERATED = ("messages_pb2.py", "schema.ts")
 def python_text(path: Path) -> Iterator[tuple[int, str]]:
     """Yield line number and text of every comment, and of every string that is not a single identifier (a key)."""
     source = path.read_text(encoding="utf-8")
+    if not PATTERN.search(source):  # parsing is slow
+        return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and not node.value.isidentifier():
             yield node.lineno, node.value

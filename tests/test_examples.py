@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,12 +15,10 @@ def test_there_are_examples() -> None:
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
-def test_example_runs(path: Path) -> None:
+def test_example_runs(path: Path, run_program: Callable[..., tuple[int, str, str]]) -> None:
     longest = 60 if path.stem in LONGER else 40
     assert len(path.read_text(encoding="utf-8").splitlines()) < longest
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
-    done = subprocess.run([sys.executable, str(path)], capture_output=True, text=True, timeout=240, env=environment)
-    assert done.returncode == 0, done.stderr
-    assert done.stderr == ""
-    assert len(done.stdout.splitlines()) >= 3
-    assert "DIFFERENT" not in done.stdout
+    code, out, err = run_program(path, ROOT)
+    assert (code, err) == (0, "")
+    assert len(out.splitlines()) >= 3
+    assert "DIFFERENT" not in out

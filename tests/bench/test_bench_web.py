@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from paddock.bench.suites.web import cost, processor_seconds
 
 
 def test_processor_time_is_that_of_the_process() -> None:
-    before, told = processor_seconds(os.getpid()), sum(os.times()[:2])
-    assert abs(before - told) < 0.1
+    before, own = processor_seconds(os.getpid()), sum(os.times()[:2])
+    assert abs(before - own) < 0.1
     assert processor_seconds(2**30) == 0.0
 
 
+@pytest.mark.slow
 def test_what_a_page_costs_the_server() -> None:
     figures = {result.case.partition(": ")[2]: result for result in cost(quick=True)}
     assert 10 < figures["groups that arrived"].value < 60

@@ -130,7 +130,7 @@ def test_a_control_that_makes_no_sense_comes_out_of_step(serve: Any) -> None:
         with pytest.raises(paddock.PaddockError, match="has not claimed 'scouts'"):
             sim.step(5)
         with pytest.raises(paddock.PaddockError, match="unknown vehicle"):
-            sim.on_control_request("nobody", handler=lambda request: None)
+            sim.on_control_request("unknown", handler=lambda request: None)
 
 
 def test_verbs_work_within_a_handler(serve: Any) -> None:

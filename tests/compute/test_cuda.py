@@ -10,95 +10,120 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 
 import paddock
-from paddock.compute.cuda import find_gpu
-from paddock.errors import MissingFeatureError, UnknownNameError
-
-KERNELS = """
-import json, sys
-import numpy as np
 from paddock.bench.fleets import bare_fleet
-from paddock.compute.cuda import cuda_kernel, to_device
+from paddock.bench.suites.cuda import _sensor_agreement
+from paddock.compute.cuda import cuda_kernel, find_gpu, to_device
 from paddock.compute.kernel import kernel
+from paddock.errors import MissingFeatureError, UnknownNameError
+from paddock.sensing.sensor import sensor_names
 
-name, dtype = sys.argv[1:]
-fleet = bare_fleet(name, 3)
-spec, pose_spec = fleet.model.step_spec(dtype=dtype), fleet.model.pose_spec(dtype=dtype)
-arrays = [a.astype(dtype) for a in fleet.arguments[:4]]
-start = arrays[0].copy()
-device = [to_device(a, dtype) for a in arrays]
-cuda_kernel(spec)(fleet.n, 4, *device, fleet.dt)
-cuda_kernel(spec)(fleet.n, 1, *device, fleet.dt)
-kernel(spec)(fleet.n, 5, *arrays, np.dtype(dtype).type(fleet.dt))
-poses = np.zeros((13, 3), dtype), np.zeros((13, 3), dtype)
-cuda_kernel(pose_spec)(3, 1, arrays[0], arrays[2], poses[0])
-kernel(pose_spec)(3, 1, arrays[0], arrays[2], poses[1])
-print(json.dumps({
-    "type": str(device[0].dtype),
-    "moved": bool((arrays[0] != start).any()),
-    "equal": device[0].copy_to_host().tobytes() == arrays[0].tobytes(),
-    "poses": poses[0].tobytes() == poses[1].tobytes(),
-}))
-"""
-
-SIMULATION = """
-import json, sys
-import paddock
-
-scenario = {"clock": {"rate": 240}, "seed": 3, "vehicles": [
-    {"name": "q", "count": 3, "model": "quad", "spread": {"mass": 0.1},
-     "spawn": {"random": {"low": [0, 0, 5], "high": [9, 9, 20]}}},
-    {"name": "c", "model": "car.bicycle", "speed": 5.0, "behaviour": {"goto": {"x": 50, "y": 10}}},
-]}
-hashes = []
-with paddock.load(scenario, device=sys.argv[1]) as sim:
-    sim.command("q", vx=2.0)
-    sim.step(5)
-    sim.command("q[1]", vx=-1.0)
-    sim.step(2)
-    saved = sim.save()
-    sim.spawn(name="late", model="rover", commands={"speed": 0.5})
-    sim.step(3)
-    sim.remove("q[0]")
-    sim.step(2)
-    hashes.append(sim.state_hash())
-    sim.restore(saved)
-    sim.step(1)
-    hashes.append(sim.state_hash())
-    print(json.dumps([*hashes, *sim.snapshot()["q[1]"].position]))
-"""
-
-
-def in_simulator(program: str, *arguments: str) -> object:
-    """What a program prints as JSON, run with the CUDA simulator."""
-    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", program, *arguments], capture_output=True, text=True, env=environment
-    )
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
-@pytest.mark.parametrize(
-    ("model", "dtype"),
-    [
-        ("quad", "float32"),
-        ("car.bicycle", "float64"),
-        ("fixed_wing", "float32"),
-        ("point", "float64"),
-        ("rover", "float32"),
-        ("car.kinematic", "float64"),
+SCENARIO = {
+    "clock": {"rate": 240},
+    "seed": 3,
+    "vehicles": [
+        {
+            "name": "q",
+            "count": 3,
+            "model": "quad",
+            "spread": {"mass": 0.1},
+            "spawn": {"random": {"low": [0, 0, 5], "high": [9, 9, 20]}},
+        },
+        {"name": "c", "model": "car.bicycle", "speed": 5.0, "behaviour": {"goto": {"x": 50, "y": 10}}},
     ],
+}
+
+
+def compare_kernels(name: str, dtype: str) -> dict[str, Any]:
+    """Run the CUDA and the CPU kernel of a model on three vehicles."""
+    fleet = bare_fleet(name, 3)
+    spec, pose_spec = fleet.model.step_spec(dtype=dtype), fleet.model.pose_spec(dtype=dtype)
+    arrays = [a.astype(dtype) for a in fleet.arguments[:4]]
+    start = arrays[0].copy()
+    device = [to_device(a, dtype) for a in arrays]
+    cuda_kernel(spec)(fleet.n, 4, *device, fleet.dt)
+    cuda_kernel(spec)(fleet.n, 1, *device, fleet.dt)
+    kernel(spec)(fleet.n, 5, *arrays, np.dtype(dtype).type(fleet.dt))
+    poses = np.zeros((13, 3), dtype), np.zeros((13, 3), dtype)
+    cuda_kernel(pose_spec)(3, 1, arrays[0], arrays[2], poses[0])
+    kernel(pose_spec)(3, 1, arrays[0], arrays[2], poses[1])
+    return {
+        "type": str(device[0].dtype),
+        "moved": bool((arrays[0] != start).any()),
+        "equal": device[0].copy_to_host().tobytes() == arrays[0].tobytes(),
+        "poses": poses[0].tobytes() == poses[1].tobytes(),
+    }
+
+
+def run_simulation(device: str) -> list[Any]:
+    """Return state hashes and a position after commands, a spawn, a removal and a restore."""
+    hashes = []
+    with paddock.load(SCENARIO, device=device) as sim:
+        sim.command("q", vx=2.0)
+        sim.step(5)
+        sim.command("q[1]", vx=-1.0)
+        sim.step(2)
+        saved = sim.save()
+        sim.spawn(name="late", model="rover", commands={"speed": 0.5})
+        sim.step(3)
+        sim.remove("q[0]")
+        sim.step(2)
+        hashes.append(sim.state_hash())
+        sim.restore(saved)
+        sim.step(1)
+        hashes.append(sim.state_hash())
+        return [*hashes, *map(float, sim.snapshot()["q[1]"].position)]
+
+
+def sensor_deviations() -> dict[str, float]:
+    return {name: _sensor_agreement(name, 3).value for name in sensor_names()}
+
+
+PARTS: dict[str, Callable[..., Any]] = {
+    "kernels": compare_kernels,
+    "simulation": run_simulation,
+    "sensors": sensor_deviations,
+}
+
+
+@cache
+def in_simulator(*calls: tuple[str, ...]) -> dict[tuple[str, ...], Any]:
+    """Return the results of functions of this file, by call, run in one process with the CUDA simulator."""
+    command = [sys.executable, "-W", "ignore", __file__, json.dumps(calls)]
+    paths = os.pathsep.join(filter(None, [str(Path(paddock.__file__).parents[1]), os.environ.get("PYTHONPATH")]))
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1", "PYTHONPATH": paths}
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert done.returncode == 0, done.stderr
+    return dict(zip(calls, json.loads(done.stdout), strict=True))
+
+
+REPRESENTATIVES = (("kernels", "quad", "float32"), ("kernels", "car.bicycle", "float64"))
+OTHERS = (
+    ("kernels", "fixed_wing", "float32"),
+    ("kernels", "point", "float64"),
+    ("kernels", "rover", "float32"),
+    ("kernels", "car.kinematic", "float64"),
 )
-def test_the_generated_kernel_computes_what_the_cpu_kernel_does(model: str, dtype: str) -> None:
-    assert in_simulator(KERNELS, model, dtype) == {"type": dtype, "moved": True, "equal": True, "poses": True}
+ONCE = (*REPRESENTATIVES, ("simulation", "cuda"), ("sensors",))
+
+
+@pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["two", "rest"])
+def test_the_generated_kernel_computes_what_the_cpu_kernel_does(calls: tuple[tuple[str, ...], ...]) -> None:
+    results = in_simulator(*(ONCE if calls == REPRESENTATIVES else calls))
+    for call in calls:
+        assert results[call] == {"type": call[2], "moved": True, "equal": True, "poses": True}, call
 
 
 def test_a_simulation_on_the_device_has_the_same_state_as_on_the_cpu() -> None:
-    assert in_simulator(SIMULATION, "cuda") == in_simulator(SIMULATION, "cpu")
+    assert in_simulator(*ONCE)["simulation", "cuda"] == run_simulation("cpu")
 
 
 def test_without_a_gpu_there_is_a_message() -> None:
@@ -116,13 +141,10 @@ def test_an_unknown_device_is_refused_by_name() -> None:
 
 
 def test_sensors_draw_the_same_noise_on_the_device() -> None:
-    program = """
-import json
-from paddock.bench.suites.cuda import _sensor_agreement
-from paddock.sensing.sensor import sensor_names
-print(json.dumps({name: _sensor_agreement(name, 3).value for name in sensor_names()}))
-"""
-    deviations = in_simulator(program)
-    assert isinstance(deviations, dict)
+    deviations = in_simulator(*ONCE)[("sensors",)]
     assert len(deviations) == 6
     assert set(deviations.values()) == {0.0}
+
+
+if __name__ == "__main__":
+    print(json.dumps([PARTS[part](*arguments) for part, *arguments in json.loads(sys.argv[1])]))

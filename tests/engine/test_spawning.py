@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.engine.actions import SpawnAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, UnknownNameError
 
@@ -83,7 +84,7 @@ def test_capacity_doubles(load: Load) -> None:
     ("fields", "message"),
     [
         ({"model": "quod"}, "vehicles[0].model: unknown model 'quod'; did you mean 'quad'?"),
-        ({"model": "point", "name": "red"}, "vehicles[0].name: there is already a fleet or vehicle called 'red'"),
+        ({"model": "point", "name": "red"}, "vehicles[0].name: the name 'red' is already used by a fleet or vehicle"),
         (
             {"model": "point", "modle": 1},
             "vehicles[0].modle: unknown key 'modle' in vehicles[0]; did you mean 'model'?",
@@ -119,7 +120,7 @@ def test_a_refused_spawn_leaves_the_world_as_it_was(load: Load, fields: dict[str
     with pytest.raises(PaddockError) as caught:
         sim.spawn(**fields)
     assert str(caught.value).startswith(message)
-    assert sim.state_hash() == before and sim.log.complete() == []
+    assert sim.state_hash() == before and sim.engine.log.complete() == []
 
 
 def test_new_members_start_with_an_empty_memory_and_no_readings(load: Load) -> None:
@@ -157,3 +158,12 @@ def test_removals_are_reported_by_name(load: Load) -> None:
         ("scouts[0]", "1 vehicle"),
         ("scouts", "3 vehicles"),
     ]
+
+
+def test_a_refused_spawn_is_reported_in_the_words_of_earlier_recordings(load: Load) -> None:
+    sim = load(CAR)
+    sim.engine.post(SpawnAction({"model": "point", "name": "red"}), source="client")
+    sim.step(1)
+    (event,) = sim.events.since()
+    expected = "vehicles[0].name: there is already a fleet or vehicle called 'red'"
+    assert (event.kind, event.subject, event.detail) == ("refused", "client", expected)

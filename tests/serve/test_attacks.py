@@ -27,11 +27,23 @@ SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
 CAR = {"name": "red", "id": 1, "model": "car.kinematic"}
 
 
-@pytest.fixture
-def host() -> Iterator[Host]:
+@pytest.fixture(scope="module")
+def served() -> Iterator[tuple[paddock.Simulation, Host]]:
     scenario = {"clock": {"rate": 1000}, "vehicles": [CAR]}
     with paddock.load(scenario) as sim, paddock.share(sim, lambda line: None, metrics={"port": 0}) as host:
-        yield host
+        yield sim, host
+
+
+@pytest.fixture
+def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
+    """The same for all tests, in a new run without clients."""
+    sim, host = served
+    yield host
+    assert isinstance(host.source, LiveSource)
+    host.source.director = None
+    for client in ("eve", "bob"):
+        host.source.gone(client)
+    sim.reset()
 
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
@@ -114,7 +126,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
 
 
 @pytest.mark.parametrize(
-    ("mission", "told"),
+    ("mission", "message"),
     [
         ({"method": "antigravity"}, "unknown planning method 'antigravity'"),
         ({"method": {"idlelib.idle": {}}}, "unknown planning method 'idlelib.idle'"),
@@ -122,11 +134,11 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
         ({"events": [{"at": 1, "vehicle": SPY}]}, "unknown sensor 'this'"),
     ],
 )
-def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
+def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], message: str) -> None:
     assert isinstance(host.source, LiveSource)
     host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
-    with pytest.raises(PaddockError, match=told):
+    with pytest.raises(PaddockError, match=message):
         ask(host, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
@@ -145,7 +157,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
             ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
-        sim.override("dog", "rule_of_the_owner")
+        sim.behaviours.override("dog", "rule_of_the_owner")
         ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]
@@ -192,8 +204,8 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:
-    told: list[str] = []
-    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
+    log: list[str] = []
+    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, log.append, metrics={"port": 0}) as host:
         port = host.addresses["metrics"]["port"]
         os.kill(host.hub_pid, signal.SIGKILL)
         with socket.socket() as thief:
@@ -206,9 +218,9 @@ def test_a_hub_that_cannot_restart_reports_why() -> None:
                     break
                 except OSError:
                     time.sleep(0.01)
-            while not any("in use" in line for line in told) and time.monotonic() < deadline:
+            while not any("in use" in line for line in log) and time.monotonic() < deadline:
                 time.sleep(0.05)
-        assert any(f"could not start: metrics cannot listen on 127.0.0.1:{port}" in line for line in told)
+        assert any(f"could not start: metrics cannot listen on 127.0.0.1:{port}" in line for line in log)
 
 
 @pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
@@ -220,6 +232,6 @@ def test_what_a_killed_process_leaves_in_shared_memory_is_swept_away() -> None:
     assert path.exists()
     child.kill()
     child.communicate()
-    assert path.exists()  # nobody but us removes it: its name could be another's by now
+    assert path.exists()  # no other process removes it: by now the name could be in use again
     with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, metrics={"port": 0}):
         assert not path.exists()

@@ -49,15 +49,9 @@ def meets(value: float, target: str) -> bool:
     return value >= float(limit) if sign == ">=" else value <= float(limit)
 
 
-def best_time(work: Callable[[], object], seconds: float = 1.0, least: int = 3) -> float:
-    """The shortest time (s) of one call, over about so many seconds of calls: the machine's noise only adds."""
-    best, calls, end = float("inf"), 0, perf_counter() + seconds
-    while calls < least or perf_counter() < end:
-        started = perf_counter()
-        work()
-        best = min(best, perf_counter() - started)
-        calls += 1
-    return best
+def best_time(work: Callable[[], object], seconds: float = 1.0) -> float:
+    """Return the shortest time (s) of one call, over about so many seconds of calls: noise only adds."""
+    return best_times({"": work}, seconds)[""]
 
 
 def best_times(works: dict[str, Callable[[], object]], seconds: float = 2.0) -> dict[str, float]:

@@ -38,17 +38,13 @@ class Server:
         self._send("hub")
         return [self.process.pid, self._receive()["pid"]]
 
-    def close(self) -> None:
-        """Stop the process."""
-        self.process.communicate(timeout=30)
-
     def __enter__(self) -> Self:
         """Return the server."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
+        """Stop the process."""
+        self.process.communicate(timeout=30)
 
     def _send(self, line: str) -> None:
         assert self.process.stdin is not None
@@ -95,7 +91,7 @@ def main() -> None:
             gc.collect()
             gc.freeze()
             # by the heartbeat and not from that thread: a stop before the run begins would be lost
-            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.stop())
+            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.clock.stop())
 
 
 def _answer(sim: Simulation, host: Host) -> None:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from time import monotonic, sleep, time
-from typing import Any
+from typing import Any, Self
 
 from paddock.wire import rpc
 from paddock.wire.stream.frames import FrameType, Tick, decode_tick
@@ -24,13 +24,19 @@ COMMAND_EVERY = 0.01  # seconds between two commands of a driving client
 class Subscriber:
     """A client process; `result()` waits for its figures."""
 
-    def __init__(self, wire: str, where: int | str, rate: float, seconds: float) -> None:
-        """Start it. `wire`: stream, shm, stalled (subscribes to the stream and never reads) or drive (VDS1)."""
-        command = [sys.executable, "-m", "paddock.bench.subscriber", wire, str(where), str(rate), str(seconds)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    def __init__(self, kind: str, *arguments: float | str) -> None:
+        """Start it. `kind`: stream, shm, stalled (subscribes to the stream and never reads), drive (VDS1) or web."""
+        command = [sys.executable, "-m", "paddock.bench.subscriber", kind, *map(str, arguments)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def started(self) -> Self:
+        """Wait until a page has its first group of frames."""
+        assert self.process.stdout is not None
+        self.process.stdout.readline()
+        return self
 
     def result(self) -> dict[str, Any]:
-        """Return the figures: ages in ms, number of groups, rates."""
+        """End a page, wait for the end of other clients, and return the figures: ages in ms, rates, ..."""
         out, _ = self.process.communicate(timeout=120)
         answer: dict[str, Any] = json.loads(out)
         return answer
@@ -97,22 +103,6 @@ def drive(port: int, vehicle: int, seconds: float) -> float:
             except TimeoutError:
                 continue
         return received / seconds
-
-
-class Watcher:
-    """A page without a browser; `result()` ends it and returns its figures."""
-
-    def __init__(self, port: int, rate: float) -> None:
-        command = [sys.executable, "-m", "paddock.bench.subscriber", "web", str(port), str(rate)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        assert self.process.stdout is not None
-        self.process.stdout.readline()  # the first group has arrived
-
-    def result(self) -> dict[str, Any]:
-        """Return groups and bytes per second."""
-        out, _ = self.process.communicate(timeout=60)
-        figures: dict[str, Any] = json.loads(out)
-        return figures
 
 
 async def watch(port: int, rate: float) -> dict[str, float]:

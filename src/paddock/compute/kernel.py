@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.cache import CacheEntry, cache_key
-from paddock.compute.threads import SERIAL_BELOW, launch, uses_threads
+from paddock.compute.threads import launch, threads_for
 from paddock.compute.twin import Function, compiled
 
 BLOCK = 256
@@ -97,10 +97,7 @@ class CompiledKernels(ABC):
 
     def variants(self, n: int) -> tuple[Any, ...]:
         """Return the Numba functions for `n` vehicles, in the order of the signatures."""
-        parallel = uses_threads(n)
-        if parallel not in self._variants:
-            self._variants[parallel] = self._build(parallel)
-        return self._variants[parallel]
+        return self.built(threads_for(n) is not None)
 
     def is_compiled(self, n: int) -> bool:
         """Return whether the machine code for `n` vehicles is in the cache."""
@@ -113,7 +110,9 @@ class CompiledKernels(ABC):
 
     def entry(self, n: int) -> CacheEntry:
         """Return the cache entry of the code for `n` vehicles."""
-        parallel = uses_threads(n)
+        return self._entry(threads_for(n) is not None)
+
+    def _entry(self, parallel: bool) -> CacheEntry:
         if parallel not in self._entries:
             flags = self.dtype, parallel, KERNEL_FLAGS
             key = cache_key(self.text, self.calls.values(), self.tuples.values(), flags)
@@ -121,17 +120,21 @@ class CompiledKernels(ABC):
             self._entries[parallel] = CacheEntry(name, key, self.text)
         return self._entries[parallel]
 
-    def _build(self, parallel: bool) -> tuple[Any, ...]:
+    def built(self, parallel: bool) -> tuple[Any, ...]:
+        """Return the Numba functions with or without a parallel loop, in the order of the signatures."""
+        if parallel in self._variants:
+            return self._variants[parallel]
         calls = {name: compiled(function, self.dtype, from_python=False) for name, function in self.calls.items()}
         from numba import njit, prange, uint64
 
-        entry = self.entry(SERIAL_BELOW if parallel else 0)
+        entry = self._entry(parallel)
         # Numba stores the module's name with the cached code and imports it on loading: it has to be a real one
         names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
         names |= calls | self.tuples
         exec(compile(self.text, str(entry.source), "exec"), names)
         made = njit(parallel=parallel, cache=True, **KERNEL_FLAGS)
-        return tuple(entry.guard(made(names[name])) for name in self.signatures())
+        self._variants[parallel] = tuple(entry.guard(made(names[name])) for name in self.signatures())
+        return self._variants[parallel]
 
 
 class Kernel(CompiledKernels):
@@ -143,8 +146,8 @@ class Kernel(CompiledKernels):
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
         """Run the function on the first `n` vehicles, `substeps` times over."""
-        parallel = uses_threads(n)
-        launch(parallel, (self._variants.get(parallel) or self.variants(n))[0], n, substeps, *arrays)
+        threads = threads_for(n)
+        launch(threads, self.built(threads is not None)[0], n, substeps, *arrays)
 
     def signatures(self) -> dict[str, tuple[Any, ...]]:
         """Return the Numba types of a call: counts, then one or two arrays or a scalar per argument."""
@@ -168,7 +171,7 @@ class Kernel(CompiledKernels):
         from numba import njit
 
         n = arguments[0]
-        fresh = njit(parallel=uses_threads(n), **KERNEL_FLAGS)(self.variants(n)[0].py_func)
+        fresh = njit(parallel=threads_for(n) is not None, **KERNEL_FLAGS)(self.variants(n)[0].py_func)
         fresh(*arguments)
         return "\n".join(fresh.inspect_asm().values())
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import CompiledKernels, fields
-from paddock.compute.threads import launch, uses_threads
+from paddock.compute.threads import launch, threads_for
 
 Floats = NDArray[np.float64]
 
@@ -70,10 +70,10 @@ class NeighbourGrid:
         rows = [fields(self.spec.source).index(name) for name in ("x", "y", "z")]
         bits = torus_bits(n, [float(np.ptp(poses[row, :n])) / radius for row in rows])
         start = np.zeros((1 << sum(bits)) + 1, np.int32)
-        parallel = uses_threads(n)
-        sort, visit = self.kernels.variants(n)
-        launch(parallel, sort, n, poses, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
-        launch(parallel, visit, n, self.sorted, radius, *bits, start, self.order, options, result)
+        threads = threads_for(n)
+        sort, visit = self.kernels.built(threads is not None)
+        launch(threads, sort, n, poses, 1.0 / radius, *bits, start, self.order, self.cell, self.sorted)
+        launch(threads, visit, n, self.sorted, radius, *bits, start, self.order, options, result)
 
 
 def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:

@@ -22,7 +22,7 @@ from typing import IO, Any
 from paddock.compute.cache import cache_root
 from paddock.compute.kernel import CompiledKernels, KernelSpec, fields, kernel
 from paddock.compute.neighbours import neighbour_kernels
-from paddock.compute.threads import SERIAL_BELOW, available_threads, number_from_environment, uses_threads
+from paddock.compute.threads import SERIAL_BELOW, available_threads, number_from_environment, threads_for
 from paddock.compute.twin import bound, fingerprint
 
 Progress = Callable[[int, int], None]
@@ -90,7 +90,7 @@ class _Work:
         with suppress(OSError), subprocess.Popen(command, env=environment, **pipes) as worker:
             assert worker.stdin is not None and worker.stdout is not None
             while job := self._next(picklable):
-                data = dumps((job[0].spec, SERIAL_BELOW if uses_threads(job[1]) else 0))
+                data = dumps((job[0].spec, SERIAL_BELOW if threads_for(job[1]) else 0))
                 worker.stdin.write(struct.pack("<I", len(data)) + data)
                 worker.stdin.flush()
                 if not worker.stdout.read(1):

@@ -15,7 +15,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from paddock.compute.cache import CacheEntry, cache_key
 from paddock.compute.kernel import KERNEL_FLAGS
-from paddock.compute.threads import launch
+from paddock.compute.threads import launch, thread_count
 from paddock.compute.twin import dressed
 
 P = ParamSpec("P")
@@ -41,7 +41,7 @@ class Routine(Generic[P, R]):
             self._compiled = self._compile()
         if not self.parallel:
             return self._compiled(*arguments, **named)  # type: ignore[no-any-return]
-        return launch(True, self._compiled, *arguments, **named)  # type: ignore[no-any-return]
+        return launch(thread_count(), self._compiled, *arguments, **named)  # type: ignore[no-any-return]
 
     def _compile(self) -> Any:
         function = self.plain

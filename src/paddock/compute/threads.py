@@ -45,9 +45,12 @@ def thread_count() -> int:
     return available_threads() if _limit is None else _limit
 
 
-def uses_threads(n: int) -> bool:
-    """Return whether work on `n` vehicles is shared by several threads."""
-    return n >= SERIAL_BELOW and thread_count() > 1
+def threads_for(n: int) -> int | None:
+    """Return the number of threads that share work on `n` vehicles; None if the calling thread does it alone."""
+    if n < SERIAL_BELOW:
+        return None
+    count = thread_count()
+    return count if count > 1 else None
 
 
 def limit_threads(count: int | None) -> None:
@@ -58,27 +61,22 @@ def limit_threads(count: int | None) -> None:
     _limit = count
 
 
-def use_threads(count: int) -> None:
-    """Set the number of threads for the next launch on this thread."""
-    if getattr(_active, "count", None) != count:
-        import numba
-
-        numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-        _active.count = count
-
-
 class CompiledTime:
     """Nanoseconds that this process has spent inside compiled code."""
 
     nanoseconds = 0
 
 
-def launch(parallel: bool, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-    """Call a compiled function, alone on the threads if it is a parallel one, and return its result."""
-    if not parallel:
+def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+    """Call a compiled function and return its result; one with a parallel loop gets a number of threads."""
+    if threads is None:
         return _timed(function, arguments, named)
     with _launching:
-        use_threads(thread_count())
+        if getattr(_active, "count", None) != threads:
+            import numba
+
+            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+            _active.count = threads
         return _timed(function, arguments, named)
 
 

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from paddock.engine.tick import MissionStage
 
 LONGEST_TIMEOUT = 1e6  # s of simulated time
+EARLIER_WORDS = {
+    r"^override(?=[.:])": "order",
+    r" is driven by its override ": " is driven by its order ",
+    r"the name ('.*') is already used by a fleet or vehicle$": r"there is already a fleet or vehicle called \1",
+}
+"""Errors in the words of earlier recordings: the details of events are part of the state."""
 
 
 @dataclass(eq=False, repr=False)
@@ -135,9 +141,9 @@ class Applier:
             self.apply(posted)
         except PaddockError as error:
             tick = self.world.clock.tick
-            # in the words of earlier recordings: the details of events are part of the state
-            text = re.sub(r"^override(?=[.:])", "order", str(error))
-            text = text.replace(" is driven by its override ", " is driven by its order ")
+            text = str(error)
+            for pattern, earlier in EARLIER_WORDS.items():
+                text = re.sub(pattern, earlier, text)
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
 

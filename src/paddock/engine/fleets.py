@@ -64,7 +64,7 @@ class Fleets:
                 raise PaddockError("several entries at once are new fleets; add vehicles to a fleet in a separate call")
             entry = read_entry(fields)
             if entry.name in taken:
-                raise PaddockError(f"there is already a fleet or vehicle called {entry.name!r}")
+                raise PaddockError(f"the name {entry.name!r} is already used by a fleet or vehicle")
             taken.update({entry.name} if entry.name else ())
             build_program(self.world, self.scenario, entry, _place, self.device)
             if entry.id is not None:
@@ -109,7 +109,7 @@ class Fleets:
 
     def _add(self, entry: VehicleEntry, place: Place, check_target: bool = False) -> None:
         if entry.name in self.world.fleets:
-            raise PaddockError(f"{place('name')}: there is already a fleet or vehicle called {entry.name!r}")
+            raise PaddockError(f"{place('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
         program = self._build(entry, place)
         if check_target:
             self._check_target(entry, program, place)

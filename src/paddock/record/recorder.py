@@ -123,12 +123,12 @@ class Recorder:
     # on the ticking thread -------------------------------------------------------------------------------------------
 
     def _attach(self) -> None:
-        sim = self.sim
+        sim, log = self.sim, self.sim.engine.log
         for part, listener in self._listeners():
             part.listeners = [*part.listeners, listener]
         sim.engine.on_restart.append(self._on_restart)
         self._unwatch = sim.watch(self._on_sample, self.every)
-        untouched = sim.tick == 0 and sim.log.restored_at is None and not (sim.log.entries or sim.log.lost)
+        untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
         for change in present_markers(sim.markers, sim.time):
             self._on_markers(change)
@@ -142,7 +142,7 @@ class Recorder:
 
     def _listeners(self) -> list[tuple[Any, Any]]:
         sim = self.sim
-        return [(sim.log, self._on_action), (sim.events, self._on_event), (sim.markers, self._on_markers)]
+        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.markers, self._on_markers)]
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -160,7 +160,7 @@ class Recorder:
     def _on_sample(self, snapshot: Snapshot) -> None:
         if self._queue.closed:
             return
-        real_time = self.sim.engine.pacer.running and self.sim.pace > 0
+        real_time = self.sim.clock.active and self.sim.clock.pace > 0
         job = partial(self._writer.sample, snapshot, self._log_time(snapshot.tick), time_ns())
         if self._queue.offer(job, snapshot.buffer.nbytes, wait=not real_time):
             self._last_sample = snapshot.tick

@@ -1,4 +1,4 @@
-"""Latest wins: a slow reader skips ticks, sees no half tick, and holds nobody up."""
+"""Latest wins: a slow reader skips ticks, sees no half tick, and delays no other client."""
 
 from __future__ import annotations
 

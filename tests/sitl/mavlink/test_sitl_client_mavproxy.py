@@ -86,6 +86,7 @@ class Proxy:
                 pipe.close()
 
 
+@pytest.mark.slow
 def test_mavproxy_flies_a_mission_from_its_prompt(
     make_fleet: Callable[..., Any], tmp_path: Path, standalone_world: Any
 ) -> None:

@@ -17,10 +17,8 @@ OWN_PORTS = {"port": 28570, "station": 24550}
 
 def run(quick: bool) -> Iterator[Result]:
     """Latency, crowds, the lightweight adapter, and ArduPilot's exchange."""
-    yield from _latency(quick)
-    yield from _crowd(quick)
-    yield from _lightweight(quick)
-    yield from _ardupilot(quick)
+    for part in (_latency, _crowd, _lightweight, _ardupilot):
+        yield from part(quick)
 
 
 def _latency(quick: bool) -> Iterator[Result]:

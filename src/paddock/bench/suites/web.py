@@ -12,7 +12,7 @@ from typing import Any
 
 from paddock.bench.result import Bench, Result, measured
 from paddock.bench.server import Server, swarm
-from paddock.bench.subscriber import Watcher
+from paddock.bench.subscriber import Subscriber
 from paddock.errors import PaddockError
 
 
@@ -32,10 +32,10 @@ def cost(quick: bool) -> Iterator[Result]:
     """100,000 vehicles at 30 Hz to one page."""
     count, seconds = (10_000, 2.0) if quick else (100_000, 10.0)
     with Server(swarm(count, RATE), {"web": {"port": 0, "rate": RATE}}) as server:
-        watcher = Watcher(server.addresses["web"]["port"], RATE)
+        page = Subscriber("web", server.addresses["web"]["port"], RATE).started()
         sleep(1.0)
         hub, publishing = _shares(server, seconds)
-        figures = watcher.result()
+        figures = page.result()
     case = f"{count:,} vehicles at {RATE} Hz"
     target = None if quick else "<= 10"
     yield measured("web", f"{case}: the hub, above the tick", 100.0 * hub, "% of a core", target)

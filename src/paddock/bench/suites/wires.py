@@ -42,7 +42,7 @@ def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str,
         return speed(server, lambda: Subscriber(wire, where, rate, seconds).result())
 
 
-def speed(server: Server, work: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], float]:
+def speed(server: Server, work: Callable[[], Any]) -> tuple[Any, float]:
     """What the work returned, and how fast the simulation was meanwhile, in % of real time."""
     before = server.figures()
     result = work()
@@ -56,7 +56,7 @@ def many_subscribers(quick: bool) -> Iterator[Result]:
     with Server(swarm(count, 30), {"stream": {"port": 0, "rate": 30}}) as server:
         port = server.addresses["stream"]["port"]
         sleep(1.0)
-        _, alone = speed(server, lambda: _idle(seconds))
+        _, alone = speed(server, lambda: sleep(seconds))
         four, with_four = speed(server, lambda: _watching(port, seconds, stalled=0))
         five, with_five = speed(server, lambda: _watching(port, seconds, stalled=1))
     for case, kept, figures in (("to 4 subscribers", with_four, four), ("and 1 stalled", with_five, five)):
@@ -65,11 +65,6 @@ def many_subscribers(quick: bool) -> Iterator[Result]:
         yield measured("wires", f"{name}: ticks lost by the simulation", lost, "%", "<= 10" if judged else None)
         yield measured("wires", f"{name}: slowest subscriber", figures["rate"], "Hz")
         yield measured("wires", f"{name}: age, worst p99", figures["p99"], "ms")
-
-
-def _idle(seconds: float) -> dict[str, Any]:
-    sleep(seconds)
-    return {}
 
 
 def _watching(port: int, seconds: float, stalled: int) -> dict[str, Any]:
@@ -176,7 +171,10 @@ def control(quick: bool) -> Iterator[Result]:
     from paddock import connect
 
     steps, judged = (200, False) if quick else (3000, True)
-    with Server(cars(1, 1000), {"zmq": {"port": 0}}) as server, connect(_url(server)) as sim:
+    with (
+        Server(cars(1, 1000), {"zmq": {"port": 0}}) as server,
+        connect(f"tcp://127.0.0.1:{server.addresses['zmq']['port']}") as sim,
+    ):
         plain = _times(sim, steps)
         own: list[float] = []
 
@@ -194,10 +192,6 @@ def control(quick: bool) -> Iterator[Result]:
     name = "zmq, control round trip above the client's own work: median"
     yield measured("wires", name, trip, "ms", "<= 0.5" if judged else None)
     yield measured("wires", "zmq, steps with control", len(asked) / sum(asked), "per s", ">= 1000" if judged else None)
-
-
-def _url(server: Server) -> str:
-    return f"tcp://127.0.0.1:{server.addresses['zmq']['port']}"
 
 
 def _times(sim: Any, steps: int) -> list[float]:
