@@ -10,21 +10,21 @@ import pytest
 import paddock
 from paddock.engine.mission import separation
 from paddock.engine.mission.following import Options
-from paddock.engine.mission.separation import Flying, closest, layers, predicted, senses
+from paddock.engine.mission.separation import closest, layers, predicted, senses
 from paddock.engine.mission.tracks import FollowingStyle, rows_of
 from paddock.planning.paths.path import Path, Segment
 
 AIR = FollowingStyle("aircraft", Options())
 
 
-def towards_each_other(gap: float) -> Flying:
+def towards_each_other(gap: float) -> tuple[Any, ...]:
     """Two aircraft head-on, 20 m/s each."""
     rows = [
         rows_of(Path([Segment(0.0, 0.0, 100.0, 0.0, 2000.0)]), Path(()), AIR),
         rows_of(Path([Segment(gap, 10.0, 100.0, np.pi, 2000.0)]), Path(()), AIR),
     ]
     ints = np.array([0, 1]), np.array([1, 2]), np.array([-1, -1])
-    return Flying(np.concatenate(rows), *ints, np.zeros(2), np.full(2, 20.0))
+    return np.concatenate(rows), *ints, np.zeros(2), np.full(2, 20.0)
 
 
 def test_layers_are_farther_apart_than_asked_for() -> None:
@@ -37,20 +37,20 @@ def test_layers_are_farther_apart_than_asked_for() -> None:
 
 def test_the_future_is_along_the_path() -> None:
     """At 20 m/s, second by second; a path that is repeated goes round and round."""
-    places = predicted(towards_each_other(1000.0))
+    places = predicted(*towards_each_other(1000.0))
     assert places[0, :, 0] == pytest.approx(20.0 * np.arange(21))
     assert places[1, :, 0] == pytest.approx(1000.0 - 20.0 * np.arange(21))
     circle = Segment(0.0, 0.0, 100.0, 0.0, 200.0, 2 * np.pi / 200.0)
     rows = rows_of(Path(()), Path([circle]), AIR)
     one = np.array([0])
-    round_ = predicted(Flying(rows, one, one + 1, one, np.zeros(1), np.array([20.0])))
+    round_ = predicted(rows, one, one + 1, one, np.zeros(1), np.array([20.0]))
     assert round_[0, 10] == pytest.approx(round_[0, 0], abs=1e-6)
     assert round_[0, 5] == pytest.approx((0.0, 200.0 / np.pi), abs=1e-6)
 
 
 def test_opposite_senses_for_those_who_meet() -> None:
     """Within 20 s, in the same layer; who went up before goes on."""
-    near, far = predicted(towards_each_other(700.0)), predicted(towards_each_other(1700.0))
+    near, far = predicted(*towards_each_other(700.0)), predicted(*towards_each_other(1700.0))
     same, different = np.array([0, 0]), np.array([0, 1])
     assert senses(near, same, 60.0, np.zeros(2)).tolist() == [1.0, -1.0]
     assert senses(near, same, 60.0, np.array([-1.0, 1.0])).tolist() == [-1.0, 1.0]

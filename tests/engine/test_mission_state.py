@@ -94,13 +94,13 @@ def test_a_log_replays_the_mission() -> None:
     sim = paddock.load(scenario())
     interfere(sim)
     sim.step(500)
-    again = replayed(sim.scenario, sim.log.complete(), 500)
+    again = replayed(sim.scenario, sim.engine.log.complete(), 500)
     assert again.state_hash() == sim.state_hash()
     assert {task.name for task in _view(again).tasks} >= {"extra", "more"}
 
 
 def test_a_recording_verifies(tmp_path: Path) -> None:
-    """What was recorded can be simulated anew, to the same hashes."""
+    """What was recorded can be simulated again, to the same hashes."""
     with paddock.load(scenario()) as sim, Recorder(sim, tmp_path / "mission.mcap"):
         interfere(sim)
         sim.step(400)

@@ -1,4 +1,4 @@
-"""Consensus-based bundles: the same answer without anybody in charge."""
+"""Consensus-based bundles: the same answer without a central planner."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from numpy.typing import NDArray
 from paddock.planning.assignment import greedy
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import LineShape, PointShape
-from paddock.planning.methods.cbba import LEAVE, NONE, RESET, UPDATE, Options, agreed, bidding_for, bidding_on, decide
+from paddock.planning.methods.cbba import LEAVE, NONE, RESET, UPDATE, Options, bidding_for, bidding_on, decide, solve
 from paddock.planning.problem import Problem, Task, Vehicle
 
 Graph = NDArray[np.bool_]
 
 
+def quiet(share: float) -> None:
+    """Ignore the progress."""
+
+
 def graph(kind: str, n: int) -> tuple[Graph, int]:
-    """Who hears whom, and the diameter."""
+    """Return which vehicle receives from which, and the diameter."""
     if kind == "complete" or n == 1:
         return np.ones((n, n), dtype=bool), 1
     links = np.zeros((n, n), dtype=bool)
@@ -82,9 +86,9 @@ def test_bundles_agree_within_the_bound_whatever_the_graph(kind: str, seed: int)
 def test_the_graph_does_not_change_the_answer() -> None:
     costs = Costs(problem(9, 4, 12))
     answers = [
-        agreed(costs, Options(), lambda _, k=kind: graph(k, 4)[0]).orders for kind in ("line", "ring", "complete")
+        solve(costs, Options(), quiet, lambda _, k=kind: graph(k, 4)[0]).orders for kind in ("line", "ring", "complete")
     ]
-    assert answers[0] == answers[1] == answers[2] == agreed(costs, Options()).orders
+    assert answers[0] == answers[1] == answers[2] == solve(costs, Options(), quiet).orders
 
 
 def test_messages_are_counted() -> None:
@@ -113,7 +117,7 @@ def test_links_may_come_and_go() -> None:
 
 
 def test_bundles_hold_no_more_than_they_may() -> None:
-    answer = agreed(Costs(problem(2, 3, 12)), Options(2))
+    answer = solve(Costs(problem(2, 3, 12)), Options(2), quiet)
     assert [len(order) for order in answer.orders] == [2, 2, 2]
     assert answer.notes["rounds"] >= 1 and answer.notes["messages"] % 6 == 0
 

@@ -62,9 +62,9 @@ def test_who_flies_further_than_planned_gives_tasks_back() -> None:
     assert mission.vehicles[0].range_left == pytest.approx(305.0)
 
 
-def test_a_reserve_is_kept() -> None:
+def test_a_task_beyond_the_range_is_undone() -> None:
     assert mission_of([drone(range_=420.0)], [point("b", 200.0)]).tasks["b"].state == "assigned"
-    assert mission_of([drone(range_=420.0)], [point("b", 200.0)], reserve=30.0).tasks["b"].state == "undone"
+    assert mission_of([drone(range_=390.0)], [point("b", 200.0)]).tasks["b"].state == "undone"
 
 
 def test_a_task_that_would_strand_its_vehicle_is_given_up() -> None:

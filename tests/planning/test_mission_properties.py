@@ -71,9 +71,7 @@ def a_setup(r: Random, zones: bool = True) -> MissionSetup:
         happenings = tuple(happening for happening in happenings if happening.zone is None)
     wind = r.choice([(0.0, 0.0), (0.0, 0.0), (2.0, -1.0)])
     problem = Problem(vehicles, tasks, closed, wind, r.choice(["total", "makespan"]))
-    return MissionSetup(
-        problem, "greedy", replan=r.random() < 0.8, reserve=r.choice([0.0, 100.0]), happenings=happenings
-    )
+    return MissionSetup(problem, "greedy", replan=r.random() < 0.8, happenings=happenings)
 
 
 def finished(setup: MissionSetup) -> KinematicRun:

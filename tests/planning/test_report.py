@@ -32,10 +32,9 @@ from paddock.planning.routes import Leg, Plan, Route, Undone
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
 from paddock.record.mission_report.document import comparison, document
-from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.html import report_html
 from paddock.record.mission_report.map_figure import ALARM, COLOURS, draw_routes, png, styled, svg
 from paddock.record.mission_report.text import (
-    bearing,
     clock,
     closeness,
     computing,
@@ -114,7 +113,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
 
 def test_headings_are_told_from_north() -> None:
     assert [course(heading) for heading in (0.0, 0.5 * pi, pi, -0.5 * pi)] == ["090°", "000°", "270°", "180°"]
-    assert bearing(0.5 * pi + 1e-9) == 0
+    assert course(0.5 * pi + 1e-9) == "000°"
     assert wind_note((3.0, 0.0)) == "wind 3 m/s from 270°"
     assert wind_note((0.0, 0.0)) == ""
     assert (latitude(-35.5), longitude(139.25)) == ("35.50000° S", "139.25000° E")
@@ -246,7 +245,7 @@ def test_nothing_to_draw_is_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
-    assert "there is nothing to do" in report_html(MissionReport(nothing, "empty"))
+    assert "there is nothing to do" in report_html(nothing, "empty")
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -303,7 +302,8 @@ def full_report(name: str, times: int = 1) -> str:
         pictures = {name: svg(draw(figures, plan, NASTY)) for name, draw in DRAWINGS.items()}
         pictures["compare"] = svg(draw_comparison(figures, trials, NASTY))
     origin = Origin(35.0, 139.0, 0.0)
-    return report_html(MissionReport(plan, NASTY, f"{NASTY}!", origin, [("reserve", NASTY)], trials, pictures))
+    settings = [("reserve", NASTY)]
+    return report_html(plan, NASTY, f"{NASTY}!", origin=origin, settings=settings, trials=trials, pictures=pictures)
 
 
 def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
@@ -343,11 +343,11 @@ def test_the_report_is_the_same_every_time() -> None:
 
 
 def test_a_report_without_pictures_says_why() -> None:
-    page = report_html(MissionReport(by_hand(), "mission", missing="pictures need matplotlib"))
+    page = report_html(by_hand(), "mission", missing="pictures need matplotlib")
     assert "pictures need matplotlib" in page and "<svg" not in page
 
 
 def test_ranges_without_limit_are_told() -> None:
     plan = by_hand()
     free = replace(plan.problem, vehicles=tuple(replace(vehicle, range=inf) for vehicle in plan.problem.vehicles))
-    assert "no limit" in report_html(MissionReport(replace(plan, problem=free), "mission"))
+    assert "no limit" in report_html(replace(plan, problem=free), "mission")

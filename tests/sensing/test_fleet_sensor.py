@@ -47,9 +47,11 @@ def test_the_kernel_equals_plain_python_bit_for_bit(bench: Any, name: str) -> No
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_vehicle_reads_the_same_alone_in_a_crowd_and_in_any_order(bench: Any, name: str) -> None:
+@pytest.mark.parametrize("n", [300, pytest.param(1000, marks=pytest.mark.slow)])  # on one thread and on several
+def test_a_vehicle_reads_the_same_alone_in_a_crowd_and_in_any_order(bench: Any, name: str, n: int) -> None:
+    n = 1000 if name == "gnss" else n
     crowd, alone, mixed = (bench.sensor(name) for _ in range(3))
-    n, order, streams = 1000, np.random.default_rng(3).permutation(1000), bench.streams(1000)
+    order, streams = np.random.default_rng(3).permutation(n), bench.streams(n)
     for tick in range(0, 3 * crowd.period, crowd.period):
         block = wandering(n, tick)
         bench.take(crowd, block, tick, streams=streams)

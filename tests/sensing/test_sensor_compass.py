@@ -96,7 +96,7 @@ def test_default_noise_turns_the_heading(bench: Any) -> None:
     bench.assert_std(compass.readings()["field_z"], 0.05 * 2.2e-5)
 
 
-def test_field_and_heading_tell_the_same(bench: Any) -> None:
+def test_field_and_heading_agree(bench: Any) -> None:
     compass = bench.sensor("compass")  # the field of the default site points north: declination 0
     bench.take(compass, bench.poses(100))
     shown = np.pi / 2 - np.arctan2(compass.readings()["field_y"], compass.readings()["field_x"])

@@ -86,7 +86,7 @@ def main() -> None:
             gc.collect()
             gc.freeze()
             # by the heartbeat and not from that thread: a stop before the run begins would be lost
-            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.stop())
+            sim.run(heartbeat=lambda: None if asked.is_alive() else sim.clock.stop())
 
 
 def _answer(sim: Simulation, host: Host) -> None:

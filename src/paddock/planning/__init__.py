@@ -48,33 +48,10 @@ NAMES = {
 }
 HOMES = {name: home for home, names in NAMES.items() for name in names.split()}
 __all__ = [
-    "Assignment",
-    "InfeasibleError",
-    "KinematicRun",
-    "Leg",
-    "Mission",
-    "Path",
-    "Plan",
-    "Problem",
-    "Route",
-    "Segment",
-    "Task",
-    "Undone",
-    "Vehicle",
-    "arc",
-    "assign",
-    "climbing",
-    "dubins",
-    "dubins_in_wind",
-    "dubins_lengths",
-    "generate",
-    "line",
-    "plan",
-    "reeds_shepp",
-    "reeds_shepp_lengths",
-    "simulate",
-    "solve",
-]
+    "Assignment", "InfeasibleError", "KinematicRun", "Leg", "Mission", "Path", "Plan", "Problem", "Route", "Segment",
+    "Task", "Undone", "Vehicle", "arc", "assign", "climbing", "dubins", "dubins_in_wind", "dubins_lengths", "generate",
+    "line", "plan", "reeds_shepp", "reeds_shepp_lengths", "simulate", "solve",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

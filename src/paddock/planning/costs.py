@@ -62,11 +62,11 @@ class Costs:
         return len(self.problem.tasks)
 
     def jobs(self, vehicle: int) -> Jobs:
-        """Return the tasks as an vehicle sees them."""
+        """Return the tasks as a vehicle sees them."""
         return self._jobs[self.class_of[vehicle]]
 
     def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
-        """Return the path on which an vehicle does a task, level at height 0; or why it cannot."""
+        """Return the path on which a vehicle does a task, level at height 0; or why it cannot."""
         return self._coverage[self.class_of[vehicle]][task]
 
     def detours(self, vehicle: int) -> Detours:
@@ -133,7 +133,7 @@ class Costs:
         return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
-        """Return metres flown (n, n) from the end of one of these tasks to the beginning of another, for an vehicle.
+        """Return metres flown (n, n) from the end of one of these tasks to the beginning of another, for a vehicle.
 
         Where a task may be left with any heading, the straight one to the next is taken.
         """
@@ -174,7 +174,7 @@ def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, f
 
 
 def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
-    """Return an vehicle for compiled code."""
+    """Return a vehicle for compiled code."""
     carried = vehicle.moves != "ground"
     wind_x, wind_y = (wind[0] / vehicle.speed, wind[1] / vehicle.speed) if carried else (0.0, 0.0)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
@@ -213,7 +213,7 @@ Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
 def covered_by(
     vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
 ) -> list[Path | InfeasibleError]:
-    """Return the path on which an vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
     zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []

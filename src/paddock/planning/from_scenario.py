@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, tan
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import numpy as np
 
@@ -141,7 +141,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         scenario.at("world", "wind"),
         Problem,
         tuple(vehicles),
-        (*tasks, *_drawn(scenario, mission, vehicles)),
+        (*tasks, *(task_of(task, mission) for task in generated_tasks(scenario, vehicles))),
         tuple(zones),
         (scenario.world.wind[0], scenario.world.wind[1]),
         mission.objective,
@@ -156,7 +156,6 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.method.name,
         mission.method.options,
         mission.replan,
-        0.0,
         mission.battery_reserve,
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
@@ -171,13 +170,13 @@ def participants(scenario: Scenario, mission: MissionSection) -> list[int]:
     return sorted(places, key=lambda k: scenario.vehicles[k].name)
 
 
-def _drawn(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> list[Task]:
-    if mission.generate is None:
-        return []
+def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[TaskSection, ...]:
+    """Return the tasks that the `generate` section of a mission draws for these vehicles."""
+    mission = scenario.mission
+    if mission is None or mission.generate is None:
+        return ()
     widest = max((vehicle.radius for vehicle in vehicles), default=80.0)
-    names = [task.name for task in mission.tasks]
-    drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
-    return [task_of(task, mission) for task in drawn]
+    return drawn_tasks(scenario.seed, mission.generate, widest, [task.name for task in mission.tasks], mission.base)
 
 
 def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> tuple[Happening, ...]:
@@ -258,7 +257,6 @@ def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:
 
 
 Source = str | os.PathLike[str] | Mapping[str, Any] | Scenario
-OBJECTIVES = ("total", "makespan")
 
 
 def plan(
@@ -301,8 +299,8 @@ def chosen(
     """Return the setup of a scenario's mission, with another method, objective or options where given."""
     setup = setup_of(load_scenario(scenario))
     if objective is not None:
-        if objective not in OBJECTIVES:
-            raise unknown_name("objective", str(objective), OBJECTIVES)
+        if objective not in get_args(Objective):
+            raise unknown_name("objective", str(objective), get_args(Objective))
         setup = replace(setup, problem=replace(setup.problem, objective=objective))
     if method is not None and method != setup.method:
         setup = replace(setup, method=method, options={})

@@ -39,15 +39,13 @@ ROOM = 9  # columns of the tables that `trace` fills
 class Packed(NamedTuple):
     """Orders as arrays."""
 
-    tasks: Ints  # (a, most that an vehicle can have)
+    tasks: Ints  # (a, most that a vehicle can have)
     counts: Ints  # (a,)
 
 
-def packed(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
-    """Return orders as arrays with room for every task in every order."""
-    found = Packed(
-        np.zeros((costs.vehicles, costs.tasks), np.int64), np.array([len(order) for order in orders], np.int64)
-    )
+def packed(orders: Sequence[Sequence[int]], tasks: int) -> Packed:
+    """Return orders as arrays with room for every one of so many tasks in every order."""
+    found = Packed(np.zeros((len(orders), tasks), np.int64), np.array([len(order) for order in orders], np.int64))
     for vehicle, order in enumerate(orders):
         found.tasks[vehicle, : len(order)] = order
     return found
@@ -244,7 +242,7 @@ def insert_tasks(
     able = costs.possible(np.array(tasks, np.int64))
     if not len(able):
         return [list(order) for order in orders]
-    arrays = packed(costs, orders)
+    arrays = packed(orders, costs.tasks)
     by_time = costs.problem.objective == "makespan"
     _insert(costs.fleet, arrays, np.array(limits, np.float64), able, by_time)
     return unpacked(arrays)
@@ -299,7 +297,7 @@ def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bo
 
 
 def append(fleet: TourData, ends: TourEnds, vehicle: int, task: int) -> None:
-    """Give a task to an vehicle."""
+    """Give a task to a vehicle."""
     m, extra = mover_of(fleet, vehicle), detours_of(fleet, vehicle)
     put(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from math import isfinite
 from pathlib import Path
@@ -100,14 +99,19 @@ class MissionMetrics:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by their exported names; a number that is not finite is None."""
         plain: dict[str, Any] = _plain(asdict(self))
-        plain["tasks"] = [_exported(row) for row in plain["tasks"]]
-        return _exported(plain)
+        return plain
 
 
 def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     """Return the metrics of a mission so far; separation only where there is a trace."""
     states = [entry for entry in mission.log if entry.kind == "state"]
-    tasks = tuple(_task(mission, name) for name in mission.tasks)
+    tasks = tuple(
+        TaskMetrics(
+            name, mission.task(name).shape.kind, job.state, job.vehicle, job.added, job.assigned, job.started,
+            job.completed, None if job.completed is None else job.completed - job.added, job.reason,
+        )
+        for name, job in mission.tasks.items()
+    )  # fmt: skip
     done = sum(task.state == "completed" for task in tasks)
     return MissionMetrics(
         method=mission.setup.method,
@@ -129,24 +133,18 @@ def separation(trace: Trace) -> ClosestApproach | None:
     flying = np.isin(trace.statuses, AIRBORNE)
     best: ClosestApproach | None = None
     count = flying.shape[1]
+    first, second = np.triu_indices(count, 1)
     step = max(BLOCK // max(count * count, 1), 1)
     for begin in range(0, len(trace.times) if count > 1 else 0, step):
-        found = _closest(trace, flying, slice(begin, begin + step))
-        if found is not None and (best is None or found.distance < best.distance):
-            best = found
+        part = slice(begin, begin + step)
+        places, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
+        apart = np.linalg.norm(places[:, :, None] - places[:, None, :], axis=-1)
+        pairs = np.where(both, apart, np.inf)[:, first, second]
+        k, pair = np.unravel_index(int(pairs.argmin()), pairs.shape)
+        if pairs[k, pair] < (np.inf if best is None else best.distance):
+            names = trace.names[first[pair]], trace.names[second[pair]]
+            best = ClosestApproach(float(pairs[k, pair]), float(trace.times[part][k]), *names)
     return best
-
-
-def _closest(trace: Trace, flying: Any, part: slice) -> ClosestApproach | None:
-    places, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
-    apart = np.linalg.norm(places[:, :, None] - places[:, None, :], axis=-1)
-    first, second = np.triu_indices(apart.shape[1], 1)
-    pairs = np.where(both, apart, np.inf)[:, first, second]
-    k, pair = np.unravel_index(int(pairs.argmin()), pairs.shape)
-    if not np.isfinite(pairs[k, pair]):
-        return None
-    names = trace.names[first[pair]], trace.names[second[pair]]
-    return ClosestApproach(float(pairs[k, pair]), float(trace.times[part][k]), *names)
 
 
 def _vehicles(mission: Mission, states: list[LogEntry]) -> tuple[VehicleMetrics, ...]:
@@ -174,13 +172,6 @@ def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
     return flown / vehicle.range if isfinite(vehicle.range) and vehicle.range > 0.0 else None
 
 
-def _task(mission: Mission, name: str) -> TaskMetrics:
-    job = mission.tasks[name]
-    latency = None if job.completed is None else job.completed - job.added
-    times = (job.added, job.assigned, job.started, job.completed, latency)
-    return TaskMetrics(name, mission.task(name).shape.kind, job.state, job.vehicle, *times, job.reason)
-
-
 def _series(mission: Mission) -> Series:
     """Between two of its times every vehicle flies steadily, if it is flown exactly."""
     marks = [entry for entry in mission.log if entry.travelled is not None]
@@ -199,28 +190,12 @@ def _series(mission: Mission) -> Series:
     return Series(times.tolist(), distance.tolist(), done.tolist())
 
 
-def _exported(row: dict[str, Any]) -> dict[str, Any]:
-    return {EXPORTED.get(name, name): value for name, value in row.items()}
-
-
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
+        return {EXPORTED.get(key, key): _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(one) for one in value]
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def rows_of(metrics: MissionMetrics, table: str) -> Iterable[dict[str, Any]]:
-    """One of the tables `vehicles`, `tasks` and `series`, row by row."""
-    plain = metrics.to_dict()
-    if table == "agents":
-        return [row | {f"{status}_s": value for status, value in row.pop("seconds").items()} for row in plain["agents"]]
-    if table == "series":
-        series = plain["series"]
-        return [dict(zip(series, row, strict=True)) for row in zip(*series.values(), strict=True)]
-    rows: list[dict[str, Any]] = plain["tasks"]
-    return rows
 
 
 FINE, COARSE = 0.5, 2.0
@@ -230,6 +205,9 @@ MOST = 2_000_000  # poses that are looked at for that
 
 def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     """Return those of a plan that is followed to its end; with the smallest separation if `apart`."""
+    times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])  # linear between them
+    flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
+    done = np.searchsorted(done_times(plan), times, side="right")
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
     step = pause(plan.makespan, len(plan.routes)) if apart else None
     return MissionMetrics(
@@ -242,7 +220,7 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
         replans=0,
         vehicles=tuple(_planned_vehicle(vehicle, route, plan.makespan) for vehicle, route in vehicles),
         tasks=_planned_tasks(plan),
-        series=_planned_series(plan),
+        series=Series(times.tolist(), flown.tolist(), done.tolist()),
         separation=None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step))),
     )
 
@@ -298,14 +276,6 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
     return tuple(found)
 
 
-def _planned_series(plan: Plan) -> Series:
-    """Return the values at the end of every leg; between them they are linear."""
-    times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])
-    distance = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
-    done = np.searchsorted(done_times(plan), times, side="right")
-    return Series(times.tolist(), distance.tolist(), done.tolist())
-
-
 def done_times(plan: Plan) -> Floats:
     """When tasks are done, s, in order."""
     ends = [leg.ends for route in plan.routes for leg in route.legs if leg.kind == "coverage"]
@@ -319,9 +289,23 @@ def flown_over_time(route: Route) -> tuple[Floats, Floats]:
     return np.array(moments, dtype=np.float64), flown[: len(moments)]
 
 
-TABLES = ("tasks", "agents", "series")
+TABLES: dict[str, Any] = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}  # by exported name
 TYPES = {"tasks": "int64", "done": "int64"}  # of columns that are neither text nor float64
 TEXT = ("name", "status", "kind", "state", "agent", "reason")
+
+
+def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[str, Any]]]:
+    """Return the columns and the rows of one of TABLES."""
+    if table not in TABLES:
+        raise unknown_name("table of metrics", table, TABLES)
+    names = [EXPORTED.get(name, name) for name in TABLES[table].__dataclass_fields__ if name != "seconds"]
+    found = metrics.to_dict()[table]
+    if table == "agents":
+        rows = [row | {f"{status}_s": value for status, value in row.pop("seconds").items()} for row in found]
+        return names + [f"{status}_s" for status in STATUSES], rows
+    if table == "series":
+        return names, [dict(zip(names, row, strict=True)) for row in zip(*found.values(), strict=True)]
+    return names, found
 
 
 def to_json(metrics: MissionMetrics) -> str:
@@ -331,9 +315,9 @@ def to_json(metrics: MissionMetrics) -> str:
 
 def to_csv(metrics: MissionMetrics, table: str = "tasks") -> str:
     """Return a table (tasks, agents or series) as CSV; None is an empty field."""
-    rows = list(rows_of(metrics, _known(table)))
+    names, rows = _table(metrics, table)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(rows[0]) if rows else _header(table), lineterminator="\n")
+    writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
@@ -342,8 +326,7 @@ def to_csv(metrics: MissionMetrics, table: str = "tasks") -> str:
 def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
     """One of the tables as an Arrow table."""
     pa = check_parquet()
-    rows = list(rows_of(metrics, _known(table)))
-    names = list(rows[0]) if rows else _header(table)
+    names, rows = _table(metrics, table)
     kinds = {name: pa.string() if name in TEXT else getattr(pa, TYPES.get(name, "float64"))() for name in names}
     columns = [pa.array([row[name] for row in rows], kinds[name]) for name in names]
     return pa.Table.from_arrays(columns, schema=pa.schema(list(kinds.items())))
@@ -351,7 +334,7 @@ def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
 
 def to_parquet(metrics: MissionMetrics, table: str = "tasks") -> bytes:
     """One of the tables as the content of a Parquet file."""
-    found = to_arrow(metrics, table)
+    found = to_arrow(metrics, table)  # imports pyarrow or refuses
     from pyarrow import parquet  # type: ignore[import-untyped]
 
     content = io.BytesIO()
@@ -363,26 +346,14 @@ def export(metrics: MissionMetrics, path: str | Path, table: str = "tasks") -> N
     """Write a file; its ending says in which format: .json (everything), .csv or .parquet (one table)."""
     target = Path(path)
     if target.suffix == ".json":
-        target.write_text(to_json(metrics), encoding="utf-8", newline="\n")
+        content = to_json(metrics).encode()
     elif target.suffix == ".csv":
-        target.write_text(to_csv(metrics, table), encoding="utf-8", newline="\n")
+        content = to_csv(metrics, table).encode()
     elif target.suffix == ".parquet":
-        target.write_bytes(to_parquet(metrics, table))
+        content = to_parquet(metrics, table)
     else:
         raise InvalidValueError(f"{target.name}: metrics are written as .json, .csv or .parquet, not {target.suffix!r}")
-
-
-def _known(table: str) -> str:
-    if table not in TABLES:
-        raise unknown_name("table of metrics", table, TABLES)
-    return table
-
-
-def _header(table: str) -> list[str]:
-    """Return the columns of a table without rows."""
-    kind: Any = {"tasks": TaskMetrics, "agents": VehicleMetrics, "series": Series}[table]
-    names = [EXPORTED.get(name, name) for name in kind.__dataclass_fields__ if name != "seconds"]
-    return names + ([f"{status}_s" for status in STATUSES] if table == "agents" else [])
+    target.write_bytes(content)
 
 
 def check_parquet() -> Any:

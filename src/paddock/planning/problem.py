@@ -144,7 +144,6 @@ class MissionSetup:
     method: str = "clustered_greedy"
     options: Mapping[str, Any] = field(default_factory=dict)
     replan: bool = True
-    reserve: float = 0.0  # m of the range that is kept
     battery_reserve: float = 0.2  # share of the charge at which a vehicle goes home
     separation: tuple[float, float] | None = (50.0, 20.0)  # m across, m up; None: none is kept
     execute: Literal["dynamics", "kinematic"] = "dynamics"

@@ -115,7 +115,7 @@ SOON = 1e-9  # s: shorter waiting times are ignored
 
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
-    """Return the route of an vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
+    """Return the route of a vehicle that does these tasks in this order, and goes home; raises InfeasibleError."""
     who = costs.problem.vehicles[vehicle]
     if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
         return Route(who.name, (), who.speed)

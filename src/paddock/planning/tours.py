@@ -66,9 +66,7 @@ WIND = slice(Mover._fields.index("wind_x"), Mover._fields.index("wind_y") + 1)
 REVERSE = Mover._fields.index("reverse")
 
 
-def level_way(
-    m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float
-) -> tuple[float, float]:  # fmt: skip
+def level_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
     """Return metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
     if m.wind_x != 0.0 or m.wind_y != 0.0:
         return flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
@@ -110,17 +108,14 @@ class TourRoutine(Routine[P, R]):
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it, compiled for these vehicles."""
-        needs = _needs(arguments[0])
+        first: Any = arguments[0]
+        if isinstance(first, Mover):  # whether wind blows, and whether any vehicle drives backwards
+            needs = first.wind_x != 0.0 or first.wind_y != 0.0, first.reverse > 0.5
+        else:
+            needs = bool(first.movers[:, WIND].any()), bool(first.movers[:, REVERSE].any())
         if needs not in self._variants:
             self._variants[needs] = Routine(rebound(self.plain, _replaced(*needs)), self.parallel)
         return self._variants[needs](*arguments, **named)
-
-
-def _needs(first: Any) -> tuple[bool, bool]:
-    """Return whether wind blows and whether any vehicle drives backwards."""
-    if isinstance(first, Mover):
-        return first.wind_x != 0.0 or first.wind_y != 0.0, first.reverse > 0.5
-    return bool(first.movers[:, WIND].any()), bool(first.movers[:, REVERSE].any())
 
 
 def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..., Any]]:
@@ -341,30 +336,13 @@ def mover_of(fleet: TourData, vehicle: int) -> Mover:
     """One vehicle."""
     v = fleet.movers[vehicle]
     return Mover(
-        v[0],
-        v[1],
-        v[2],
-        v[3],
-        v[4],
-        v[5],
-        v[6],
-        v[7],
-        v[8],
-        v[9],
-        v[10],
-        v[11],
-        v[12],
-        v[13],
-        v[14],
-        v[15],
-        v[16],
-        v[17],
-        v[18],
-    )
+        v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16],
+        v[17], v[18],
+    )  # fmt: skip
 
 
 def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
-    """Return the tasks as an vehicle sees them."""
+    """Return the tasks as a vehicle sees them."""
     k = fleet.kind[vehicle]
     return Jobs(fleet.entry[k], fleet.leave[k], fleet.z[k], fleet.cover[k], fleet.opens[k], fleet.closes[k])
 

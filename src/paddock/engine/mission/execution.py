@@ -27,21 +27,10 @@ from paddock.world.pose import Environment
 from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
-DEPTH = 1.0
-"""m below the ground: the target height of a landing, so that the vehicle keeps descending until it rests."""
-APART = 3.0
-"""m between neighbours on the ground, about."""
-GOLDEN = 2.399963229728653
-"""rad: the golden angle, by which the places on a spiral are turned."""
-RATE = 1.0
-"""m/s down."""
-
-
-def landing_places(home: Floats, indices: Ints) -> Floats:
-    """Return landing places (k, 2) for vehicles with homes (k, 2): on a spiral about home, the first at home."""
-    reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-    found: Floats = home + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
-    return found
+DEPTH = 1.0  # m below the ground: the target height of a landing, so that a vehicle keeps descending until it rests
+APART = 3.0  # m between neighbours on the ground, about
+GOLDEN = 2.399963229728653  # rad: the golden angle, by which the places on a spiral are turned
+RATE = 1.0  # m/s down
 
 
 def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
@@ -53,15 +42,6 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     soon = left[None, :] < (heights[indices, None] - ground) / RATE
     found: Ints = indices[~(below & soon).any(axis=1)]
     return found
-
-
-def land(group: FleetVehicles, tracks: FleetTracks, indices: Ints, places: Floats, ground: float) -> None:
-    """Land some vehicles of a fleet at their places; they keep the distance flown on their routes."""
-    rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
-    memory = tracks.memory
-    memory[COLUMN["last"], rows] = memory[COLUMN["first"], rows]
-    for name, values in (("x", places[:, 0]), ("y", places[:, 1]), ("z", ground - DEPTH), ("loop", -1.0)):
-        memory[COLUMN[name], rows] = values
 
 
 class KinematicExecution:
@@ -88,17 +68,11 @@ class KinematicExecution:
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
         for group in self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])[0]:
-            speeds = np.array([self._speed(index) for index in group.indices.tolist()])
-            fleet = group.program.fleet
-            fleet.state[:, group.rows] = placed_states(
-                group.program, poses[group.indices], speeds, self.world.environment
-            )
+            vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
+            speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
+            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world.environment)
+            group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
-
-    def _speed(self, index: int) -> float:
-        vehicle = self.mission.vehicles[index]
-        leg = vehicle.current
-        return 0.0 if leg is None or leg.flown == 0.0 else vehicle.spec.speed
 
     def save(self) -> dict[str, Any]:
         """Return the run beside its mission."""
@@ -115,8 +89,7 @@ class KinematicExecution:
 
 
 ROW = column_index(PoseColumns)
-SLOW = 0.5
-"""m/s: a hovering vehicle below this speed has the course of its nose."""
+SLOW = 0.5  # m/s: a hovering vehicle below this speed has the course of its nose
 IDLING = ("home", "idle", "damaged")
 """A vehicle in these states does nothing for the mission: its distance and range are not counted."""
 
@@ -130,11 +103,10 @@ class DynamicsExecution:
         self.world = world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
-        ground = Environment(*world.environment.tolist()).ground_z
-        self.ground = ground
-        self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, ground)
+        self.ground = Environment(*world.environment.tolist()).ground_z
+        self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, self.ground)
         self.travelled = np.zeros(0)
-        self.here = np.zeros((0, 4))  # where everybody was last seen
+        self.here = np.zeros((0, 4))  # the last known pose of each vehicle
         self.until = np.zeros(0)  # s: when those who wait may go on
         self.held: dict[int, Floats] = {}  # memory of those who follow an order instead of their route
 
@@ -247,16 +219,13 @@ class DynamicsExecution:
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
             lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
-            return VehicleTrack(none, self._circle(vehicle, (x, y, z, heading)), lost, spec.speed)
+            circle = none
+            if spec.moves == "aircraft":  # it cannot stand still
+                circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
+            return VehicleTrack(none, circle, lost, spec.speed)
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
         return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
-
-    def _circle(self, vehicle: MissionVehicle, pose: Pose) -> Path:
-        """Return the circle of a damaged aircraft, which cannot stand still."""
-        if vehicle.spec.moves != "aircraft":
-            return Path(())
-        return Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(vehicle.spec, pose)
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
@@ -285,7 +254,15 @@ class DynamicsExecution:
                 continue
             if self.spacing is not None:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
-            land(group, tracks, indices, landing_places(self.mission.fleet.home[indices], indices), self.ground)
+            # on a spiral about home; they keep the distance flown on their routes
+            reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
+            x, y = (
+                self.mission.fleet.home[indices] + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
+            ).T
+            rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
+            values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
+            for name, value in values.items():
+                tracks.write(name, rows, value)
 
     def _hold(self) -> None:
         """Those with an order keep their place on their route until they are given back."""

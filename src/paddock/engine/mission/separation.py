@@ -27,13 +27,6 @@ class Closest(NamedTuple):
     distance: float  # m, in space
     share: float  # of the separation: 1 is just enough across, or in height
 
-    def and_(self, distance: float, share: float) -> Closest:
-        """Return the nearer of both."""
-        return Closest(min(self.distance, distance), min(self.share, share))
-
-
-FAR_APART = Closest(inf, inf)
-
 
 def layers(count: int, height: float) -> tuple[Ints, Floats]:
     """Return the layer of each of `count` aircraft and how much higher (m) than its path it flies."""
@@ -102,30 +95,11 @@ senses = routine(_senses)
 closest = routine(_closest)
 
 
-class Flying(NamedTuple):
-    """The flying vehicles of all fleets, from the memory of the rule; rows are those of one common table."""
-
-    path: Floats
-    first: Ints
-    last: Ints
-    loop: Ints
-    along: Floats
-    speed: Floats
-
-    def of(self, rows: Ints) -> Flying:
-        """Return some of them."""
-        ints = self.first[rows], self.last[rows], self.loop[rows]
-        return Flying(self.path, *ints, self.along[rows], self.speed[rows])
-
-
-def predicted(who: Flying) -> Floats:
-    """Return where they will be, (n, k, 2) m."""
-    places = np.zeros((len(who.first), int(AHEAD / EVERY) + 1, 2))
-    future(who.path, who.first, who.last, who.loop, who.along, who.speed, places)
+def predicted(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats) -> Floats:
+    """Return where vehicles will be, (n, k, 2) m; arguments as of `_future`."""
+    places = np.zeros((len(first), int(AHEAD / EVERY) + 1, 2))
+    future(path, first, last, loop, along, speed, places)
     return places
-
-
-NO_ROWS = np.zeros((0, COLUMNS))
 
 
 AIRBORNE = 1.0
@@ -143,7 +117,7 @@ class Spacing:
         """Metres across, metres up."""
         self.distance, self.height = separation
         self.ground = ground  # m
-        self.closest: Closest = FAR_APART
+        self.closest = Closest(inf, inf)
         self.senses: Floats = np.zeros(0)
 
     def spread(self, placed: Placed) -> None:
@@ -172,16 +146,27 @@ class Spacing:
         where = poses[indices, :3]
         x, y, z = np.ascontiguousarray(where[where[:, 2] > self.ground + AIRBORNE].T)
         if len(x) > 1:
-            self.closest = self.closest.and_(*closest(x, y, z, self.distance, self.height).tolist())
+            now = closest(x, y, z, self.distance, self.height).tolist()
+            self.closest = Closest(*map(min, self.closest, now))
 
     def _flying(self, placed: Placed) -> Placed:
         return [(group, tracks) for group, tracks in placed if tracks.style.moves != "ground" and len(group.rows)]
 
     def _resolved(self, flying: Placed, order: Ints, layer: Ints) -> Floats:
         """Return opposite senses for vehicles of one layer that will meet; 0 for vehicles without a path."""
-        who = _together(flying)
-        here = np.flatnonzero(who.last[order] > who.first[order])
-        ahead = predicted(who.of(order[here]))
+        tables, columns, begin = [np.zeros((0, COLUMNS))], [], 0  # all fleets in one table
+        for group, tracks in flying:
+            path, rows = tracks.behaviour.path, group.rows
+            names = ("first", "last", "loop", "row")
+            first, last, loop, row = (tracks.column(name, rows).astype(np.int64) for name in names)
+            loop = np.where(loop >= 0, loop + begin, -1)
+            along = path[row, BEGINS] + tracks.column("inside", rows)
+            columns.append((first + begin, last + begin, loop, along, tracks.column("speed", rows)))
+            tables.append(path)
+            begin += len(path)
+        who = [np.concatenate(parts)[order] for parts in zip(*columns, strict=True)]
+        here = np.flatnonzero(who[1] > who[0])
+        ahead = predicted(np.concatenate(tables), *(column[here] for column in who))
         found = np.zeros(len(order))
         found[here] = senses(ahead, layer[here], REACH * self.distance, self.senses[here])
         return found
@@ -193,20 +178,3 @@ class Spacing:
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore a saved state."""
         self.closest, self.senses = Closest(*saved["closest"]), np.array(saved["senses"])
-
-
-def _together(flying: Placed) -> Flying:
-    """Return all fleets in one table."""
-    tables, columns, begin = [NO_ROWS], [], 0
-    for group, tracks in flying:
-        path, rows = tracks.behaviour.path, group.rows
-        first, last, loop, row = (
-            tracks.column(name, rows).astype(np.int64) for name in ("first", "last", "loop", "row")
-        )
-        along = path[row, 11] + tracks.column("inside", rows)
-        columns.append(
-            (first + begin, last + begin, np.where(loop >= 0, loop + begin, -1), along, tracks.column("speed", rows))
-        )
-        tables.append(path)
-        begin += len(path)
-    return Flying(np.concatenate(tables), *(np.concatenate(parts) for parts in zip(*columns, strict=True)))

@@ -105,24 +105,35 @@ class PointShape:
 
 
 @dataclass(frozen=True)
-class LineShape:
+class HeadedShape:
+    """A shape that begins at a place with a heading."""
+
+    kind: ClassVar[str]
+
+    x: float  # m east, where it begins
+    y: float  # m north
+    heading: float  # rad ccw from east, along it
+
+    def __post_init__(self) -> None:
+        check_finite(self.kind, x=self.x, y=self.y, heading=self.heading)
+
+    @property
+    def entry(self) -> Entry:
+        """Where it begins, along it."""
+        return Entry(self.x, self.y, self.heading)
+
+
+@dataclass(frozen=True)
+class LineShape(HeadedShape):
     """A straight line from (x, y) along a heading."""
 
     kind: ClassVar[str] = "line"
 
-    x: float  # m east, where it begins
-    y: float  # m north
-    heading: float  # rad ccw from east
     length: float  # m
 
     def __post_init__(self) -> None:
-        check_finite("line", x=self.x, y=self.y, heading=self.heading)
+        super().__post_init__()
         check_positive("line", length=self.length)
-
-    @property
-    def entry(self) -> Entry:
-        """Its beginning, along it."""
-        return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
         """Return straight along it, whatever the radius."""
@@ -134,71 +145,49 @@ class LineShape:
         return np.array([(self.x, self.y), end])
 
 
-CORNERS = 72  # of the ring that shows it on a map
-
-
 @dataclass(frozen=True)
-class CircleShape:
+class CircleShape(HeadedShape):
     """A full turn that begins and ends at (x, y) along a heading; its centre lies abeam."""
 
     kind: ClassVar[str] = "circle"
 
-    x: float  # m east, on the circle
-    y: float  # m north
-    heading: float  # rad ccw from east, where it begins
     radius: float  # m
     left: bool = True  # the turn's side
 
     def __post_init__(self) -> None:
-        check_finite("circle", x=self.x, y=self.y, heading=self.heading)
+        super().__post_init__()
         check_positive("circle", radius=self.radius)
-
-    @property
-    def entry(self) -> Entry:
-        """The place on the circle, along its tangent."""
-        return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
         """Once around; InfeasibleError when that is tighter than `radius`."""
         what = f"circle at ({self.x:g}, {self.y:g})"
         check_turn(what, self.radius, radius, f"a circle of at least {radius:g} m would be valid")
-        return self._turn(z)
+        return Path([arc(self.x, self.y, self.heading, self.radius, tau if self.left else -tau, z)])
 
     def outline(self) -> Floats:
         """Return a closed ring, (73, 2)."""
-        turn = self._turn(0.0)
-        ring = turn.at(np.linspace(0.0, turn.flown, CORNERS + 1))[:, :2]
+        turn = self.path(0.0)
+        ring = turn.at(np.linspace(0.0, turn.flown, 73))[:, :2]
         ring[-1] = ring[0]
         return ring
 
-    def _turn(self, z: float) -> Path:
-        return Path([arc(self.x, self.y, self.heading, self.radius, tau if self.left else -tau, z)])
-
 
 @dataclass(frozen=True)
-class AreaShape:
-    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres."""
+class AreaShape(HeadedShape):
+    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres; the first begins at (x, y)."""
 
     kind: ClassVar[str] = "area"
 
-    x: float  # m east, where the first pass begins
-    y: float  # m north
-    heading: float  # rad ccw from east, of the first pass
     length: float  # m, of each pass
     spacing: float  # m between passes
     passes: int
     left: bool = True  # the side of the first pass on which the others lie
 
     def __post_init__(self) -> None:
-        check_finite("area", x=self.x, y=self.y, heading=self.heading)
+        super().__post_init__()
         check_positive("area", length=self.length, spacing=self.spacing)
         if isinstance(self.passes, bool) or not (self.passes >= 1 and self.passes == int(self.passes)):
             raise InvalidValueError(f"area: passes is {self.passes!r}; it must be a whole number of at least 1")
-
-    @property
-    def entry(self) -> Entry:
-        """Where the first pass begins, along it."""
-        return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
         """Return all passes; InfeasibleError when half the spacing is tighter than `radius`."""

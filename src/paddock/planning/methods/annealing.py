@@ -15,7 +15,7 @@ from scipy.spatial import cKDTree
 
 from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
-from paddock.planning.insertion import Packed, insert_tasks, unpacked
+from paddock.planning.insertion import Packed, insert_tasks, packed, unpacked
 from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.greedy import METHOD as GREEDY
@@ -78,9 +78,14 @@ def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options:
     """Return orders after a number of moves, no worse than before."""
     if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
-    arrays = _with_spare_row(costs, orders)
+    rows = [list(order) for order in orders]
+    for vehicle, row in enumerate(rows):
+        while row and not costs.fits(vehicle, row):
+            row.pop()
     by_time = costs.problem.objective == "makespan"
-    _, objective = value(costs, _rows(arrays))
+    _, objective = value(costs, rows)
+    spare = sorted(set(range(costs.tasks)).difference(*rows))  # the tasks that no vehicle does
+    arrays = packed([*rows, spare], costs.tasks)
     single = costs.alone[np.isfinite(costs.alone)]
     longest = float(single.max(initial=1.0)) / (
         min(vehicle.speed for vehicle in costs.problem.vehicles) if by_time else 1.0
@@ -92,25 +97,7 @@ def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options:
     run_annealing(
         costs.fleet, arrays, _neighbours(costs), Schedule(steps, heat, heat * options.cooling, seed, by_time, price)
     )
-    return _rows(arrays)
-
-
-def _rows(arrays: Packed) -> list[list[int]]:
     return unpacked(arrays)[:-1]
-
-
-def _with_spare_row(costs: Costs, orders: Sequence[Sequence[int]]) -> Packed:
-    """Return feasible orders as arrays, with a last row of the tasks that no vehicle does."""
-    rows = [list(order) for order in orders]
-    for vehicle, row in enumerate(rows):
-        while row and not costs.fits(vehicle, row):
-            row.pop()
-    given = {task for row in rows for task in row}
-    rows.append([task for task in range(costs.tasks) if task not in given])
-    found = Packed(np.zeros((len(rows), costs.tasks), np.int64), np.array([len(row) for row in rows], np.int64))
-    for k, row in enumerate(rows):
-        found.tasks[k, : len(row)] = row
-    return found
 
 
 def _neighbours(costs: Costs) -> Ints:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf, isnan
-from typing import Annotated, NamedTuple, Protocol
+from typing import Annotated, NamedTuple
 
 import numpy as np
 from numpy import empty, int64, zeros
@@ -43,19 +43,13 @@ class Options(NamedTuple):
     bundle: Annotated[float, Column("", "tasks in a bundle, at most; 0: twice a fair share", 0, 1e6)] = 0
 
 
-def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
-    """Return the bundles on which all vehicles agree if all can communicate."""
-    answer = agreed(costs, options)
-    progress(1.0)
-    return answer
-
-
-def agreed(costs: Costs, options: Options, links: HeardBy | None = None) -> MethodResult:
-    """Return the bundles on which vehicles agree that communicate over `links`."""
+def solve(costs: Costs, options: Options, progress: Progress, links: Reach | None = None) -> MethodResult:
+    """Return the bundles on which vehicles agree that communicate over `links`, by default all with all."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     found = bidding_for(costs, options)
     rounds = found.run(links)
+    progress(1.0)
     return MethodResult(found.orders(), {"rounds": rounds, "messages": found.messages})
 
 
@@ -114,7 +108,7 @@ def best_task(
     fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Return the task that an vehicle takes next, its place in the path, and the bid on it; -1: none.
+    """Return the task that a vehicle takes next, its place in the path, and the bid on it; -1: none.
 
     `least` is what each task adds at least; the places `from_` to `to` in the path are new.
     """
@@ -172,7 +166,7 @@ METHOD = Method("vehicles bid for bundles of tasks and communicate until all agr
 
 
 NONE = -1
-HeardBy = Callable[[int], NDArray[np.bool_]]
+Reach = Callable[[int], NDArray[np.bool_]]
 """Round (from 0) -> (a, a): whether the vehicle of a column receives from that of a row."""
 
 
@@ -187,11 +181,8 @@ class Beliefs(NamedTuple):
     counts: Ints  # (a,) how many
 
 
-class Bidder(Protocol):
-    """Extends the bundles of vehicles."""
-
-    def __call__(self, beliefs: Beliefs, /) -> None:
-        """Extend the bundle and the path of every vehicle as far as it can; write its bids and itself as the winner."""
+Bidder = Callable[[Beliefs], None]
+"""Extends the bundle and the path of every vehicle as far as it can; writes its bids and itself as the winner."""
 
 
 class Consensus:
@@ -217,16 +208,17 @@ class Consensus:
         """Bid, communicate over links (a, a), and drop what others have won; return whether anything changed."""
         winners, bids = self.beliefs.winners.copy(), self.beliefs.bids.copy()
         self.bidder(self.beliefs)
-        heard = links & ~np.eye(len(links), dtype=bool)
-        self._communicate(heard)
-        release(self.beliefs)
+        b, reached = self.beliefs, links & ~np.eye(len(links), dtype=bool)
+        sent = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
+        listen(*sent, np.ascontiguousarray(reached.T), self.rounds, b.bids, b.winners, b.stamps)
+        release(b)
         changed = not (np.array_equal(winners, self.beliefs.winners) and np.array_equal(bids, self.beliefs.bids))
         self.rounds += 1
-        self.messages += int(heard.sum())
+        self.messages += int(reached.sum())
         self.quiet = 0 if changed else self.quiet + 1
         return changed
 
-    def run(self, links: HeardBy | None = None, most: int = 100_000) -> int:
+    def run(self, links: Reach | None = None, most: int = 100_000) -> int:
         """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
         vehicles = len(self.beliefs.counts)
         everybody = np.ones((vehicles, vehicles), dtype=bool)
@@ -239,11 +231,6 @@ class Consensus:
     def orders(self) -> list[list[int]]:
         """Return the path of each vehicle."""
         return [row[:count].tolist() for row, count in zip(self.beliefs.paths, self.beliefs.counts, strict=True)]
-
-    def _communicate(self, heard: NDArray[np.bool_]) -> None:
-        b = self.beliefs
-        sent = (b.bids.copy(), b.winners.copy(), b.stamps.copy())
-        listen(*sent, np.ascontiguousarray(heard.T), self.rounds, b.bids, b.winners, b.stamps)
 
 
 def listening(
@@ -361,10 +348,10 @@ listen = parallel_routine(listening)
 release = routine(released)
 
 
-def by_consensus(cost: Floats, links: HeardBy | None = None) -> tuple[Ints, Ints]:
-    """Return the greedy assignment, found by rows that communicate (all, or over `links`)."""
+def by_consensus(cost: Floats) -> tuple[Ints, Ints]:
+    """Return the greedy assignment, found by rows that all communicate."""
     found = bidding_on(cost)
-    found.run(links)
+    found.run()
     orders = [(row, order[0]) for row, order in enumerate(found.orders()) if order]
     pairs = np.array(orders, np.int64).reshape(-1, 2)
     return pairs[:, 0], pairs[:, 1]

@@ -43,7 +43,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     fleet = costs.fleet
     fitting = np.isfinite(costs.alone) & (costs.alone <= _limits(costs)[:, None] * (1.0 + SLACK))
     able = np.flatnonzero(fitting.any(axis=1))  # vehicles that can do any task within their range
-    orders = packed(costs, [[] for _ in range(costs.vehicles)])
+    orders = packed([[]] * costs.vehicles, costs.tasks)
     count = min(len(able), costs.tasks)
     if count:
         labels, centres = clusters_of(np.ascontiguousarray(fleet.entry[0, :, :2]), count, signed(costs.problem.seed))
@@ -58,7 +58,7 @@ def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodR
     """Let tasks without a vehicle join the nearest tours; otherwise a new vehicle takes part of the longest."""
     if not any(orders):
         return solve(costs, options, lambda share: None)
-    arrays = packed(costs, orders)
+    arrays = packed(orders, costs.tasks)
     if not _join(costs, arrays) and not all(orders):
         take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.vehicles))
     return MethodResult(unpacked(arrays))
@@ -274,7 +274,7 @@ def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> Non
 
 
 def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
-    """Move one task from the tour that ends last to an vehicle, the one with which it ends earliest; whether it did."""
+    """Move one task from the tour that ends last to a vehicle, the one with which it ends earliest; whether it did."""
     giver = -1
     for a in range(len(ends)):
         if a != vehicle and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):

@@ -168,7 +168,7 @@ def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0
     ready = max(state.time + left / own.speed, own.ready)
     x, y, z, heading = pose
     here = (x, y, height if abs(z - height) < LEVEL else z, heading)
-    range_left = max(own.range - state.setup.reserve - vehicle.travelled - left, 0.0)
+    range_left = max(own.range - vehicle.travelled - left, 0.0)
     under_way = vehicle.status != "idle"
     return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
 
@@ -218,18 +218,18 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
     """Vehicles that would be flown beyond their range give tasks back."""
     all_ = state.fleet
     need = all_.travelled + all_.whole - all_.progress
-    over = (all_.whole > 0.0) & (need > (all_.limit - state.setup.reserve) + SLACK * all_.limit)
+    over = (all_.whole > 0.0) & (need > all_.limit + SLACK * all_.limit)
     for row in np.flatnonzero(over).tolist():
         vehicle = all_.list[row]
         if not vehicle.able:
             continue
-        state.tell("range", vehicle, detail=f"{need[row] - all_.limit[row] + state.setup.reserve:.1f} m too far")
+        state.tell("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
         change.causes.append(f"range of {vehicle.name}")
         change.dirty.add(row)
         leg = vehicle.current
         if leg is not None and leg.kind == "coverage":
             left = float(all_.due[row] - all_.progress[row])
-            if vehicle.travelled + left + way_home(state, vehicle, leg.end) > all_.limit[row] - state.setup.reserve:
+            if vehicle.travelled + left + way_home(state, vehicle, leg.end) > all_.limit[row]:
                 _abort(state, vehicle, change, "its vehicle would not come home with its range")
 
 

@@ -16,18 +16,12 @@ from paddock.planning.paths.path import Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, renamed_value
 from paddock.planning.routes import Leg, Route
 
-KINDS = (
-    "planned", "assigned", "started", "completed", "undone", "state",
-    "task", "damage", "vehicle", "zone", "moved", "removed", "replanned", "range", "battery", "stranded",
-)  # fmt: skip
-"""Kinds of entries."""
-
 
 class LogEntry(NamedTuple):
     """An event of a mission."""
 
     time: float  # s
-    kind: str
+    kind: str  # of the entry: planned, assigned, started, completed, undone, state, task, damage, zone, ...
     vehicle: str | None = None  # the vehicle it concerns
     task: str | None = None  # which task it concerns
     detail: str = ""  # a state's name, a reason, how much changed

@@ -86,16 +86,9 @@ class Visited(NamedTuple):
 def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
     tails, tail_headings = _tails(w, bends, ends)
-    known = Visited(
-        empty(count),
-        empty(count),
-        empty(count),
-        empty(count, int64),
-        empty(count, int64),
-        empty(n, int64),
-        tails,
-        tail_headings,
-    )
+    cost, heading, reach = empty(count), empty(count), empty(count)
+    parent, older, settled = empty(count, int64), empty(count, int64), empty(n, int64)
+    known = Visited(cost, heading, reach, parent, older, settled, tails, tail_headings)
     known.cost[:] = inf
     known.parent[:] = -1
     known.older[:] = -1

@@ -258,42 +258,19 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
     _, word, t, p, q = shortest(x, y, heading, gx, gy, gheading, radius)
     begin: Pose = (x, y, 0.0, heading)
     if word == STRAIGHT:
-        return _straight(begin, gx, gy, gheading)
-    first = _turn(begin, t, turns_left(word, 0) / radius)
-    if p < SHORT * radius or isnan(gheading):
-        return _onwards(begin, first, word, p, q, radius)
-    return _joined((gx, gy, 0.0, gheading), begin, first, word, (p, q), radius)
-
-
-def _straight(begin: Pose, gx: float, gy: float, gheading: float) -> Path:
-    x, y, _, heading = begin
-    distance = hypot(gx - x, gy - y)
-    if distance == 0.0:
-        return Path((), (x, y, 0.0, heading if isnan(gheading) else gheading))
-    return Path([line(x, y, math.atan2(gy - y, gx - x), distance)])
-
-
-def _turn(begin: Pose, length: float, curvature: float) -> Segment:
-    return Segment(*begin, length, curvature)
-
-
-def _onwards(begin: Pose, first: Segment, word: int, p: float, q: float, radius: float) -> Path:
-    """Return the parts one after the other from the start."""
-    middle = Segment(*ends_at(first), p, {4: 1.0, 5: -1.0}.get(word, 0.0) / radius)
-    last = _turn(ends_at(middle), q, turns_left(word, 2) / radius)
-    return Path((first, middle, last), begin)
-
-
-def _joined(goal: Pose, begin: Pose, first: Segment, word: int, parts: tuple[float, float], radius: float) -> Path:
-    """Return the outer parts laid from the start and from the goal, so that both are met, and the straight between."""
-    if word > 3:
-        return _onwards(begin, first, word, *parts, radius)
-    curvature = turns_left(word, 2) / radius
-    backwards = Segment(*goal, parts[1], curvature, gear=-1.0)
-    x, y, z, heading = ends_at(backwards)
+        distance = hypot(gx - x, gy - y)
+        if distance == 0.0:
+            return Path((), (x, y, 0.0, heading if isnan(gheading) else gheading))
+        return Path([line(x, y, math.atan2(gy - y, gx - x), distance)])
+    first, curvature = Segment(*begin, t, turns_left(word, 0) / radius), turns_left(word, 2) / radius
     here = ends_at(first)
+    if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts one after the other
+        middle = Segment(*here, p, {4: 1.0, 5: -1.0}.get(word, 0.0) / radius)
+        return Path((first, middle, Segment(*ends_at(middle), q, curvature)), begin)
+    # the outer parts from the start and from the goal, so that both are met, and the straight between
+    x, y, z, heading = ends_at(Segment(gx, gy, 0.0, gheading, q, curvature, gear=-1.0))
     straight = line(here[0], here[1], math.atan2(y - here[1], x - here[0]), hypot(x - here[0], y - here[1]))
-    return Path((first, straight, Segment(x, y, z, heading, parts[1], curvature)), begin)
+    return Path((first, straight, Segment(x, y, z, heading, q, curvature)), begin)
 
 
 def dubins_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Floats:

@@ -199,30 +199,18 @@ def reeds_shepp(start: PoseLike, goal: PoseLike, radius: float) -> Path:
 
 
 def _segments(here: Pose, found: Found, radius: float) -> Iterator[Segment]:
-    _, family, flip, *_ = found
-    reflected, backwards = flip >= 2, flip in (1, 3)
-    for kind, part in zip(FAMILIES[family], _parts(found), strict=True):
-        side = {"L": 1.0, "S": 0.0, "R": -1.0}[kind] * (-1.0 if reflected else 1.0)
-        gear = 1.0 if (part >= 0.0) != backwards else -1.0
+    _, family, flip, t, u, v = found
+    parts: tuple[float, ...] = {  # of the word before the flips, negative backwards
+        "LSL": (t, u, v), "LSR": (t, u, v), "LRL": (t, u, v) if family == 2 else (v, u, t),
+        "LRLR": (t, u, -u, v) if family == 4 else (t, u, u, v), "LRSL": (t, QUARTER, u, v), "LRSR": (t, QUARTER, u, v),
+        "LSRL": (v, u, QUARTER, t), "RSRL": (v, u, QUARTER, t), "LRSLR": (t, QUARTER, u, QUARTER, v),
+    }[FAMILIES[family]]  # fmt: skip
+    for kind, part in zip(FAMILIES[family], parts, strict=True):
+        side = {"L": 1.0, "S": 0.0, "R": -1.0}[kind] * (-1.0 if flip >= 2 else 1.0)
+        gear = 1.0 if (part >= 0.0) != (flip in (1, 3)) else -1.0
         segment = Segment(*here, abs(part) * radius, side / radius, gear=gear)
         here = ends_at(segment)
         yield segment
-
-
-def _parts(found: Found) -> tuple[float, ...]:
-    """Return the parts of a word before the flips, negative backwards."""
-    _, family, _, t, u, v = found
-    by_family: dict[int, tuple[float, ...]] = {
-        3: (v, u, t),
-        4: (t, u, -u, v),
-        5: (t, u, u, v),
-        6: (t, QUARTER, u, v),
-        7: (t, QUARTER, u, v),
-        8: (v, u, QUARTER, t),
-        9: (v, u, QUARTER, t),
-        10: (t, QUARTER, u, QUARTER, v),
-    }
-    return by_family.get(family, (t, u, v))
 
 
 def _lengths(starts: Floats, turn: Floats, goals: Floats) -> Floats:

@@ -50,13 +50,16 @@ def animate(
     rate, dots, write = WRITERS[path.suffix.lower()]
     count = max(round((SECONDS if seconds is None else seconds) * rate), 2)
     try:
-        write(path, _reported(frames(plan, count, title, dots, run), count, progress), rate)
+        write(path, frames(plan, count, title, dots, run, progress), rate)
     except OSError as error:
         raise PaddockError(f"cannot write {path}: {error.strerror or error}") from None
     return count
 
 
-def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: KinematicRun | None = None) -> Iterator[Frame]:
+def frames(
+    plan: Plan, count: int, title: str, dots: float = 100.0, run: KinematicRun | None = None,
+    progress: Progress = lambda share: None,
+) -> Iterator[Frame]:  # fmt: skip
     """Pictures (height, width, 4) of the whole mission, evenly in time."""
     fine = FINER * (count - 1) + 1
     tracks = tracks_of(plan, fine) if run is None else tracks_of_run(run, fine)
@@ -67,13 +70,9 @@ def frames(plan: Plan, count: int, title: str, dots: float = 100.0, run: Kinemat
             trail = tracks.poses[max(at - FINER, 0) : at + 1, :, :2].transpose(1, 0, 2)
             since = tracks.times[at - FINER] + 1e-9 if k else -np.inf
             news = [one for one in tracks.news if since < one.time <= tracks.times[at] + 1e-9]
+            news.sort(key=lambda one: one.time)
             yield animation.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
-
-
-def _reported(pictures: Iterator[Frame], count: int, progress: Progress) -> Iterator[Any]:
-    for k, picture in enumerate(pictures):
-        yield picture
-        progress((k + 1) / count)
+            progress((k + 1) / count)
 
 
 Flags = NDArray[np.bool_]
@@ -96,8 +95,6 @@ class Animation:
         self.axes = figure.add_axes((0.085, 0.08, 0.885, 0.84))
         draw_map(self.axes, plan, quiet=True)
         dress(self.axes, title)
-        self.axes.set_xlabel("east, m")
-        self.axes.set_ylabel("north, m")
         tones = self.tones = [colour(k) for k in range(vehicles)]
         self.trails = LineCollection([], colors=tones, linewidths=2.0, capstyle="round", animated=True, zorder=4)
         self.noses = PolyCollection([], facecolors=tones, edgecolors=PAPER, linewidths=0.9, animated=True, zorder=8)
@@ -201,7 +198,7 @@ class Tracks:
     times: Floats  # s, (k,)
     poses: Floats  # x, y, z in m and heading in rad, (k, n, 4)
     able: NDArray[np.bool_]  # (k, n): not damaged
-    news: tuple[MapChange, ...]  # in order
+    news: list[MapChange]
 
 
 def tracks_of(plan: Plan, count: int) -> Tracks:
@@ -214,7 +211,7 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
         for leg in route.legs
         if leg.kind == "coverage"
     ]
-    return Tracks(times, poses, np.ones(poses.shape[:2], dtype=np.bool_), _ordered(done))
+    return Tracks(times, poses, np.ones(poses.shape[:2], dtype=np.bool_), done)
 
 
 def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
@@ -229,11 +226,7 @@ def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
         MapChange(one.at, task=one.task, zone=one.zone) for one in mission.setup.happenings if one.task or one.zone
     ]
     able = found.statuses != STATUSES.index("damaged")
-    return Tracks(found.times[chosen], found.poses[chosen], able[chosen], _ordered(news))
-
-
-def _ordered(news: list[MapChange]) -> tuple[MapChange, ...]:
-    return tuple(sorted(news, key=lambda one: one.time))
+    return Tracks(found.times[chosen], found.poses[chosen], able[chosen], news)
 
 
 WRITERS: dict[str, tuple[float, float, Callable[[Path, Iterator[Frame], float], None]]] = {

@@ -9,7 +9,7 @@ import numpy as np
 from paddock.planning.costs import Costs
 from paddock.planning.metrics import done_times, flown_over_time
 from paddock.planning.routes import Leg, Plan, Route
-from paddock.record.mission_report.map_figure import DARK, INK, LIGHT, PAPER, SOFT, colour, dress, minutes
+from paddock.record.mission_report.map_figure import DARK, INK, LIGHT, PAPER, SOFT, colour, dress, time_axis
 
 SHADES = {"transit": 0.35, "wait": 0.0, "coverage": 1.0, "return": 0.2}
 LABELS = {"transit": "on the way", "wait": "waiting", "coverage": "doing a task", "return": "returning"}
@@ -39,16 +39,14 @@ def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
         done = [leg.ends for leg in route.legs if leg.kind == "coverage" and leg.ends - leg.begins < 1e-6]
         axes.plot(done, [k] * len(done), "d", color=tone, markeredgecolor=PAPER, markersize=7, zorder=4)
     dress(axes, f"{title} · timetable")
-    axes.set_xlim(0.0, until * 1.01)
+    time_axis(axes, until)
     axes.set_ylim(max(rows, 1) - 0.4, -0.6)
     axes.set_yticks(range(rows) if rows <= MOST_ROWS else [])
     names = [route.vehicle.replace("$", r"\$") for route in plan.routes]
     axes.set_yticklabels(names if rows <= MOST_ROWS else [])
     axes.grid(False, axis="y")
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
-    minutes(axes.xaxis, until)
-    _legend(figure)
+    _add_legend(figure)
     return figure
 
 
@@ -72,7 +70,7 @@ def _fits(leg: Leg, room: float) -> bool:
     return (leg.ends - leg.begins) * room >= LETTER * len(leg.task or "") + 10.0
 
 
-def _legend(figure: Any) -> None:
+def _add_legend(figure: Any) -> None:
     """Explain the shades, in grey."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -105,9 +103,7 @@ def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
     _flown(below, plan)
     dress(above, f"{title} · progress")
     dress(below, "")
-    below.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
-    below.set_xlim(0.0, until * 1.01)
-    minutes(below.xaxis, until)
+    time_axis(below, until)
     return figure
 
 

@@ -15,7 +15,7 @@ from paddock.planning.planner import solve
 from paddock.planning.problem import Objective, Problem
 from paddock.planning.routes import Plan
 from paddock.record.mission_report.map_figure import GRID, INK, SOFT, draw_map
-from paddock.record.mission_report.text import clock, computing, distance, duration, escaped, plain_table
+from paddock.record.mission_report.text import clock, computing, distance, duration, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -97,15 +97,17 @@ def _note(method: str, options: Mapping[str, Any]) -> str:
 
 def comparison_table(trials: Sequence[Trial]) -> Table:
     """Return a line for each method, the best first."""
-    table = plain_table(["method"], ("distance", "makespan", "done", "undone", "computed in"))
+    from rich.markup import escape
+
+    table = plain_table("method", ("distance", "makespan", "done", "undone", "computed in"))
     for trial in trials:
         if trial.plan is None:
-            table.add_row(escaped(trial.method), "-", "-", "-", "-", "-", style="dim")
+            table.add_row(escape(trial.method), *"-----", style="dim")
             continue
         plan = trial.plan
         undone = f"[yellow]{len(plan.undone)}[/]" if plan.undone else "0"
         cells = (distance(plan.total), clock(plan.makespan), str(plan.done), undone, computing(trial.seconds))
-        table.add_row(escaped(trial.method), *cells)
+        table.add_row(escape(trial.method), *cells)
     return table
 
 

@@ -11,8 +11,8 @@ from paddock.planning.metrics import MissionMetrics, measure, pause
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
-from paddock.planning.problem import MissionSetup, Task
-from paddock.planning.routes import Leg, Plan
+from paddock.planning.problem import MissionSetup
+from paddock.planning.routes import Plan
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
 
@@ -55,10 +55,35 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
             }
             for vehicle in problem.vehicles
         ],
-        "task_list": [_task(task) for task in problem.tasks],
+        "task_list": [
+            {
+                "name": task.name,
+                "kind": task.shape.kind,
+                "entry": list(task.shape.entry),
+                "height_m": task.z,
+                "outline": task.shape.outline().tolist(),
+                "window_s": [task.opens, _finite(task.closes)],
+            }
+            for task in problem.tasks
+        ],
         "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
         "routes": [
-            {"vehicle": route.vehicle, "tasks": list(route.tasks), "legs": [_leg(leg) for leg in route.legs]}
+            {
+                "vehicle": route.vehicle,
+                "tasks": list(route.tasks),
+                "legs": [
+                    {
+                        "kind": leg.kind,
+                        "task": leg.task,
+                        "begins_s": leg.begins,
+                        "ends_s": leg.ends,
+                        "flown_m": leg.flown,
+                        "start": list(leg.start),
+                        "end": list(leg.end),
+                    }
+                    for leg in route.legs
+                ],
+            }
             for route in plan.routes
         ],
     }
@@ -76,24 +101,6 @@ def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
             row |= {"total_m": plan.total, "makespan_s": plan.makespan, "done": plan.done, "undone": len(plan.undone)}
         rows.append(row | ({"compute_s": round(trial.seconds, 6)} if timed and trial.plan is not None else {}))
     return rows
-
-
-def _task(task: Task) -> dict[str, Any]:
-    x, y, heading = task.shape.entry
-    where = {"entry": [x, y, heading], "height_m": task.z, "outline": task.shape.outline().tolist()}
-    return {"name": task.name, "kind": task.shape.kind, **where, "window_s": [task.opens, _finite(task.closes)]}
-
-
-def _leg(leg: Leg) -> dict[str, Any]:
-    return {
-        "kind": leg.kind,
-        "task": leg.task,
-        "begins_s": leg.begins,
-        "ends_s": leg.ends,
-        "flown_m": leg.flown,
-        "start": list(leg.start),
-        "end": list(leg.end),
-    }
 
 
 def _finite(value: float) -> float | None:

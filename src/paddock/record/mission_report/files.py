@@ -4,27 +4,27 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import cos, pi, sin
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
 from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.from_scenario import generated_tasks
 from paddock.planning.methods import Progress
 from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
-from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison
 from paddock.record.mission_report.document import Outcome, comparison, document, outcome_numbers
-from paddock.record.mission_report.html import MissionReport, report_html
+from paddock.record.mission_report.html import report_html
 from paddock.record.mission_report.map_figure import draw_routes, png, styled, svg
 from paddock.record.mission_report.text import closeness, origin_of, settings
-from paddock.scenario import MissionSection as MissionSection
 from paddock.scenario import Scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -46,19 +46,10 @@ class Findings:
     parquet: bool = False  # tables as Parquet, too
 
 
-@dataclass(frozen=True)
-class Pictures:
-    """The figures by name, or why there are none."""
-
-    png: dict[str, bytes]
-    svg: dict[str, str]
-    missing: str = ""
-
-
 def write_files(found: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
     """Write all files; return their names, and why there are no figures."""
-    drawn = _drawn(found, progress)
-    contents = dict(_contents(found, drawn))
+    png_files, drawings, missing = _drawn(found, progress)
+    contents = dict(_contents(found, png_files, drawings, missing))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in contents.items():
@@ -66,26 +57,28 @@ def write_files(found: Findings, folder: Path, progress: Progress = lambda share
     except OSError as error:
         raise PaddockError(f"cannot write to {folder}: {error.strerror or error}") from None
     progress(1.0)
-    return list(contents), drawn.missing
+    return list(contents), missing
 
 
-def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
+def _contents(
+    found: Findings, png_files: dict[str, bytes], drawings: dict[str, str], missing: str
+) -> Iterator[tuple[str, bytes]]:
     """File by file."""
     scenario, plan = found.scenario, found.plan
-    report = MissionReport(
+    page = report_html(
         plan,
         scenario.name,
         scenario.description,
-        origin_of(scenario),
-        settings(scenario, found.setup),
-        found.trials,
-        drawn.svg,
-        drawn.missing,
-        found.outcome,
-        found.metrics,
-        closeness(found.metrics, found.setup),
+        origin=origin_of(scenario),
+        settings=settings(scenario, found.setup),
+        trials=found.trials,
+        pictures=drawings,
+        missing=missing,
+        outcome=found.outcome,
+        metrics=found.metrics,
+        closest=closeness(found.metrics, found.setup),
     )
-    yield "report.html", report_html(report).encode()
+    yield "report.html", page.encode()
     values = document(plan, scenario.name, found.metrics)
     if found.trials:
         values["comparison"] = comparison(found.trials, timed=False)
@@ -98,64 +91,49 @@ def _contents(found: Findings, drawn: Pictures) -> Iterator[tuple[str, bytes]]:
             yield f"{prefix}{name}.csv", to_csv(metrics, table).encode()
             if found.parquet:
                 yield f"{prefix}{name}.parquet", to_parquet(metrics, table)
-    yield from ((f"{name}.png", content) for name, content in drawn.png.items())
-    yield "routes.geojson", geojson_text(scenario, found.setup, plan).encode()
-    yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan).items())
+    yield from ((f"{name}.png", content) for name, content in png_files.items())
+    origin = Origin(*scenario.world.origin)
+    routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
+    assert scenario.mission is not None
+    tasks = (*scenario.mission.tasks, *generated_tasks(scenario, found.setup.problem.vehicles))
+    mission = scenario.mission.model_copy(update={"tasks": tasks, "generate": None})
+    yield "routes.geojson", document_text(to_geojson(mission, origin, routes)).encode()
+    yield from ((name, text.encode()) for name, text in ground_station_texts(scenario, plan, origin).items())
     yield "scenario.yaml", scenario.to_yaml().encode()
 
 
-def _drawn(found: Findings, progress: Progress) -> Pictures:
-    """Return all pictures, each once for the folder and once for the report."""
-    drawn = Pictures({}, {})
-    count = len(DRAWINGS) + bool(found.trials)
+def _drawn(found: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str], str]:
+    """Return all figures by name, as PNG for the folder and as SVG for the report; or why there are none."""
+    pngs, svgs = dict[str, bytes](), dict[str, str]()
+    draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, found.plan) for name, draw in DRAWINGS.items()}
+    if found.trials:
+        draws["compare"] = draw_comparison, found.trials
     try:
         with styled() as figure_class:
-            for name, draw in DRAWINGS.items():
-                figure = draw(figure_class, found.plan, found.scenario.name)
-                drawn.png[name], drawn.svg[name] = png(figure), svg(figure)
-                progress(len(drawn.png) / (count + 1))
-            if found.trials:
-                figure = draw_comparison(figure_class, found.trials, found.scenario.name)
-                drawn.png["compare"], drawn.svg["compare"] = png(figure), svg(figure)
+            for name, (draw, shown) in draws.items():
+                figure = draw(figure_class, shown, found.scenario.name)
+                pngs[name], svgs[name] = png(figure), svg(figure)
+                progress(len(pngs) / (len(draws) + 1))
     except MissingFeatureError as error:
-        return Pictures({}, {}, str(error))
-    return drawn
+        return {}, {}, str(error)
+    return pngs, svgs, ""
 
 
 SPACING = 10.0  # m between points of a route
 VEHICLES = {"aircraft": "fixed_wing", "hover": "quad", "ground": "rover"}
 
 
-def geojson_text(scenario: Scenario, setup: MissionSetup, plan: Plan) -> str:
-    """Base, tasks, zones and routes as the text of a GeoJSON file."""
-    routes = [(route.vehicle, route.path.points(SPACING)) for route in plan.routes if route.legs]
-    return document_text(to_geojson(written_out(scenario, setup), Origin(*scenario.world.origin), routes))
-
-
-def ground_station_texts(scenario: Scenario, plan: Plan) -> dict[str, str]:
+def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict[str, str]:
     """Return the `.plan` files of all vehicles that leave the base, by their names."""
     assert scenario.mission is not None
     texts: dict[str, str] = {}
     for route, vehicle in zip(plan.routes, plan.problem.vehicles, strict=True):
         if route.legs:
             kind = {"vehicle": VEHICLES[vehicle.moves], "speed": vehicle.speed}
-            origin = Origin(*scenario.world.origin)
             parts = [leg.path.points(SPACING) if (turn := _circle(leg)) is None else turn for leg in route.legs]
             found = to_plans([(route.vehicle, parts)], scenario.mission, origin, **kind)  # type: ignore[arg-type]
             texts[_file(route.vehicle, texts)] = document_text(found[route.vehicle])
     return texts
-
-
-def written_out(scenario: Scenario, setup: MissionSetup) -> MissionSection:
-    """Return the mission with the tasks that its `generate` section draws."""
-    mission = scenario.mission
-    assert mission is not None
-    if mission.generate is None:
-        return mission
-    widest = max((vehicle.radius for vehicle in setup.problem.vehicles), default=80.0)
-    names = [task.name for task in mission.tasks]
-    drawn = drawn_tasks(scenario.seed, mission.generate, widest, names, mission.base)
-    return mission.model_copy(update={"tasks": (*mission.tasks, *drawn), "generate": None})
 
 
 def _circle(leg: Leg) -> LoiterCircles | None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path as File
+from types import MappingProxyType
 
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
 from paddock.planning.routes import Plan
@@ -15,14 +15,12 @@ from paddock.record.mission_report.document import Outcome, outcome_sentence
 from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
 from paddock.record.mission_report.text import (
     HEADS,
-    LEG_NUMBERS,
+    LEG_HEADS,
     assumptions,
     cells,
     clock,
     distance,
     duration,
-    leg_classes,
-    leg_heads,
     leg_rows,
     percent,
     summary,
@@ -38,44 +36,55 @@ CAPTIONS = {
     "costs": "What each task would cost each vehicle if it were its only one, in km: there, done, and home.",
     "compare": "The same tasks by every method, the best first.",
 }
+TITLES = {"routes": "Map", "gantt": "Timetable", "timeline": "Progress", "costs": "Costs"}
 
 
-@dataclass(frozen=True)
-class MissionReport:
-    """The content of a report."""
-
-    plan: Plan
-    name: str
-    description: str = ""
-    origin: Origin | None = None  # None: places have no latitude and longitude
-    settings: Sequence[tuple[str, str]] = ()  # more assumptions: what, and its value
-    trials: Sequence[Trial] = ()  # a comparison
-    pictures: Mapping[str, str] = field(default_factory=dict)  # SVG: routes, gantt, timeline, costs, compare
-    missing: str = ""  # why there are no pictures
-    outcome: Outcome | None = None  # of a mission with events
-    metrics: MissionMetrics | None = None  # those that are foreseen
-    closest: str = ""  # who comes how near to whom
-
-
-def report_html(report: MissionReport) -> str:
+def report_html(
+    plan: Plan,
+    name: str,
+    description: str = "",
+    *,
+    origin: Origin | None = None,  # None: places have no latitude and longitude
+    settings: Sequence[tuple[str, str]] = (),  # more assumptions: what, and its value
+    trials: Sequence[Trial] = (),  # a comparison
+    pictures: Mapping[str, str] = MappingProxyType({}),  # SVG: routes, gantt, timeline, costs, compare
+    missing: str = "",  # why there are no pictures
+    outcome: Outcome | None = None,  # of a mission with events
+    metrics: MissionMetrics | None = None,  # those that are foreseen
+    closest: str = "",  # who comes how near to whom
+) -> str:
     """Return the page. It needs nothing else, and the same plan gives the same bytes."""
+    metrics = metrics or foreseen(plan)
+    rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *settings]]
+    drawn = {name: picture(svg, name, CAPTIONS[name]) for name, svg in pictures.items()}
+    titled = {name: f"<h2>{TITLES.get(name)}</h2>\n{figure}" for name, figure in drawn.items()}
     lines = [
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         '<meta name="color-scheme" content="light dark">',
-        f"<title>{text(report.name)}: plan</title>",
+        f"<title>{text(name)}: plan</title>",
         f"<style>\n{CSS.read_text(encoding='utf-8')}</style>\n</head>\n<body>\n<main>",
-        *_sections(report),
+        f"<h1>{text(name)}</h1>",
+        f'<p class="soft">{text(description)}</p>' if description else "",
+        *_overview(plan, metrics),
+        *_events(outcome),
+        titled.get("routes", ""),
+        *_vehicles(metrics, closest),
+        titled.get("gantt", ""),
+        *_comparison(plan, trials, drawn.get("compare", "")),
+        *_legs(plan, metrics.vehicles, origin),
+        titled.get("timeline", ""),
+        titled.get("costs", ""),
+        f'<p class="soft">{text(missing)}</p>' if missing else "",
+        "<h2>Assumptions</h2>",
+        f'<div class="sheet">{table(("what", "value"), rows)}</div>',
         "</main>\n</body>\n</html>\n",
     ]
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
 
 
-def _sections(report: MissionReport) -> Iterator[str]:
-    plan, metrics = report.plan, report.metrics or foreseen(report.plan)
-    yield f"<h1>{text(report.name)}</h1>"
-    if report.description:
-        yield f'<p class="soft">{text(report.description)}</p>'
+def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
+    """The result in one sentence and in cards; tasks that are not done come first."""
     yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
     most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
     pairs = [
@@ -85,24 +94,11 @@ def _sections(report: MissionReport) -> Iterator[str]:
         (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
     ]
     yield cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
-    if plan.undone:  # tasks that are not done come first
+    if plan.undone:
         count = len(plan.undone)
         yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'
         yield table(("task", "reason"), [(text(one.task), text(one.reason)) for one in plan.undone])
         yield "</div>"
-    yield from _events(report.outcome)
-    yield from _picture(report, "routes", "Map")
-    yield from _vehicles(metrics, report.closest)
-    yield from _picture(report, "gantt", "Timetable")
-    yield from _comparison(report)
-    yield from _legs(report, metrics.vehicles)
-    yield from _picture(report, "timeline", "Progress")
-    yield from _picture(report, "costs", "Costs")
-    if report.missing:
-        yield f'<p class="soft">{text(report.missing)}</p>'
-    yield "<h2>Assumptions</h2>"
-    rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *report.settings]]
-    yield f'<div class="sheet">{table(("what", "value"), rows)}</div>'
 
 
 def _events(outcome: Outcome | None) -> Iterator[str]:
@@ -118,12 +114,6 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
     yield "</div>"
 
 
-def _picture(report: MissionReport, name: str, title: str) -> Iterator[str]:
-    if name in report.pictures:
-        yield f"<h2>{title}</h2>"
-        yield picture(report.pictures[name], name, CAPTIONS[name])
-
-
 def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
     if not metrics.vehicles:
         return
@@ -132,20 +122,18 @@ def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
     classes = [""] * len(metrics.vehicles) + ["sum"]
     yield "<h2>Vehicles</h2>"
     yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
-    note = (
-        "Times are minutes and seconds, with hours where there are any; range is the share of its range that is used."
-    )
-    yield f'<p class="soft">{note}</p>'
+    note = "minutes and seconds, with hours where there are any; range is the share of its range that is used."
+    yield f'<p class="soft">Times are {note}</p>'
     yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
 
 
-def _comparison(report: MissionReport) -> Iterator[str]:
-    if not report.trials:
+def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str]:
+    if not trials:
         return
-    rows, best = [], report.trials[0].plan
-    for trial in report.trials:
+    rows, best = [], trials[0].plan
+    for trial in trials:
         if trial.plan is None:
-            rows.append((text(trial.method), "-", "-", "-", "-", "-", "-"))
+            rows.append((text(trial.method), *"------"))
             continue
         plan = trial.plan
         first = best or plan
@@ -153,16 +141,14 @@ def _comparison(report: MissionReport) -> Iterator[str]:
         amounts = (distance(plan.total), far, clock(plan.makespan), late)
         rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
     heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
-    order = "distance" if report.plan.problem.objective == "total" else "the time until all are back"
+    order = "distance" if shown.problem.objective == "total" else "the time until all are back"
     yield "<h2>Methods compared</h2>"
     yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
-    shown = f"This report shows the plan of {text(report.plan.method)}."
-    yield f'<p class="soft">By tasks done, then by {order}. {shown}</p>'
-    notes = (trial.problem if trial.plan is None else trial.note for trial in report.trials)
+    yield f'<p class="soft">By tasks done, then by {order}. This report shows the plan of {text(shown.method)}.</p>'
+    notes = (trial.problem if trial.plan is None else trial.note for trial in trials)
     yield from (f'<p class="soft">{text(line)}</p>' for line in notes if line)
     yield "</div>"
-    if "compare" in report.pictures:
-        yield picture(report.pictures["compare"], "compare", CAPTIONS["compare"])
+    yield maps
 
 
 def _more(own: float, least: float) -> str:
@@ -170,10 +156,12 @@ def _more(own: float, least: float) -> str:
     return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
 
-def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[str]:
+def _legs(plan: Plan, parts: Sequence[VehicleMetrics], origin: Origin | None) -> Iterator[str]:
     """Every vehicle's way, leg by leg."""
     yield "<h2>Leg by leg</h2>"
-    for k, (route, part) in enumerate(zip(report.plan.routes, parts, strict=True)):
+    heads = LEG_HEADS[:-2] if origin is None else LEG_HEADS
+    right = [k for k, head in enumerate(heads) if head != "leg"]
+    for k, (route, part) in enumerate(zip(plan.routes, parts, strict=True)):
         yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
         if not route.legs:
             yield '<p class="soft">Stays where it is.</p>'
@@ -182,8 +170,9 @@ def _legs(report: MissionReport, parts: Sequence[VehicleMetrics]) -> Iterator[st
             tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
             said = f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."
             yield f'<p class="soft">{text(said)}</p>'
-            rows = [tuple(text(cell) for cell in row) for row in leg_rows(route, report.plan, report.origin)]
-            yield table(leg_heads(report.origin), rows, LEG_NUMBERS, leg_classes(route, report.plan))
+            legs = leg_rows(route, plan, origin)
+            rows = [[text(cell) for cell in row] for _, row in legs]
+            yield table(heads, rows, right, ["do" if done else "" for done, _ in legs])
         yield "</div>"
     yield '<p class="soft">Distance is flown through the air; heading is the course over the ground where a leg '
     yield "ends, from north, clockwise; so are places, in metres east and north of the origin.</p>"

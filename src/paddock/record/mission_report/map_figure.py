@@ -75,14 +75,16 @@ def dress(axes: Any, title: str, note: str = "") -> None:
         axes.spines[side].set_visible(False)
 
 
-def minutes(axis: Any, until: float) -> None:
-    """Mark a time axis (s) with minutes and seconds, at round moments."""
+def time_axis(axes: Any, until: float) -> None:
+    """Let x be the time from 0 to `until` (s), marked in minutes and seconds at round moments."""
     from matplotlib.ticker import FuncFormatter, MultipleLocator
 
     steps = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
     step = next((step for step in steps if until / step <= 9.0), max(until / 8.0, steps[-1]))
-    axis.set_major_locator(MultipleLocator(step))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: clock(max(value, 0.0))))
+    axes.xaxis.set_major_locator(MultipleLocator(step))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: clock(max(value, 0.0))))
+    axes.set_xlabel("time, min:s" if until < 3600 else "time, h:min:s")
+    axes.set_xlim(0.0, until * 1.01)
 
 
 def png(figure: Any) -> bytes:
@@ -110,54 +112,38 @@ ARROWS = 120  # legs up to which each shows its direction
 
 def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) -> None:
     """Everything, to scale; small ones have no names, quiet ones show routes only faintly."""
-    from matplotlib.patheffects import withStroke
-
-    halo = [withStroke(linewidth=2.2, foreground=PAPER)]
     undone = {one.task for one in plan.undone}
     for zone in plan.problem.zones:
-        _zone(axes, zone, halo, small)
+        draw_zone(axes, zone, small)
     many = len(plan.problem.tasks) > NAMED
     for task in plan.problem.tasks:
-        _task(axes, task, task.name in undone, small or many)
+        draw_task(axes, task, task.name in undone, small or many, named=False)
     scale = 0.6 if small or quiet or many else 1.0
     arrows = scale == 1.0 and sum(len(route.legs) for route in plan.routes) <= ARROWS
     for k, route in enumerate(plan.routes):
         _route(axes, route, k, scale, 0.3 if quiet else 1.0)
         if arrows:
             _arrows(axes, route, colour(k))
-    _bases(axes, plan, halo, small)
-    if not many and not small:
-        for task in plan.problem.tasks:
-            _name(axes, task, task.name in undone, halo)
+    _bases(axes, plan, small)
     axes.set_aspect("equal", adjustable="box")
-    _limits(axes, square=small)
-
-
-def draw_task(axes: Any, task: Task) -> None:
-    """One more task, with its name."""
-    from matplotlib.patheffects import withStroke
-
-    _task(axes, task, undone=False, small=False)
-    _name(axes, task, undone=False, halo=[withStroke(linewidth=2.2, foreground=PAPER)])
-
-
-def draw_zone(axes: Any, zone: Zone) -> None:
-    """One more zone, with its name."""
-    from matplotlib.patheffects import withStroke
-
-    _zone(axes, zone, [withStroke(linewidth=2.2, foreground=PAPER)], small=False)
-
-
-def _limits(axes: Any, square: bool) -> None:
-    """All that was drawn, with a margin; never much longer than wide."""
-    box = axes.dataLim
-    if not np.isfinite(box.get_points()).all():
+    _set_limits(axes, square=small)
+    if small:
         return
-    middle = 0.5 * (box.p0 + box.p1)
-    half = np.maximum(0.53 * (box.p1 - box.p0), 1.0)
-    half = np.maximum(half, half.max() * (1.0 if square else 0.45))
-    axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
-    axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
+    axes.set_xlabel("east, m")
+    axes.set_ylabel("north, m")
+    for task in plan.problem.tasks if not many else ():
+        _draw_name(axes, task, task.name in undone)
+
+
+def _set_limits(axes: Any, square: bool) -> None:
+    """Show all that was drawn, with a margin; never much longer than wide."""
+    box = axes.dataLim
+    if np.isfinite(box.get_points()).all():
+        middle = 0.5 * (box.p0 + box.p1)
+        half = np.maximum(0.53 * (box.p1 - box.p0), 1.0)
+        half = np.maximum(half, half.max() * (1.0 if square else 0.45))
+        axes.set_xlim(middle[0] - half[0], middle[0] + half[0])
+        axes.set_ylim(middle[1] - half[1], middle[1] + half[1])
 
 
 def leg_points(leg: Leg) -> Floats:
@@ -169,22 +155,31 @@ def leg_points(leg: Leg) -> Floats:
     return path.at(np.unique(np.concatenate(pieces)) if pieces else [0.0])[:, :2]
 
 
-def _zone(axes: Any, zone: Zone, halo: Any, small: bool) -> None:
+def _halo() -> list[Any]:
+    """Return the effect that sets text off against what it covers."""
+    from matplotlib.patheffects import withStroke
+
+    return [withStroke(linewidth=2.2, foreground=PAPER)]
+
+
+def draw_zone(axes: Any, zone: Zone, small: bool = False) -> None:
+    """Draw a zone, with its name unless it is small."""
     outline = zone.outline()
     axes.fill(*outline.T, facecolor=ALARM, alpha=0.08, linewidth=0.0, zorder=1)
     axes.fill(*outline.T, facecolor="none", edgecolor=ALARM, hatch="////", linewidth=1.0, zorder=1)
     if not small:
         x, y = 0.5 * (outline.min(axis=0) + outline.max(axis=0))
-        style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": halo}
+        style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": _halo()}
         axes.text(x, y, zone.name, zorder=6, parse_math=False, **style)
 
 
-def _task(axes: Any, task: Task, undone: bool, small: bool) -> None:
-    """Draw the outline of a task and its entry."""
-    outline = np.asarray(task.shape.outline())
+def draw_task(axes: Any, task: Task, undone: bool = False, small: bool = False, named: bool = True) -> None:
+    """Draw the outline of a task, its holes and its entry."""
     tone, size = (ALARM, 6.0) if undone else (INK, 4.5)
-    if len(outline) > 1:
-        axes.plot(*outline.T, color=tone, linewidth=0.7, alpha=0.55, zorder=2)
+    holes = (np.array([*hole, hole[0]]) for hole in getattr(task.shape, "holes", ()))
+    for ring in (np.asarray(task.shape.outline()), *holes):
+        if len(ring) > 1:
+            axes.plot(*ring.T, color=tone, linewidth=0.7, alpha=0.55, zorder=2)
     x, y, _ = task.shape.entry
     if undone:
         axes.plot(x, y, "x", color=ALARM, markersize=size, markeredgewidth=1.8, zorder=5)
@@ -192,13 +187,18 @@ def _task(axes: Any, task: Task, undone: bool, small: bool) -> None:
         scale = 0.5 if small else 1.0
         look = {"markersize": size * scale, "markeredgewidth": scale, "markeredgecolor": INK, "zorder": 5}
         axes.plot(x, y, marker="o" if task.shape.kind == "point" else "s", color=PAPER, **look)
+    if named:
+        _draw_name(axes, task, undone)
 
 
-def _name(axes: Any, task: Task, undone: bool, halo: Any) -> None:
+def _draw_name(axes: Any, task: Task, undone: bool) -> None:
+    """Write the name of a task beside its entry: to the right, or to the left near the right edge of the map."""
     x, y, _ = task.shape.entry
-    style = {"fontsize": 7, "color": ALARM if undone else INK, "path_effects": halo, "zorder": 7}
-    offset = {"xytext": (5, 4), "textcoords": "offset points"}
-    axes.annotate(task.name, (x, y), **offset, **style, parse_math=False)
+    low, high = axes.get_xlim()
+    left = x + 0.011 * len(task.name) * (high - low) > high
+    side = {"xytext": (-5 if left else 5, 4), "ha": "right" if left else "left"}
+    style = {"fontsize": 7, "color": ALARM if undone else INK, "path_effects": _halo(), "zorder": 7}
+    axes.annotate(task.name, (x, y), textcoords="offset points", **side, **style, parse_math=False)
 
 
 def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) -> None:
@@ -222,7 +222,7 @@ def _arrows(axes: Any, route: Route, tone: str) -> None:
                       markeredgewidth=0.6, zorder=4)  # fmt: skip
 
 
-def _bases(axes: Any, plan: Plan, halo: Any, small: bool) -> None:
+def _bases(axes: Any, plan: Plan, small: bool) -> None:
     """Where they begin, each in its colour, and where they return to."""
     for k, vehicle in enumerate(plan.problem.vehicles):
         look = {"markersize": 3.0 if small else 6.0, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 6}
@@ -231,8 +231,8 @@ def _bases(axes: Any, plan: Plan, halo: Any, small: bool) -> None:
     for x, y in homes:
         axes.plot(x, y, "s", color=INK, markersize=4.0 if small else 7.0, markeredgecolor=PAPER, zorder=6)
     if len(homes) == 1 and not small:
-        offset = {"xytext": (-8, 0), "textcoords": "offset points", "ha": "right", "va": "center"}
-        axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=halo, zorder=7, **offset)
+        below = {"xytext": (0, -7), "textcoords": "offset points", "ha": "center", "va": "top"}
+        axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=_halo(), zorder=7, **below)
 
 
 LISTED = 24  # vehicles named in a legend, at most
@@ -244,8 +244,6 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
     axes = figure.add_subplot()
     draw_map(axes, plan)
     dress(axes, f"{title} · routes", wind_note(plan.problem.wind))
-    axes.set_xlabel("east, m")
-    axes.set_ylabel("north, m")
     for k, route in enumerate(plan.routes[:LISTED]):
         count = len(route.tasks)
         label = f"{route.vehicle}: {count} task{'' if count == 1 else 's'}, {distance(route.flown)}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.planning.exchange import to_places
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics
 from paddock.planning.problem import MissionSetup, Vehicle
-from paddock.planning.routes import Leg, Plan, Route
+from paddock.planning.routes import Plan, Route
 from paddock.scenario import Scenario
 from paddock.world.geodesy import Origin
 
@@ -44,14 +44,9 @@ def clock(seconds: float) -> str:
     return f"{minutes}:{rest:02d}" if minutes < 60 else f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
 
 
-def bearing(heading: float) -> int:
-    """Degrees clockwise from north (0 to 359) of a heading in rad counter-clockwise from east."""
-    return round(90.0 - degrees(heading)) % 360
-
-
 def course(heading: float) -> str:
-    """`047°`: a heading as navigators say it."""
-    return f"{bearing(heading):03d}°"
+    """`047°`: degrees clockwise from north (0 to 359) of a heading in rad counter-clockwise from east."""
+    return f"{round(90.0 - degrees(heading)) % 360:03d}°"
 
 
 def latitude(degrees_north: float) -> str:
@@ -175,56 +170,33 @@ def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
     return rows
 
 
-LEG_HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east", "north")
-LEG_NUMBERS = (0, 2, 3, 4, 5, 6, 7, 8, 9, 10)
+LEG_HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east", "north", "latitude", "longitude")
 
 
-def leg_heads(origin: Origin | None) -> tuple[str, ...]:
-    """Return the heads of the columns; latitude and longitude where the world lies somewhere."""
-    return LEG_HEADS if origin is None else (*LEG_HEADS, "latitude", "longitude")
+def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[bool, list[str]]]:
+    """Return whether a task is done on each leg, and its cells under LEG_HEADS; places are where it ends.
 
-
-def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[str, ...]]:
-    """Return a row for each leg; places are where it ends."""
+    Without an origin there are no latitude and longitude. Points take no time: the way to them is listed.
+    """
     kinds = {task.name: task.shape.kind for task in plan.problem.tasks}
-    legs = shown_legs(route)
+    legs = [leg for leg in route.legs if leg.kind != "coverage" or leg.ends > leg.begins or leg.flown > 0.0]
     places = [] if origin is None else to_places([leg.end[:2] for leg in legs], origin).tolist()
-    return [_row(k, leg, kinds, tuple(places[k]) if places else None) for k, leg in enumerate(legs)]
-
-
-def leg_classes(route: Route, plan: Plan) -> list[str]:
-    """Return the CSS classes of rows: tasks stand out."""
-    points = {task.name for task in plan.problem.tasks if task.shape.kind == "point"}
-    done = (leg.kind == "coverage" or (leg.kind == "transit" and leg.task in points) for leg in shown_legs(route))
-    return ["do" if does else "" for does in done]
-
-
-def shown_legs(route: Route) -> list[Leg]:
-    """Return all legs but points, which take no time: the way to them is listed."""
-    return [leg for leg in route.legs if leg.kind != "coverage" or leg.ends > leg.begins or leg.flown > 0.0]
-
-
-def _row(k: int, leg: Leg, kinds: dict[str, str], place: tuple[float, ...] | None) -> tuple[str, ...]:
-    x, y, z, heading = leg.end
-    cells = (f"{k + 1}", _what(leg, kinds), clock(leg.begins), clock(leg.ends), f"{leg.flown:,.0f} m", course(heading))
-    where = (f"{z:,.0f} m", f"{_steady(x):,.0f} m", f"{_steady(y):,.0f} m")
-    return (*cells, *where) if place is None else (*cells, *where, latitude(place[0]), longitude(place[1]))
-
-
-def _what(leg: Leg, kinds: dict[str, str]) -> str:
-    if leg.kind == "return":
-        return "return to base"
-    if leg.kind == "wait":
-        return f"wait for {leg.task} to open"
-    kind = kinds.get(str(leg.task), "")
-    if leg.kind == "transit":
-        return f"to {leg.task} (point)" if kind == "point" else f"to {leg.task}"
-    return f"{leg.task} ({kind})"
-
-
-def _steady(metres: float) -> float:
-    """Rounded to metres without a negative nought."""
-    return ceil(metres - 0.5) + 0.0
+    rows = []
+    for k, leg in enumerate(legs):
+        x, y, z, heading = leg.end
+        kind = kinds.get(str(leg.task), "")
+        point = leg.kind == "transit" and kind == "point"
+        what = {
+            "return": "return to base",
+            "wait": f"wait for {leg.task} to open",
+            "transit": f"to {leg.task} (point)" if point else f"to {leg.task}",
+            "coverage": f"{leg.task} ({kind})",
+        }[leg.kind]
+        cells = [f"{k + 1}", what, clock(leg.begins), clock(leg.ends), f"{leg.flown:,.0f} m", course(heading)]
+        cells += [f"{z:,.0f} m", *(f"{ceil(metres - 0.5) + 0.0:,.0f} m" for metres in (x, y))]  # + 0.0: no -0
+        cells += [latitude(places[k][0]), longitude(places[k][1])] if places else []
+        rows.append((point or leg.kind == "coverage", cells))
+    return rows
 
 
 SHOWN = 40  # vehicles that have a line of their own, at most
@@ -233,10 +205,12 @@ HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "
 
 def vehicle_table(metrics: MissionMetrics) -> Table:
     """Return a line for each vehicle, and one for all; times in minutes and seconds."""
+    from rich.markup import escape
+
     parts = metrics.vehicles
-    table = plain_table(["vehicle"], HEADS)
+    table = plain_table("vehicle", HEADS)
     for part in parts[:SHOWN]:
-        table.add_row(escaped(part.name), *cells(part), style="" if part.tasks else "dim")
+        table.add_row(escape(part.name), *cells(part), style="" if part.tasks else "dim")
     if len(parts) > SHOWN:
         table.add_row(f"and {len(parts) - SHOWN} more", style="dim")
     if len(parts) > 1:
@@ -245,15 +219,14 @@ def vehicle_table(metrics: MissionMetrics) -> Table:
     return table
 
 
-def plain_table(left: Sequence[str], right: Sequence[str]) -> Table:
-    """Return an empty table with columns aligned to the left and to the right."""
+def plain_table(first: str, others: Sequence[str]) -> Table:
+    """Return an empty table; all columns but the first are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False, show_edge=False)
-    for head in left:
-        table.add_column(head, no_wrap=True)
-    for head in right:
+    table.add_column(first, no_wrap=True)
+    for head in others:
         table.add_column(head, justify="right", no_wrap=True)
     return table
 
@@ -275,10 +248,3 @@ def spent(part: VehicleMetrics) -> tuple[float, ...]:
     """Return seconds in transit, busy, waiting, returning, and at rest while others are out."""
     waited, times = part.waited or 0.0, part.seconds
     return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]
-
-
-def escaped(text: str) -> str:
-    """Text in which brackets are only that."""
-    from rich.markup import escape
-
-    return escape(text)
