@@ -8,31 +8,18 @@ import sys
 import time
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from paddock.cli import panels
 from paddock.cli.braille import Braille
-from paddock.cli.panels import (
-    FRAME,
-    STRONG,
-    Meter,
-    beside,
-    event_lines,
-    fitted,
-    fleet_lines,
-    footer,
-    framed,
-    header,
-    stage_lines,
-    status,
-    status_lines,
-)
 from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
+    from paddock.engine.pacing import Pacer
     from paddock.engine.simulation import Simulation
     from paddock.record.player import Player
     from paddock.sitl.host import SitlHost
@@ -89,9 +76,11 @@ LEFT = 7  # rows reserved for fleets and events
 class LiveView:
     """A full screen: a map beside a column of lines; the space bar pauses, + and - change the pace."""
 
-    def __init__(self, source: Simulation | Player, console: Console, keys: bool, link: str) -> None:
-        """`keys`: whether they can be pressed; `link`: URL of the page."""
-        self.source, self.console, self.keys, self.link = source, console, keys, link
+    paces: ClassVar[tuple[float, ...]] = PACES
+
+    def __init__(self, name: str, clock: Pacer | Player, console: Console, keys: bool, link: str) -> None:
+        """`name`: of the scenario; `keys`: whether they can be pressed; `link`: URL of the page."""
+        self.name, self.clock, self.console, self.keys, self.link = name, clock, console, keys, link
         self.map = Braille()
 
     def handle_keys(self, keys: str) -> None:
@@ -101,7 +90,7 @@ class LiveView:
         for key in keys:
             match key:
                 case " ":
-                    self.source.resume() if self.source.paused else self.source.pause()
+                    self.clock.resume() if self.clock.paused else self.clock.pause()
                 case "+" | "=":
                     self._change_pace(1)
                 case "-" | "_":
@@ -112,29 +101,31 @@ class LiveView:
     def press(self, key: str) -> None:
         """Handle a key of this view."""
 
-    def _change_pace(self, direction: int, paces: tuple[float, ...] = PACES) -> None:
-        present = self.source.pace or inf  # 0 is as fast as possible
-        beyond = (pace for pace in paces[::direction] if direction * (pace or inf) > direction * present)
-        self.source.pace = next(beyond, paces[-1 if direction > 0 else 0])
+    def _change_pace(self, direction: int) -> None:
+        paces = self.paces[::direction]
+        present = self.clock.pace or inf  # 0 is as fast as possible
+        self.clock.pace = next((p for p in paces if direction * (p or inf) > direction * present), paces[-1])
 
     def picture(self, snapshot: Snapshot, width: int, height: int) -> list[Text]:
         """Return the map in its frame."""
         moving = [(fleet.position, fleet.velocity) for fleet in snapshot]
-        return framed(self.map.draw(moving, width - 2, height - 2), self.map)
+        return panels.framed(self.map.draw(moving, width - 2, height - 2), self.map)
 
     def screen(self, detail: str, mode: str, status: Text, body: list[Text], keys: dict[str, str]) -> Text:
         """Return the whole screen; `keys` of this view, beside those for pause and pace."""
-        (width, height), paused = self.console.size, self.source.paused
-        title = header(self.source.scenario.name, detail, mode, paused, width)
+        (width, height), paused = self.console.size, self.clock.paused
+        title = panels.header(self.name, detail, mode, paused, width)
         lines = [title, status, *body[: max(height - AROUND, 1)]]
         lines += [Text("")] * (height - 1 - len(lines))
         keys = {"space": "resume" if paused else "pause", "+ -": "pace", **keys, "q": "quit"} if self.keys else {}
-        lines.append(footer(keys, "" if paused else "s", width, self.link))
+        lines.append(panels.footer(keys, "" if paused else "s", width, self.link))
         return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])
 
 
 class RunView(LiveView):
     """Draws a simulation and handles keys."""
+
+    paces: ClassVar[tuple[float, ...]] = (*PACES, 0.0)
 
     def __init__(
         self,
@@ -145,9 +136,9 @@ class RunView(LiveView):
         link: str = "",
         autopilots: SitlHost | None = None,
     ) -> None:
-        super().__init__(sim, console, keys, link)
+        super().__init__(sim.scenario.name, sim.clock, console, keys, link)
         self.sim, self.tally, self.autopilots = sim, tally, autopilots
-        self.meter = Meter(sim)
+        self.meter = panels.Meter(sim)
         self.request = ""
         self._next_draw = self._next_update = 0.0
         self._fleets: list[Text] = []
@@ -163,16 +154,13 @@ class RunView(LiveView):
 
     def press(self, key: str) -> None:
         """Step, reset or quit."""
-        if key in "rq" or (key == "s" and self.sim.paused):
+        if key in "rq" or (key == "s" and self.sim.clock.paused):
             self.leave({"s": "step", "r": "reset", "q": "quit"}[key])
-
-    def _change_pace(self, direction: int, paces: tuple[float, ...] = (*PACES, 0.0)) -> None:
-        super()._change_pace(direction, paces)
 
     def leave(self, request: str) -> None:
         """Stop the run; `act` then carries out the request."""
         self.request = request
-        self.sim.stop()
+        self.sim.clock.stop()
 
     def act(self) -> None:
         """Carry out a request that needs a stopped simulation."""
@@ -197,20 +185,20 @@ class RunView(LiveView):
         width, height = self.console.size
         rows = max(height - AROUND, 1)
         side = width if width < NARROW else min(max(SIDE if host is None else AUTOPILOTS_SIDE, width * 2 // 5), 54)
-        stages, autopilots = [*stage_lines(self.meter, side), Text("")], list[Text]()
+        stages, autopilots = [*panels.stage_lines(self.meter, side), Text("")], list[Text]()
         if host is not None:
             if len(host.vehicles) + 1 > rows - len(stages) - LEFT:
                 stages = []  # the autopilots need the rows
-            autopilots = [*status_lines(host, side, max(rows - len(stages) - LEFT, 3)), Text("")]
+            autopilots = [*panels.status_lines(host, side, max(rows - len(stages) - LEFT, 3)), Text("")]
         recent = sim.events.since(sim.events.count - 5)
-        events = event_lines(
+        events = panels.event_lines(
             sim.events.count, [(f"{e.tick * sim.engine.world.clock.dt:>8.2f}", e) for e in recent], side
         )
         rows_fleets = max(rows - len(stages) - len(autopilots) - min(len(events), 3) - 1, 3)
         self._update(side, rows_fleets, width - side - 1, rows)
         column = [*self._fleets, Text(""), *autopilots, *stages, *events]
-        body = column if width < NARROW else beside(self._picture, column, width - side)
-        line = status(sim, self.tally, self.meter, width)
+        body = column if width < NARROW else panels.beside(self._picture, column, width - side)
+        line = panels.status(sim, self.tally, self.meter, width)
         drawn = self.screen(sim.scenario.description, "running", line, body, {"s": "step", "r": "reset"})
         cost = time.perf_counter() - started  # rich needs about the same time again
         self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0
@@ -222,9 +210,9 @@ class RunView(LiveView):
         if now < self._next_update and self._drawn_size == (width, height):
             return
         snapshot = self.sim.snapshot()
-        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.paused else 0.0)
+        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
         self._drawn_size = (width, height)
-        self._fleets = fleet_lines(snapshot, side, rows)
+        self._fleets = panels.fleet_lines(snapshot, side, rows)
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
             behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
             guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
@@ -237,7 +225,7 @@ class PlaybackView(LiveView):
     """Draws a recording and handles keys."""
 
     def __init__(self, player: Player, console: Console, keys: bool, link: str = "") -> None:
-        super().__init__(player, console, keys, link)
+        super().__init__(player.scenario.name, player, console, keys, link)
         self.player = player
 
     def press(self, key: str) -> None:
@@ -254,15 +242,15 @@ class PlaybackView(LiveView):
         rows = max(height - AROUND, 1)
         side = width if width < NARROW else min(max(SIDE, width * 2 // 5), 54)
         snapshot, events = player.snapshot(), player.events()
-        shown = event_lines(len(events), [(f"{event.tick:>8,}", event) for event in events[-6:]], side)
-        body = [*fleet_lines(snapshot, side, max(rows - len(shown) - 1, 3)), Text(""), *shown]
+        shown = panels.event_lines(len(events), [(f"{event.tick:>8,}", event) for event in events[-6:]], side)
+        body = [*panels.fleet_lines(snapshot, side, max(rows - len(shown) - 1, 3)), Text(""), *shown]
         if width >= NARROW and rows > 2:
-            body = beside(self.picture(snapshot, width - side - 1, rows), body, width - side)
+            body = panels.beside(self.picture(snapshot, width - side - 1, rows), body, width - side)
         numbers = f" {player.position:.1f} of {player.duration:.1f} s  tick {player.tick:,}  {player.pace:g}x"
         room = max(width - len(numbers) - 2, 4)
         filled = round(player.position / max(player.duration, 1e-9) * room)
-        bar = Text(" ").append("━" * filled, style="#58c4ff").append("─" * (room - filled), style=FRAME)
-        line = fitted(bar.append(numbers, style=STRONG), width)
+        bar = Text(" ").append("━" * filled, style="#58c4ff").append("─" * (room - filled), style=panels.FRAME)
+        line = panels.fitted(bar.append(numbers, style=panels.STRONG), width)
         keys = {"← →": f"{JUMP:g} s", "0": "start"}
         return self.screen(player.recording.path, "replay", line, body, keys)
 

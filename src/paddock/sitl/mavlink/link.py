@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.mavlink.packets import PacketCounters, PacketReader, renumbered
@@ -233,18 +233,16 @@ class MavlinkLink:
             peer = self.peers.receive(address, wall)
             target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
             for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
-                vehicle.handle(message, Sender(self, peer, message))
+                vehicle.handle(message, Sender(self, peer, message.get_srcSystem(), message.get_srcComponent()))
 
 
-class Sender:
+class Sender(NamedTuple):
     """The sender of a message: the reply goes there."""
 
-    __slots__ = ("component", "link", "peer", "system")
-
-    def __init__(self, link: MavlinkLink, peer: MavlinkPeer, message: Any) -> None:
-        self.link, self.peer = link, peer
-        self.system: int = message.get_srcSystem()
-        self.component: int = message.get_srcComponent()
+    link: MavlinkLink
+    peer: MavlinkPeer
+    system: int
+    component: int
 
     @property
     def key(self) -> tuple[Address, int, int]:
