@@ -31,6 +31,7 @@ class Puppet:
         self.plans = {PlanKind.MISSION: (MissionItem(16), *items)}
         self.frame = HOME
         self.home = (47.0, 8.0, 500.0)
+        self.home_position = SimpleNamespace(return_point=lambda: (1.0, 2.0, -15.0))
         self.outbox: deque[Any] = deque()
         self.telemetry = Telemetry()
         self.commanded: list[Any] = []
@@ -41,9 +42,6 @@ class Puppet:
     def place(self, north: float, east: float, down: float, yaw: float = 0.0) -> None:
         nothing = Estimate(*[0.0] * ESTIMATE_WIDTH)
         self.estimate = nothing._replace(north=north, east=east, down=down, yaw=yaw)
-
-    def return_point(self) -> tuple[float, float, float]:
-        return 1.0, 2.0, -15.0
 
     def send_text(self, severity: Severity, text: str) -> None:
         self.outbox.append(StatusText(severity, text))

@@ -152,7 +152,7 @@ def test_a_global_target(ready: Any) -> None:
     ready.pass_time(0.1)
     latitude, longitude, _ = pilot.frame.to_geodetic(*pilot.guided.position)
     assert (latitude, longitude) == pytest.approx((35.6814, 139.7673), abs=1e-7)
-    assert pilot.guided.position[2] == pytest.approx(pilot.home_ned()[2] - 3.0)
+    assert pilot.guided.position[2] == pytest.approx(pilot.home_position.ned()[2] - 3.0)
 
 
 def test_invalid_targets_are_reported(ready: Any) -> None:

@@ -158,9 +158,9 @@ class Arming:
         if autopilot.rc.lost:
             return "Radio failsafe on"
         if drives(autopilot.vehicle.kind):
-            return "" if abs(autopilot.sticks.throttle) < 0.05 else "Throttle not neutral"
+            return "" if abs(autopilot.rc.sticks.throttle) < 0.05 else "Throttle not neutral"
         limit = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
-        return "" if autopilot.sticks.throttle <= limit else "Throttle too high"
+        return "" if autopilot.rc.sticks.throttle <= limit else "Throttle too high"
 
     def _refusals(self) -> list[str]:
         """Return the failed checks, including those that ARMING_CHECK cannot disable."""

@@ -20,7 +20,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
 from paddock.sitl.autopilot.commands import COMMANDS
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
@@ -38,7 +38,7 @@ from paddock.sitl.autopilot.mission.items import (
     plain_frame,
 )
 from paddock.sitl.autopilot.parameter_tables import make_parameters
-from paddock.sitl.autopilot.rc import RcInput, Sticks
+from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.telemetry import Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
@@ -184,11 +184,6 @@ class BuiltInAutopilot(Autopilot):
         return self.estimator.frame
 
     @property
-    def sticks(self) -> Sticks:
-        """The pilot's inputs."""
-        return self.rc.sticks
-
-    @property
     def home(self) -> tuple[float, float, float] | None:
         """Latitude and longitude (deg), altitude (m above sea level); None before the first good fix."""
         return self.home_position.place
@@ -198,14 +193,6 @@ class BuiltInAutopilot(Autopilot):
         """Deprecated: use `vehicle`."""
         warnings.warn("BuiltInAutopilot.craft is deprecated; use vehicle", DeprecationWarning, stacklevel=2)
         return self.vehicle
-
-    def home_ned(self) -> Ned:
-        """Return home in the local frame; the origin while home is unknown."""
-        return self.home_position.ned()
-
-    def return_point(self) -> Ned:
-        """Return the nearest rally point, or home."""
-        return self.home_position.return_point()
 
     def mode_number(self, name: str) -> int | None:
         """Return the number of a mode; None if this vehicle type does not have it."""

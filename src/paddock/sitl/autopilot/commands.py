@@ -13,16 +13,7 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import guided
-from paddock.sitl.autopilot.ack import (
-    Ack,
-    CommandResult,
-    denied,
-    rejected,
-    require,
-    require_position,
-    unsupported,
-    whole,
-)
+from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
@@ -40,6 +31,12 @@ MIN_ORBIT_RADIUS = 0.5  # m
 CUSTOM_MODE = 1  # bit of MAV_MODE_FLAG
 UNSUPPORTED_ROI = (1.0, 2.0, 4.0)  # MAV_ROI: next waypoint, numbered waypoint, another vehicle
 NOSE_INWARDS = (0.0, 2.0, 5.0)  # ORBIT_YAW_BEHAVIOUR: to the centre, uncontrolled, unchanged
+
+
+def whole(value: float) -> int | None:
+    """Return an integer that was sent as a float, or None if it is not an integer."""
+    return None if isnan(value) or value != int(value) else int(value)
+
 
 # arming, home, fence, system -----------------------------------------------------------------------------------------
 

@@ -83,12 +83,16 @@ class Copter(VehicleControl):
         """Whether the motors carry the weight, judging by the thrust."""
         return bool(self.memory[at.PHASE] == at.AIRBORNE)
 
+    def begin(self) -> None:
+        """Start track and heading from the current motion."""
+        self.track.begin(self.autopilot.estimate)
+        self.heading.begin(self.autopilot.estimate)
+
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
         self.setpoint[:] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
-        self.track.begin(self.autopilot.estimate)
-        self.heading.begin(self.autopilot.estimate)
+        self.begin()
 
     def follow(self) -> None:
         """Follow the track."""

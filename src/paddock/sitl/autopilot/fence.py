@@ -185,7 +185,7 @@ class Fence:
         parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf
-        home = self.autopilot.home_ned()
+        home = self.autopilot.home_position.ned()
         if bit == CIRCLE:
             return hypot(north - home[0], east - home[1]) - parameters.value("FENCE_RADIUS")
         if bit == POLYGON:

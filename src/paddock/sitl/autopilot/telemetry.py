@@ -129,4 +129,4 @@ class Telemetry:
         if frame is not None:
             place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)
             self.latitude, self.longitude, self.altitude = place
-            self.relative_altitude = autopilot.home_ned()[2] - estimate.down
+            self.relative_altitude = autopilot.home_position.ned()[2] - estimate.down

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import (
-    CLIMB_SPEEDS,
-    DO_CHANGE_SPEED,
-    ITEM_KINDS,
-    MissionItem,
-    NavTask,
-    PlanKind,
-    Role,
-)
+from paddock.sitl.autopilot.mission.items import DO_CHANGE_SPEED, ITEM_KINDS, MissionItem, NavTask, PlanKind, Role
 from paddock.sitl.autopilot.mission.legs import MIN_RADIUS, MissionLeg, NavTarget, make_leg, place_of
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
@@ -36,7 +28,7 @@ YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
 SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
 AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
-VERTICAL = {2.0: " climb", 3.0: " descent"}
+VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
 GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
@@ -146,7 +138,7 @@ class MissionActions:
             self._report(sequence, item, ", no camera on board")
             return
         self._report(sequence, item)
-        if item.command == DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
+        if item.command == DO_CHANGE_SPEED and item.p1 not in VERTICAL:
             self.change_speed(item.p2)
         elif item.command in SET_ROI:
             clear = item.x == 0.0 and item.y == 0.0

@@ -120,7 +120,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     """Return the leg from `start` to an item."""
     kind = ITEM_KINDS[item.command]
     assert kind.task is not None
-    place = autopilot.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
+    place = autopilot.home_position.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
     wait, yaw, radius = item.p1 if isnan(kind.wait) else kind.wait, nan, _acceptance(autopilot)
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot

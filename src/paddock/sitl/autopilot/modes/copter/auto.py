@@ -120,7 +120,7 @@ class CopterAuto(MissionMode, CopterMode):
             self._plan(nav, None)
         assert self._legs is not None
         estimate, track = self.autopilot.estimate, self.copter.track
-        if nav.after is not None and nav.after[2] < self.autopilot.home_ned()[2] - MIN_CORNER_ALTITUDE:
+        if nav.after is not None and nav.after[2] < self.autopilot.home_position.ned()[2] - MIN_CORNER_ALTITUDE:
             self._legs.round_corner(nav.after, self.value("WPNAV_RADIUS") / 100.0, self.limits(nav.speed))
         lag = track.distance(estimate.north, estimate.east)
         self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)

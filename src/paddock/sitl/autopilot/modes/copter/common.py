@@ -35,8 +35,7 @@ class CopterMode(Mode):
 
     def enter(self) -> None:
         """Start the track from the current motion."""
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
+        self.copter.begin()
 
     def level_limits(self, speed: float = float("nan")) -> MotionLimits:
         """Return the horizontal limits; `speed` m/s replaces WPNAV_SPEED unless NaN."""
@@ -86,7 +85,7 @@ class CopterMode(Mode):
 
     def sticks(self) -> Sticks:
         """Return the pilot's sticks, or neutral ones without current RC input."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         current = sticks.time_us >= 0 and self.autopilot.now_us - sticks.time_us <= STALE_US
         return sticks if current else NEUTRAL
 
@@ -130,8 +129,7 @@ class CopterMode(Mode):
         """Return whether the copter still ramps up its throttle; the track restarts from its position."""
         if self.copter.airborne:
             return False
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
+        self.copter.begin()
         self.copter.lean(0.0, 0.0)
         return True
 

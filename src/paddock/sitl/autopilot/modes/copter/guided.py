@@ -81,7 +81,7 @@ class CopterGuided(CopterMode):
             self._target, self._yaw = replace(self._target, speed=guided.speed, yaw_rate=guided.yaw_rate), guided.yaw
             return
         if not isnan(guided.takeoff):
-            self._take_off = TakeOff(self, self.autopilot.home_ned()[2] - guided.takeoff)
+            self._take_off = TakeOff(self, self.autopilot.home_position.ned()[2] - guided.takeoff)
         elif not self.copter.landed:
             self._take_off = None
         # fly a new target; one that only turns keeps the path

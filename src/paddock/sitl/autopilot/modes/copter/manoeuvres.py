@@ -91,7 +91,7 @@ class Descent:
         sensors = autopilot.telemetry.sensors
         if sensors is not None and isfinite(sensors.range_1) and 0.0 < sensors.range_1 < RANGEFINDER_MAX:
             return sensors.range_1
-        return autopilot.home_ned()[2] - autopilot.estimate.down
+        return autopilot.home_position.ned()[2] - autopilot.estimate.down
 
 
 class Homeward:
@@ -101,8 +101,8 @@ class Homeward:
         self.mode = mode
         self.landing = False
         autopilot = mode.autopilot
-        self.north, self.east, _ = autopilot.return_point()
-        self.down = min(autopilot.estimate.down, autopilot.home_ned()[2] - mode.value("RTL_ALT") / 100.0)
+        self.north, self.east, _ = autopilot.home_position.return_point()
+        self.down = min(autopilot.estimate.down, autopilot.home_position.ned()[2] - mode.value("RTL_ALT") / 100.0)
         self._climbing, self._waited = True, 0.0
         self._descent = Descent(mode, (self.north, self.east))
 
@@ -137,7 +137,7 @@ class Homeward:
             return
         final = self.mode.value("RTL_ALT_FINAL") / 100.0
         if final > 0.0:
-            self.down = self.mode.autopilot.home_ned()[2] - final
+            self.down = self.mode.autopilot.home_position.ned()[2] - final
         else:
             self.landing, self.mode.stage = True, Landed.LANDING
 

@@ -41,7 +41,7 @@ class PlaneMode(Mode):
     def return_altitude(self) -> float:
         """Return the altitude of RTL, m down in the local frame."""
         altitude = self.value("RTL_ALTITUDE")
-        return self.autopilot.estimate.down if altitude < 0.0 else self.autopilot.home_ned()[2] - altitude
+        return self.autopilot.estimate.down if altitude < 0.0 else self.autopilot.home_position.ned()[2] - altitude
 
     def fly(self, roll: float, down: float, speed: float = nan) -> None:
         """Fly with a roll angle, to an altitude."""

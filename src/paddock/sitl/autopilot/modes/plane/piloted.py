@@ -17,7 +17,7 @@ class PlaneManual(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Pass the sticks through."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         self.plane.setpoint = PlaneSetpoint(
             aileron=sticks.roll, elevator=sticks.pitch, rudder=sticks.yaw, throttle=max(sticks.throttle, 0.0)
         )
@@ -30,7 +30,7 @@ class PlaneFbwa(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Set the attitude as the sticks ask."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         most = self.value("PTCH_LIM_MAX_DEG") if sticks.pitch >= 0.0 else -self.value("PTCH_LIM_MIN_DEG")
         self.plane.setpoint = PlaneSetpoint(
             ATTITUDE,
@@ -61,7 +61,7 @@ class PlaneCruise(PlaneMode):
             self.enter()
         rolling = climbing = 0.0
         if autopilot.rc.fresh:
-            rolling, climbing = _beyond(autopilot.sticks.roll), _beyond(autopilot.sticks.pitch)
+            rolling, climbing = _beyond(autopilot.rc.sticks.roll), _beyond(autopilot.rc.sticks.pitch)
         most = self.value("TECS_CLMB_MAX") if climbing >= 0.0 else self.value("TECS_SINK_MAX")
         self.down -= climbing * most * dt
         if rolling:

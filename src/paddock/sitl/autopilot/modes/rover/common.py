@@ -27,7 +27,7 @@ class RoverMode(Mode):
 
     def stick_speed(self) -> float:
         """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
-        return self.autopilot.sticks.throttle * self.driver.cruise
+        return self.autopilot.rc.sticks.throttle * self.driver.cruise
 
     def hold_at(self, place: Point, start: Point | None = None) -> HoldPoint:
         """Return a position to hold within LOIT_RADIUS, after driving there on the line from `start`."""

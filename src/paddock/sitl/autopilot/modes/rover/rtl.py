@@ -19,7 +19,7 @@ class RoverRtl(RoverMode):
     def enter(self) -> None:
         """Choose the target."""
         super().enter()
-        self.hold_point = self.hold_at(self.autopilot.return_point()[:2], self.driver.position)
+        self.hold_point = self.hold_at(self.autopilot.home_position.return_point()[:2], self.driver.position)
 
     def update(self, dt: float) -> None:
         """Drive, then stand."""
