@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
-from time import monotonic
 
 import numpy as np
 import pytest
@@ -222,6 +221,4 @@ def test_a_snapshot_is_new_when_the_driving_thread_has_just_left(monkeypatch: py
         sim.step(3)
         answers = iter([True])
         monkeypatch.setattr(sim.engine.thread, "elsewhere", lambda: next(answers, False))
-        started = monotonic()
         assert sim.snapshot().tick == 3
-        assert monotonic() - started < 0.9

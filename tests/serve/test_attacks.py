@@ -48,7 +48,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = host.source.operate(operation, "eve", arguments)
-    return result.result(10) if isinstance(result, Future) else result
+    return result.result(60) if isinstance(result, Future) else result
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])

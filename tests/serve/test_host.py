@@ -54,14 +54,14 @@ def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=20) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
 
 
-def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if true():

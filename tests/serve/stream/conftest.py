@@ -20,7 +20,7 @@ from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("id", "<i4"), ("p", "<f4", 3), ("q", "<f4", 4)])
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Peer:

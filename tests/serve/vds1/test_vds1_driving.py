@@ -18,6 +18,7 @@ def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     assert serving.eventually(lambda: serving.commands == 2)
     serving.sim.step(99)
     client.subscribe()
+    assert serving.eventually(lambda: serving.count("datagrams_received") == 3)
     serving.sim.step(1)
     newest: dict[int, State] = {}
     while len(newest) < 3 or any(state.time != 0.11 for state in newest.values()):

@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 import paddock
 from paddock.serve.host import Host
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 TICK, POSES, COLUMNS = 0x10, 0x14, 0x15
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
