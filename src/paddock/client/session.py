@@ -116,10 +116,6 @@ class Session:
         elif asked is not None:
             asked.future.set_result(reply)
 
-    def on_published(self, topic: bytes, data: bytes) -> None:
-        """Handle a published message."""
-        self.on_topic(topic, data)
-
     def on_moment(self) -> None:
         """Send heartbeats; fail requests that time out."""
         now = monotonic()
