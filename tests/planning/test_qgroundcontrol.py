@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.planning.exchange import LoiterCircles, mission_from_plan, read_mission, thinned, to_plans
+from paddock.planning.exchange import read_mission
+from paddock.planning.qgc_missions import LoiterCircles, mission_from_plan, thinned, to_plans
 from paddock.scenario import load_scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin

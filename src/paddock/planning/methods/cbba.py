@@ -108,10 +108,7 @@ def best_task(
     fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Return the task that a vehicle takes next, its place in the path, and the bid on it; -1: none.
-
-    `least` is what each task adds at least; the places `from_` to `to` in the path are new.
-    """
+    """Return the next task of a vehicle, its place and its bid; -1: none. Places `from_` to `to` in it are new."""
     m, j, extra = mover_of(fleet, i), jobs_of(fleet, i), detours_of(fleet, i)
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)

@@ -32,8 +32,8 @@ def saved_state(state: MissionData) -> dict[str, Any]:
     return {
         **{name: getattr(state, name) for name in KEPT},
         "log": [list(entry) for entry in state.log],
-        "tasks": _indexed(state.board.known, tasks),
-        "jobs": {name: values_of(job) for name, job in state.board.jobs.items()},
+        "tasks": _indexed(state.known, tasks),
+        "jobs": {name: values_of(job) for name, job in state.tasks.items()},
         "zones": _indexed(state.zones, zones),
         "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
         "members": [
@@ -53,8 +53,8 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
         setattr(state, name, saved[name])
     state.log = [LogEntry(*row) for row in saved["log"]]
     tasks, vehicles, zones = _known(setup)
-    state.board.known = [_task(row, tasks) for row in saved["tasks"]]
-    state.board.jobs = {name: Job(**_renamed(row, "vehicle")) for name, row in saved["jobs"].items()}
+    state.known = [_task(row, tasks) for row in saved["tasks"]]
+    state.tasks = {name: Job(**_renamed(row, "vehicle")) for name, row in saved["jobs"].items()}
     state.zones = tuple(_zone(row, zones) for row in saved["zones"])
     state.queue = [_request(row) for row in saved["queue"]]
     state.fleet = MissionFleet()
@@ -62,7 +62,7 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
         vehicle = state.fleet.add(_spec(row, vehicles))
         vehicle.status, vehicle.spent, vehicle.drawn = entry["status"], entry["spent"], drawn_from(entry["drawn"])
         if entry["legs"]:
-            vehicle.route = drawn_again(state.problem, state.board.known, vehicle.drawn)
+            vehicle.route = drawn_again(state.problem, state.known, vehicle.drawn)
             vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
         vehicle.leg = entry["leg"]
     for name in ARRAYS:

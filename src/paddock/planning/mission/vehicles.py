@@ -149,7 +149,7 @@ class MissionFleet:
 class Rest:
     """A task that was being done when a route was built: the rest of it comes first."""
 
-    task: int  # its version on the board
+    task: int  # its version among all known tasks
     done: float  # m of its path that had been flown
     begins: float  # s
     end: Pose
@@ -160,7 +160,7 @@ class Drawn:
     """The inputs of a route."""
 
     spec: Vehicle  # as it was free
-    order: tuple[int, ...]  # versions of tasks on the board
+    order: tuple[int, ...]  # versions of tasks
     zones: int  # how many zones there were
     rest: Rest | None = None
 

@@ -38,10 +38,7 @@ class ZoneMap:
         self.walls = known_walls(self.zones, self.clearance)
 
     def transit(self, start: Start, goal: Goal) -> Path:
-        """A short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
-
-        Raises InfeasibleError with the reason where there is none.
-        """
+        """Return a short path between poses (x, y, heading; None: any) clear of all zones; or raise InfeasibleError."""
         for what, pose in (("start", start), ("goal", goal)):
             if not all(isfinite(value) for value in pose if value is not None):
                 raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
