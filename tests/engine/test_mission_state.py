@@ -68,7 +68,7 @@ def test_restore_and_step_is_step(execute: str, at: int) -> None:
 
 
 def test_a_restored_state_brings_its_seed() -> None:
-    """Tasks are drawn from the seed: a state goes on with its own, whatever the simulation was reset to."""
+    """Tasks are drawn from the seed: a restored state keeps its own after a reset with another seed."""
     sim = paddock.load(scenario())
     sim.step(200)
     saved, names = sim.save(), [task.outline.tolist() for task in _view(sim).tasks]
@@ -100,7 +100,7 @@ def test_a_log_replays_the_mission() -> None:
 
 
 def test_a_recording_verifies(tmp_path: Path) -> None:
-    """What was recorded can be simulated anew, to the same hashes."""
+    """A recording can be simulated again, with the same hashes."""
     with paddock.load(scenario()) as sim, Recorder(sim, tmp_path / "mission.mcap"):
         interfere(sim)
         sim.step(400)

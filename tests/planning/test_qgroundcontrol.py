@@ -274,6 +274,6 @@ def test_mistakes(old: str, new: str, message: str, tmp_path: Path, monkeypatch:
     assert str(caught.value) == message
 
 
-def test_files_are_told_apart(tmp_path: Path) -> None:
+def test_file_formats_are_recognized(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(PLAN)
     assert len(read_mission(tmp_path / "a.json", HOME).mission["tasks"]) == 6

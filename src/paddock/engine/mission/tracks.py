@@ -167,7 +167,7 @@ def check_members(scenario: Scenario, world: World) -> None:
 
 
 def refuse_driven(entry: VehicleEntry, place: Place) -> None:
-    """Refuse whatever would drive a vehicle beside its mission."""
+    """Refuse fields that would drive a vehicle beside its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):
             raise InvalidValueError(

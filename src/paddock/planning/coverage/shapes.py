@@ -133,7 +133,7 @@ class LineShape(HeadedShape):
         check_positive("line", length=self.length)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return straight along it, whatever the radius."""
+        """Return the straight path along it, for any radius."""
         return Path([line(self.x, self.y, self.heading, self.length, z)])
 
     def outline(self) -> Floats:

@@ -60,7 +60,7 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
 
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
-    """A vehicle returns from where it is, whatever it was doing."""
+    """Send a vehicle home from where it is."""
     spec = _at(state, vehicle, pose)
     drawn = Drawn(spec, (), len(state.zones))
     try:
@@ -89,7 +89,7 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
-    """Return all vehicles and all open tasks."""
+    """Plan all vehicles and all open tasks; return the rows of new routes."""
     free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if vehicle.able]
     names = state.open_tasks()
     index = {name: k for k, name in enumerate(names)}
@@ -108,7 +108,7 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
-    """One vehicle and the tasks that it has."""
+    """Plan one vehicle and the tasks that it has; return the rows of new routes."""
     if not vehicle.able:
         return set()
     one = _free(state, vehicle, poses, change)

@@ -29,7 +29,7 @@ ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "w
 class MissionVehicle:
     """One vehicle."""
 
-    def __init__(self, spec: Vehicle, row: int, everyone: MissionFleet) -> None:
+    def __init__(self, spec: Vehicle, row: int, fleet: MissionFleet) -> None:
         self.spec = spec  # as it joined
         self.row = row
         self.status: Status = "idle"
@@ -38,7 +38,7 @@ class MissionVehicle:
         self.ends: list[float] = []  # m flown at the end of each leg
         self.leg = 0  # the leg that it is on
         self.spent = False  # its battery allows no more tasks
-        self._everyone = everyone
+        self._fleet = fleet
 
     @property
     def name(self) -> str:
@@ -48,12 +48,12 @@ class MissionVehicle:
     @property
     def progress(self) -> float:
         """Metres flown on its route."""
-        return float(self._everyone.progress[self.row])
+        return float(self._fleet.progress[self.row])
 
     @property
     def travelled(self) -> float:
         """Metres flown in all."""
-        return float(self._everyone.travelled[self.row])
+        return float(self._fleet.travelled[self.row])
 
     @property
     def range_left(self) -> float:

@@ -69,7 +69,7 @@ class ZoneMap:
         return way
 
     def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
-        """Return where a start or a goal has little room: also ways with two turns there; else, turns anywhere near."""
+        """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
         at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
         other = self._way(at_ends, wider.bends, wider.links())

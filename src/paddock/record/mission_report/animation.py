@@ -215,7 +215,7 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
 
 
 def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
-    """Of a mission that has been flown, whatever happened on the way."""
+    """Of a mission that has been flown, its events included."""
     mission = run.mission
     found = trace(run, max(run.time, 1e-3) / (count - 1))
     chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)
