@@ -44,7 +44,7 @@ def test_tracks_follow_the_plan() -> None:
     tracks = tracks_of(straight(), 5)
     assert tracks.times.tolist() == [0.0, 50.0, 100.0, 150.0, 200.0]
     np.testing.assert_allclose(tracks.poses[:, 0, 0], [0.0, 500.0, 1000.0, 1500.0, 2000.0], atol=1e-9)
-    assert [(one.time, one.done) for one in tracks.news] == [(100.0, ("half", 0))]
+    assert tracks.news == [(100.0, ("half", 0))]
 
 
 def test_the_dot_moves_evenly() -> None:

@@ -24,8 +24,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import atan2, cos, degrees, hypot, pi, radians, remainder, sin
 from pathlib import Path
 from typing import Any
@@ -91,9 +92,6 @@ def checked(doc: Document, model: type[Section], value: Mapping[str, Any], path:
         doc.refuse(path, error.problems[0])
 
 
-# positions
-
-
 def to_local(places: ArrayLike, origin: Origin) -> Floats:
     """Return metres east and north (n, 2) of latitudes and longitudes in deg (n, 2), at the origin's height."""
     latitude, longitude = np.asarray(places, dtype=np.float64).reshape(-1, 2).T
@@ -135,8 +133,6 @@ def counter_clockwise(ring: Sequence[Sequence[float]]) -> bool:
     x, y = np.array(ring, dtype=np.float64).T
     return bool(np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0.0)
 
-
-# reading GeoJSON
 
 COMMON = {"name", "kind", "zone", "altitude_m", "earliest_s", "latest_s"}
 USED = {  # properties of each kind of feature besides the common ones
@@ -183,48 +179,49 @@ class _GeojsonReader:
             if kind not in (("zone",) if zone and each.geometry != "LineString" else valid):
                 self.doc.refuse(each.path, f"a {each.geometry} is one of {', '.join(valid)} or a zone, not {kind!r}")
             self.unused.update(key for key in properties if key not in COMMON | USED[kind])
+            rings = [metres_of(ring, self.origin) for ring in each.rings]
             if kind == "route":
                 self.found.notes.append(f"route {properties.get('name', '')!r} is skipped: routes are planned")
+            elif kind == "base":
+                self.found.mission["base"] = [*rings[0][0], self._heading(each).get("heading", 0.0)]
+            elif kind == "zone":
+                self._add_zone(each, rings)
             else:
-                getattr(self, f"_{kind}")(each, [metres_of(ring, self.origin) for ring in each.rings])
+                for k, shape in enumerate(self._shapes(kind, each, rings)):
+                    self._add_task(each, {kind: shape}, f"_{k}" if kind == "line" and len(rings[0]) > 2 else "")
         for key, count in self.unused.items():
             self.found.notes.append(f"property {key!r} of {count} feature{'s' * (count > 1)} is not used")
         return self.found
 
-    def _point(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        self._add_task(given, {"point": {"at": rings[0][0]} | self._heading(given)})
+    def _shapes(self, kind: str, given: Feature, rings: list[list[list[float]]]) -> Iterator[dict[str, Any]]:
+        """Yield the shape of each task of a feature."""
+        properties, points = given.properties, rings[0]
+        if kind == "point":
+            yield {"at": points[0]} | self._heading(given)
+        elif kind == "circle":
+            size = {"radius": self._number(given, "radius_m"), "turn": properties.get("turn", "left")}
+            yield {"at": points[0]} | self._heading(given, needed=True) | size
+        elif kind == "line":
+            yield from (_stretch(start, end) for start, end in pairwise(points))
+        elif kind == "area":
+            if len(points) > 2:
+                self.doc.refuse(given.path, f"an area is drawn as its first pass, of two positions, not {len(points)}")
+            passes = {"side": properties.get("side", "left"), "passes": properties.get("passes")}
+            yield _stretch(*points) | {"spacing": self._number(given, "spacing_m")} | passes
+        else:
+            polygon: dict[str, Any] = {"outline": points} | ({"holes": rings[1:]} if rings[1:] else {})
+            for name in ("spacing", "margin"):
+                if properties.get(f"{name}_m") is not None:
+                    polygon[name] = self._number(given, f"{name}_m")
+            if properties.get("camera") is not None:
+                polygon["camera"] = dict(self.doc.mapping(properties["camera"], given.path))
+            if properties.get("angle_deg") is not None:
+                polygon["angle"] = heading(self._number(given, "angle_deg"))
+            if "spacing" not in polygon and "camera" not in polygon:
+                self.doc.refuse(given.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
+            yield polygon
 
-    def _circle(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        circle = {"at": rings[0][0]} | self._heading(given, needed=True)
-        circle |= {"radius": self._number(given, "radius_m"), "turn": given.properties.get("turn", "left")}
-        self._add_task(given, {"circle": circle})
-
-    def _line(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        points = rings[0]
-        for k in range(len(points) - 1):
-            self._add_task(given, {"line": _stretch(*points[k : k + 2])}, f"_{k}" if len(points) > 2 else "")
-
-    def _area(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        if len(rings[0]) > 2:
-            self.doc.refuse(given.path, f"an area is drawn as its first pass, of two positions, not {len(rings[0])}")
-        area = _stretch(*rings[0]) | {"spacing": self._number(given, "spacing_m")}
-        area |= {"side": given.properties.get("side", "left"), "passes": given.properties.get("passes")}
-        self._add_task(given, {"area": area})
-
-    def _polygon(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        polygon: dict[str, Any] = {"outline": rings[0]} | ({"holes": rings[1:]} if rings[1:] else {})
-        for name in ("spacing", "margin"):
-            if given.properties.get(f"{name}_m") is not None:
-                polygon[name] = self._number(given, f"{name}_m")
-        if given.properties.get("camera") is not None:
-            polygon["camera"] = dict(self.doc.mapping(given.properties["camera"], given.path))
-        if given.properties.get("angle_deg") is not None:
-            polygon["angle"] = heading(self._number(given, "angle_deg"))
-        if "spacing" not in polygon and "camera" not in polygon:
-            self.doc.refuse(given.path, "a polygon task needs the property spacing_m or camera (or zone: true)")
-        self._add_task(given, {"polygon": polygon})
-
-    def _zone(self, given: Feature, rings: list[list[list[float]]]) -> None:
+    def _add_zone(self, given: Feature, rings: list[list[list[float]]]) -> None:
         if given.geometry == "Point":
             shape: dict[str, Any] = {"circle": {"at": rings[0][0], "radius": self._number(given, "radius_m")}}
         else:
@@ -237,10 +234,7 @@ class _GeojsonReader:
         checked(self.doc, NoFlyZone, zone, given.path)
         self.found.mission["zones"].append(zone)
 
-    def _base(self, given: Feature, rings: list[list[list[float]]]) -> None:
-        self.found.mission["base"] = [*rings[0][0], self._heading(given).get("heading", 0.0)]
-
-    def _add_task(self, given: Feature, task: dict[str, Any], suffix: str = "") -> None:
+    def _add_task(self, given: Feature, task: dict[str, Any], suffix: str) -> None:
         wanted, properties = given.properties.get("name"), given.properties
         name = self._name("tasks", wanted and f"{wanted}{suffix}", f"task_{len(self.found.mission['tasks'])}")
         task = {"name": name} | task
@@ -279,9 +273,6 @@ class _GeojsonReader:
 def _stretch(start: Sequence[float], end: Sequence[float]) -> dict[str, Any]:
     east, north = end[0] - start[0], end[1] - start[1]
     return {"at": list(start), "heading": atan2(north, east), "length": hypot(east, north)}
-
-
-# writing GeoJSON
 
 
 def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, routes: Routes = ()) -> dict[str, Any]:

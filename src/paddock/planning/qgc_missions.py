@@ -175,8 +175,6 @@ class _PlanReader:
         self.found.mission["tasks"].append(task)
 
 
-# writing .plan files
-
 STANDING_SPEED = 5.0  # m/s: written by QGroundControl for the speed that does not apply
 
 

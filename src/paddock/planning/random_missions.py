@@ -123,9 +123,6 @@ def _task(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
     return {"area": {**where, **passes, "side": side}}
 
 
-# zones ---------------------------------------------------------------------------------------------------------------
-
-
 def _zones(
     seed: int, count: int, mission: MissionSection, tasks: Sequence[TaskEntry], radius: float, uavs: int
 ) -> list[dict[str, Any]]:

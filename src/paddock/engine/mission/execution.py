@@ -40,8 +40,7 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground) / RATE
-    found: Ints = indices[~(below & soon).any(axis=1)]
-    return found
+    return np.asarray(indices[~(below & soon).any(axis=1)])
 
 
 class KinematicExecution:
@@ -145,8 +144,6 @@ class DynamicsExecution:
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
-    # who is where ----------------------------------------------------------------------------------------------------
-
     def _vehicles(self) -> tuple[list[FleetVehicles], Ints]:
         return self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])
 
@@ -196,8 +193,6 @@ class DynamicsExecution:
             self.here[group.indices] = np.column_stack([x, y, z, heading])
             found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
-
-    # routes ----------------------------------------------------------------------------------------------------------
 
     def _adopt(self, new: list[int], time: float) -> None:
         """Lay new routes before their vehicles."""
@@ -279,8 +274,6 @@ class DynamicsExecution:
                     self.held.setdefault(index, tracks.memory[:, row].copy())
                 else:
                     self.held.pop(index, None)
-
-    # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return the state that the fleets do not hold."""

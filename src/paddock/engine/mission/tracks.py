@@ -100,10 +100,7 @@ def _leaving(segments: tuple[Segment, ...], limits: list[float], style: Followin
 
 COLUMN = column_index(FollowingMemory)
 EMPTY = np.zeros((1, COLUMNS))
-
-
-Place = Callable[..., str]
-"""Path inside an entry -> where the user wrote it."""
+Place = Callable[..., str]  # path inside an entry -> where the user wrote it
 
 
 class FleetVehicles(NamedTuple):
@@ -210,13 +207,11 @@ class FleetTracks:
     def memory(self) -> Floats:
         """The memory of the rule, (columns, n)."""
         fleet = self.program.fleet
-        table: Floats = fleet.tables[MEMORY][:, : fleet.n]
-        return table
+        return np.asarray(fleet.tables[MEMORY][:, : fleet.n])
 
     def column(self, name: str, rows: Ints) -> Floats:
         """Return a column of the memory of some vehicles."""
-        found: Floats = self.memory[COLUMN[name], rows]
-        return found
+        return np.asarray(self.memory[COLUMN[name], rows])
 
     def write(self, name: str, rows: Ints, values: Any) -> None:
         """Set a column of some vehicles."""

@@ -82,8 +82,6 @@ class Mission(MissionData):
         self.time = time
         self.fleet.progress[:], self.fleet.travelled[:] = progress, travelled
 
-    # what there is ---------------------------------------------------------------------------------------------------
-
     @property
     def vehicles(self) -> Sequence[MissionVehicle]:
         """The vehicles, in the order in which they joined."""
@@ -107,8 +105,6 @@ class Mission(MissionData):
         if spec.spec.moves != "aircraft" or spec.spec.radius <= 0.0:
             return Path((), home)
         return Transits(Problem((), (), (), self.setup.problem.wind)).circle(spec.spec, home)
-
-    # what is asked for, and happens with the next observation --------------------------------------------------------
 
     def add_task(self, task: Task) -> None:
         """One more task."""
@@ -143,8 +139,6 @@ class Mission(MissionData):
         """A task need not be done."""
         self._check_unfinished(name)
         self.queue.append(RemoveTask(name))
-
-    # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return all of it: plain values and arrays."""
