@@ -15,15 +15,7 @@ import numpy as np
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, replan
 from paddock.planning.mission.saving import load_state, saved_state
-from paddock.planning.mission.state import (
-    MissionChange,
-    MissionData,
-    MoveTask,
-    PoseOf,
-    RemoveTask,
-    Request,
-    moved,
-)
+from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose

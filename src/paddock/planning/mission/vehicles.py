@@ -56,11 +56,6 @@ class MissionVehicle:
         return float(self._fleet.travelled[self.row])
 
     @property
-    def range_left(self) -> float:
-        """Metres that it may still fly, the reserve included."""
-        return max(self.spec.range - self.travelled, 0.0)
-
-    @property
     def rest(self) -> Pose:
         """Where it is when it follows no leg."""
         return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
