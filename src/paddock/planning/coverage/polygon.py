@@ -160,7 +160,7 @@ class PolygonShape:
     def _choices(self, radius: float) -> tuple[list[list[Pattern]], Floats]:
         """Return the patterns of each cell, and the lengths of all turns."""
         turns = turn_lengths(self.sweep.swaths, radius)
-        return [patterns_of(cell, turns) for cell in self.sweep.cells], turns
+        return [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)], turns
 
     def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return where a node begins and where it ends."""
