@@ -251,9 +251,7 @@ class DynamicsExecution:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
             # on a spiral about home; they keep the distance flown on their routes
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-            x, y = (
-                self.mission.fleet.home[indices] + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
-            ).T
+            x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
             rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
             values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
             for name, value in values.items():
