@@ -276,7 +276,7 @@ def test_a_mistake_costs_one_line(case: str, ask: Ask, far: str) -> None:
     assert err.startswith(f"paddock: error: {result}") and err.count("\n") == 1
 
 
-def test_nothing_to_do_and_nobody_to_do_it(ask: Ask) -> None:
+def test_no_tasks_and_no_vehicles(ask: Ask) -> None:
     result: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
     assert (result["tasks"], result["done"], result["undone"]) == (0, 0, [])
     result = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
@@ -307,7 +307,7 @@ def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) 
     assert err.startswith("paddock: warning: `paddock run` would reject this scenario: ") and err.count("\n") == 1
 
 
-def test_nobody_has_no_table(ask: Ask) -> None:
+def test_no_vehicles_have_no_table(ask: Ask) -> None:
     out = ask("--uavs", "0", "--tasks", "2", "--no-files", "--method", "greedy")[1]
     assert "0 of 2 tasks" in out and "home at" not in out
 
