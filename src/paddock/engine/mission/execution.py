@@ -12,7 +12,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.separation import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, VehicleTrack
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.kinematic import KinematicRun
@@ -202,14 +202,15 @@ class DynamicsExecution:
             rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
-                tracks.follow(index, row, self._track(self.mission.vehicles[index]))
+                tracks.follow(index, row, *self._track(self.mission.vehicles[index]))
                 self.held.pop(index, None)
             if changed:
                 tracks.assemble(group.rows, group.indices)
             for row, index in changed:
                 self._wait(tracks, row, index, time)
 
-    def _track(self, vehicle: MissionVehicle) -> VehicleTrack:
+    def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
+        """Return the path of a vehicle, the loop at its end, where it stays without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
@@ -217,10 +218,10 @@ class DynamicsExecution:
             circle = none
             if spec.moves == "aircraft":  # it cannot stand still
                 circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return VehicleTrack(none, circle, lost, spec.speed)
+            return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
-        return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
+        return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Where and until when it has to wait next, if it can: aircraft fly circles instead."""

@@ -173,15 +173,6 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
             )
 
 
-class VehicleTrack(NamedTuple):
-    """What one vehicle follows."""
-
-    path: Path
-    loop: Path  # repeated at the end; empty: it stops there
-    rest: Pose  # where it stays without either
-    speed: float  # m/s
-
-
 class FollowingBehaviour(FleetBehaviour):
     """Vehicles that come back from an order go on where they left their route."""
 
@@ -217,17 +208,17 @@ class FleetTracks:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, index: int, row: int, track: VehicleTrack) -> None:
-        """A vehicle begins a new track; `assemble` afterwards."""
-        rows = rows_of(track.path, track.loop, self.style)
+    def follow(self, index: int, row: int, path: Path, loop: Path, rest: Pose, speed: float) -> None:
+        """Let a vehicle follow a path at a speed (m/s), then repeat a loop, or stay at `rest`; `assemble` afterwards."""
+        rows = rows_of(path, loop, self.style)
         self.parts[index] = rows
         values = {
             "first": 0.0,
             "last": float(len(rows)),
-            "loop": float(len(track.path.segments)) if track.loop.segments else -1.0,
+            "loop": float(len(path.segments)) if loop.segments else -1.0,
             **{"row": 0.0, "inside": 0.0, "before": 0.0, "along": 0.0, "beside": 0.0, "stop_at": FAR},
-            "speed": track.speed,
-            **dict(zip("xyz", track.rest[:3], strict=True)),
+            "speed": speed,
+            **dict(zip("xyz", rest[:3], strict=True)),
         }
         for name, value in values.items():
             self.memory[COLUMN[name], row] = value
