@@ -209,7 +209,7 @@ class FleetTracks:
         self.memory[COLUMN[name], rows] = values
 
     def follow(self, index: int, row: int, path: Path, loop: Path, rest: Pose, speed: float) -> None:
-        """Let a vehicle follow a path at a speed (m/s), then repeat a loop, or stay at `rest`; `assemble` afterwards."""
+        """Let a vehicle follow a path at a speed (m/s), then a loop, or stay at `rest`; `assemble` afterwards."""
         rows = rows_of(path, loop, self.style)
         self.parts[index] = rows
         values = {
