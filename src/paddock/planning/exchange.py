@@ -199,8 +199,8 @@ class _GeojsonReader:
         if kind == "point":
             yield {"at": points[0]} | self._heading(given)
         elif kind == "circle":
-            size = {"radius": self._number(given, "radius_m"), "turn": properties.get("turn", "left")}
-            yield {"at": points[0]} | self._heading(given, needed=True) | size
+            circle = {"at": points[0]} | self._heading(given, needed=True)
+            yield circle | {"radius": self._number(given, "radius_m"), "turn": properties.get("turn", "left")}
         elif kind == "line":
             yield from (_stretch(start, end) for start, end in pairwise(points))
         elif kind == "area":
