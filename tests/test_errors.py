@@ -16,7 +16,7 @@ from paddock.errors import (
 
 
 @pytest.mark.parametrize(
-    ("name", "choices", "said"),
+    ("name", "choices", "expected"),
     [
         ("quod", ["quad", "rover"], "did you mean 'quad'?"),
         ("zzz", ["quad", "rover"], "valid: quad, rover"),
@@ -25,8 +25,8 @@ from paddock.errors import (
         ("zzz", [f"n{k}" for k in range(9)], "valid: n0, n1, n2, n3, n4, n5, n6, n7 and 1 more"),
     ],
 )
-def test_suggestions(name: str, choices: list[str], said: str) -> None:
-    assert suggestion(name, choices) == said
+def test_suggestions(name: str, choices: list[str], expected: str) -> None:
+    assert suggestion(name, choices) == expected
 
 
 def test_unknown_names_read_as_text_and_are_key_errors() -> None:

@@ -88,9 +88,9 @@ def test_npm_failure_is_reported_in_one_line(hook: ModuleType, project: Path, mo
         (project / name).write_text(text)
         (project / name).chmod(0o755)
     monkeypatch.setenv("PATH", str(project))
-    with pytest.raises(hook.PageError) as told:
+    with pytest.raises(hook.PageError) as caught:
         hook.build_if_stale(project)
-    assert str(told.value) == "npm ci for the page failed: npm error code ENOTFOUND"
+    assert str(caught.value) == "npm ci for the page failed: npm error code ENOTFOUND"
     assert (project / hook.BUILT / "index.html").read_text() == "<p>built</p>"  # what there was stays
 
 

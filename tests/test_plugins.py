@@ -1,4 +1,4 @@
-"""Users' own models and behaviours: by dotted name, by entry point, and what is said when that fails."""
+"""Users' own models and behaviours: by dotted name, by entry point, and their error messages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ FILES = {
     "east.py": EAST,
     "empty.py": "",
     "wrong.py": "MODEL = 7\nRULE = 'x'\n",
-    "needy.py": "import a_module_that_nobody_has\n",
+    "needy.py": "import a_module_that_is_missing\n",
     "needy_inside.py": "from my_fleet.parts import wing\n",
     "broken.py": "def\n",
 }
@@ -118,8 +118,8 @@ def test_an_entry_point_whose_module_is_missing_is_broken_not_unknown(monkeypatc
     point = EntryPoint("broke", "broke_sim.main", "paddock.vehicles")
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == "paddock.vehicles" else [])
     forget()
-    said = "model 'broke': importing 'broke_sim.main' failed: ModuleNotFoundError: No module named 'broke_sim'"
-    with pytest.raises(PaddockError, match=said):
+    message = "model 'broke': importing 'broke_sim.main' failed: ModuleNotFoundError: No module named 'broke_sim'"
+    with pytest.raises(PaddockError, match=message):
         find_model("broke")
 
 
@@ -157,7 +157,7 @@ def test_what_is_no_behaviour() -> None:
 
 @pytest.mark.parametrize(
     ("name", "missing"),
-    [("my_fleet.needy", "a_module_that_nobody_has"), ("my_fleet.needy_inside", "my_fleet.parts")],
+    [("my_fleet.needy", "a_module_that_is_missing"), ("my_fleet.needy_inside", "my_fleet.parts")],
 )
 def test_an_import_that_fails_inside_a_users_module_is_reported_as_such(name: str, missing: str) -> None:
     with pytest.raises(

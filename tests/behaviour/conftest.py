@@ -18,7 +18,10 @@ Ways = tuple[Simulation, dict[str, Any]]
 def watch() -> Callable[..., Ways]:
     """`watch(seconds, vehicle, ...)` -> simulation, {fleet: positions (samples, n, 3)} at 20 samples a second."""
 
-    def watched(seconds: float, *vehicles: dict[str, Any], rate: float = 240, **sections: Any) -> Ways:
+    def watched(seconds: float, *vehicles: dict[str, Any], **sections: Any) -> Ways:
+        rate = (
+            240 if any(vehicle["model"] == "quad" for vehicle in vehicles) else 120
+        )  # Hz; quads need ticks of 1/240 s
         sim = paddock.load({"clock": {"rate": rate}, "vehicles": list(vehicles), **sections})
         ways: dict[str, list[Any]] = {name: [] for name in sim.snapshot().fleets}
         sim.watch(lambda snapshot: [ways[f.name].append(f.position) for f in snapshot], every=round(rate / 20))

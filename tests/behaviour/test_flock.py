@@ -30,7 +30,7 @@ def flight(request: pytest.FixtureRequest) -> Any:
 def order(position: Any, velocity: Any) -> float:
     """Mean normalised velocity within each group whose members see each other, weighted by size.
 
-    Birds that nobody sees agree with nobody: a flock that has split flies in two directions, each in order.
+    Birds out of sight of each other do not agree: a flock that has split flies in two directions, each in order.
     """
     heading = velocity / np.linalg.norm(velocity, axis=1, keepdims=True)
     count, group = connected_components(squareform(pdist(position)) < SIGHT)
@@ -39,7 +39,7 @@ def order(position: Any, velocity: Any) -> float:
 
 def test_it_aligns(flight: Any) -> None:
     orders = [order(*sample) for sample in zip(*flight, strict=True)]
-    assert orders[0] < 0.7  # the noses point everywhere at first; whoever is alone counts as in order
+    assert orders[0] < 0.7  # the noses point everywhere at first; a bird that is alone counts as in order
     assert np.mean(orders[-80:]) > 0.9
 
 

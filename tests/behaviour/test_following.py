@@ -131,7 +131,7 @@ def test_a_formation_settles_in_its_slots_and_moves_with_its_leader(watch: Watch
     assert sim.snapshot().fleet("wing").velocity == pytest.approx(np.tile(velocity, (7, 1)), abs=0.02)
 
 
-def test_a_formation_without_a_leader_stands_where_it_was_told(watch: Watch) -> None:
+def test_a_formation_without_a_leader_stands_at_its_given_place(watch: Watch) -> None:
     wing = {"name": "wing", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 3, "z": 20}}}
     options = {"shape": "line", "spacing": 4, "x": 10, "y": 20, "z": 15, "heading": np.pi / 2}
     _, ways = watch(30, {**wing, "behaviour": {"formation": options}})

@@ -77,14 +77,18 @@ def test_patrol_goes_round_or_back(watch: Watch, model: str, turn: str, order: l
     assert visits(ways["it"][:, 0], places, 2.1)[:7] == order
 
 
+ORBITS = [("point", 20, 5), ("quad", 20, 5), ("car.kinematic", 20, 5), ("car.bicycle", 30, 6), ("fixed_wing", 90, 17.5)]
+MORE_ORBITS = [("quad", 10, 4), ("fixed_wing", 120, 17.5), ("fixed_wing", 250, 15)]
+
+
 @pytest.mark.parametrize(
-    ("model", "radius", "speed"),
+    ("model", "radius", "speed", "direction"),
     [
-        *[("point", 20, 5), ("quad", 20, 5), ("quad", 10, 4), ("car.kinematic", 20, 5), ("car.bicycle", 30, 6)],
-        *[("fixed_wing", 90, 17.5), ("fixed_wing", 120, 17.5), ("fixed_wing", 250, 15)],
+        *[(*orbit, ("left", "right")[k % 2]) for k, orbit in enumerate(ORBITS)],
+        *[pytest.param(*orbit, ("right", "left")[k % 2], marks=pytest.mark.slow) for k, orbit in enumerate(ORBITS)],
+        *[pytest.param(*orbit, turn, marks=pytest.mark.slow) for orbit in MORE_ORBITS for turn in ("left", "right")],
     ],
 )
-@pytest.mark.parametrize("direction", ["left", "right"])
 def test_orbit_keeps_its_radius_height_and_direction(
     watch: Watch, model: str, radius: float, speed: float, direction: str
 ) -> None:

@@ -30,7 +30,7 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
 def fleet_of(model: str, rule: str) -> Any:
     lead = {"name": "lead", "model": "point", "pose": [9, 4, 7, 1.0], "speed": 2, "commands": {"vx": 1.0, "vy": 2.0}}
     spawn = {"random": {"low": [-8, -8, 3], "high": [8, 8, 9]}}
-    spread = {"car.kinematic": "mass", "quad": "mass", "point": "speed_max", "rover": "speed_max"}
+    spread = {"point": "speed_max", "rover": "speed_max"}
     it = {"name": "it", "count": 7, "model": model, "spawn": spawn, "speed": 2, "behaviour": {rule: BEHAVIOURS[rule]}}
     if model in spread:
         it["spread"] = {spread[model]: 0.05}
@@ -40,16 +40,14 @@ def fleet_of(model: str, rule: str) -> Any:
 MODELS = ["point", "quad", "car.kinematic", "car.bicycle", "rover", "fixed_wing"]
 RULES = sorted(BEHAVIOURS)
 EVERY_PAIR = [(model, rule) for model in MODELS for rule in RULES]
-FIRST_RULES = {(MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES)}
-FIRST_MODELS = {(model, RULES[(k + 5) % len(RULES)]) for k, model in enumerate(MODELS)}
-PAIRS = sorted(FIRST_RULES | FIRST_MODELS)
-"""Sixteen pairs with every rule and every model, each model with two rules or more; `make soak` runs all sixty."""
+PAIRS = sorted((MODELS[k % len(MODELS)], rule) for k, rule in enumerate(RULES))
+"""Ten pairs with every rule and every model; `make soak` runs all sixty."""
 
 
 def test_every_model_and_every_rule_is_among_the_pairs() -> None:
     assert {rule for _, rule in PAIRS} == set(RULES) == set(rule_names())
     assert {model for model, _ in PAIRS} == set(MODELS) == set(model_names())
-    assert len(PAIRS) == 16
+    assert len(PAIRS) == 10
 
 
 @pytest.mark.parametrize(
@@ -84,7 +82,7 @@ def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
         assert np.array_equal(fleet.tables["memory"][:, i], np.array(new_memory))
 
 
-def test_nobody_to_look_at_means_no_wish_to_move() -> None:
+def test_without_a_target_there_is_no_wish_to_move() -> None:
     sim = fleet_of("point", "pursue")
     program = sim.engine.programs["it"]
     conduct = program.behaviour

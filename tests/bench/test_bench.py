@@ -61,9 +61,9 @@ def test_best_times_takes_the_shortest_of_each(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_single_vehicle_benchmark_reports_its_cases() -> None:
-    heard: list[Result] = []
-    results = run_benchmarks(["single"], quick=True, report=heard.append)
-    assert results == heard
+    received: list[Result] = []
+    results = run_benchmarks(["single"], quick=True, report=received.append)
+    assert results == received
     assert {r.unit for r in results} == {"calls/s", "ticks/s"}
     assert all(r.value > 0 for r in results)
 
@@ -77,7 +77,7 @@ def test_bare_fleets_fly_as_benchmarks_need_them(name: str) -> None:
     assert (fleet.state[0] != before[0]).mean() > 0.9  # they move: nothing is measured on parked vehicles
 
 
-def test_vector_instructions_are_told_from_scalar_ones() -> None:
+def test_vector_instructions_are_distinguished_from_scalar_ones() -> None:
     import re
 
     text = "\tvmulpd\t%ymm1, %ymm2, %ymm3\n\tvaddsd\t%xmm1, %xmm2, %xmm3\n\tvdivpd\t(%rax), %zmm2, %zmm3\n"

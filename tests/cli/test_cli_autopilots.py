@@ -18,7 +18,7 @@ def row(sysid: int, name: str, mode: str, armed: bool, note: str = "") -> Status
     return StatusRow(sysid, name, "rover", "world", "builtin", True, mode, armed, note, 9, NAN, NAN)
 
 
-def told(*rows: tuple[StatusRow, Progress]) -> Any:
+def status_of(*rows: tuple[StatusRow, Progress]) -> Any:
     ports = [PortRow(one.sysid, one.name, "builtin", "udp 1", f"udp 127.0.0.1:{14549 + one.sysid}") for one, _ in rows]
     return SimpleNamespace(progress=lambda: list(rows), ports=lambda: ports)
 
@@ -32,7 +32,7 @@ COPTER = (row(2, "copter[0]", "STABILIZE", False), Progress("", "100.4", "12.3",
 
 
 def test_everything_fits_the_column_of_a_wide_terminal() -> None:
-    assert lines(told(ROVER, COPTER), 54) == [
+    assert lines(status_of(ROVER, COPTER), 54) == [
         "sys vehicle    port   mode      item     m  m/s  bat",
         "  1 rover[0]  14550 ● AUTO      3/12        2.0  98%",
         "  2 copter[0] 14551 ○ STABILIZE      100.4 12.3   7%",
@@ -40,7 +40,7 @@ def test_everything_fits_the_column_of_a_wide_terminal() -> None:
 
 
 def test_what_does_not_fit_is_left_out_from_the_right() -> None:
-    assert [lines(told(ROVER, COPTER), width)[0].split()[4:] for width in (52, 51, 46, 41, 35)] == [
+    assert [lines(status_of(ROVER, COPTER), width)[0].split()[4:] for width in (52, 51, 46, 41, 35)] == [
         ["item", "m", "m/s", "bat"],
         ["item", "m", "m/s"],
         ["item", "m"],
@@ -50,15 +50,15 @@ def test_what_does_not_fit_is_left_out_from_the_right() -> None:
 
 
 def test_heights_take_no_room_where_nothing_flies() -> None:
-    assert lines(told(ROVER), 54)[0].split() == ["sys", "vehicle", "port", "mode", "item", "m/s", "bat"]
+    assert lines(status_of(ROVER), 54)[0].split() == ["sys", "vehicle", "port", "mode", "item", "m/s", "bat"]
 
 
 @pytest.mark.parametrize("width", [54, 48, 42])
 def test_a_note_stands_instead_and_is_cut_with_an_ellipsis(width: int) -> None:
-    late = row(7, "a_rover_with_a_long_name", "SMART_RTL_OF_MINE", True, "adapter 'gazebo' is not connected: nobody")
-    text = lines(told((late, Progress())), width)[1]
+    late = row(7, "a_rover_with_a_long_name", "SMART_RTL_OF_MINE", True, "adapter 'gazebo' is not connected: no server")
+    text = lines(status_of((late, Progress())), width)[1]
     assert text.startswith("  7 a_rover_w… 14556 ● SMART_RT… adap") and text.endswith("…") and len(text) == width
 
 
 def test_more_than_there_is_room_for() -> None:
-    assert lines(told(*[ROVER] * 9), 54, 6)[-1] == "and 5 more"
+    assert lines(status_of(*[ROVER] * 9), 54, 6)[-1] == "and 5 more"

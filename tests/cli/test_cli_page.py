@@ -1,4 +1,4 @@
-"""The page of a run: its link, its port, and another scenario loaded through it."""
+"""The page of a run: its link, its port, and loading another scenario."""
 
 import json
 import re
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,12 +18,12 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+from paddock.cli.main import exit_code
 from paddock.cli.panels import with_link
 from paddock.cli.serving import free_port, page_link
 from paddock.record import open_run
 from paddock.serve.share import serve_options
 
-Result = subprocess.CompletedProcess[str]
 LINK = re.compile(r"open (http://127\.0\.0\.1:(\d+)/\S*)")
 WARMED_UP = 30
 """Ticks: more than 0.25 s of any scenario here."""
@@ -37,11 +37,11 @@ serve: {stream: 0, bind: 0.0.0.0}
 
 
 class Run:
-    """A run of the command line, and where its page is."""
+    """A process of `paddock run`, and the address of its page."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         command = [sys.executable, "-m", "paddock", "run", *arguments]
-        self.process = subprocess.Popen(  # unbuffered: of what follows the first line nothing is read with it
+        self.process = subprocess.Popen(  # unbuffered: reading the first line reads nothing else
             command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
         )
         assert self.process.stderr is not None
@@ -68,7 +68,7 @@ def running(folder: Path, *arguments: str) -> Iterator[Run]:
 
 
 def wait_for(port: int) -> None:
-    """Wait until something listens there."""
+    """Wait until the port is open."""
     end = time.monotonic() + 60
     while True:
         try:
@@ -81,14 +81,14 @@ def wait_for(port: int) -> None:
 
 @contextmanager
 def connected(port: int) -> Iterator[ClientConnection]:
-    """A page of our own."""
+    """The WebSocket connection of a page."""
     wait_for(port)
     with connect(f"ws://127.0.0.1:{port}/ws", compression=None, max_size=None) as page:
         yield page
 
 
 def call(page: ClientConnection, method: str, **params: Any) -> Any:
-    """The result of a call, or its error's message."""
+    """Return the result of a call, or the message of its error."""
     page.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}))
     while True:
         message = page.recv(timeout=60)
@@ -97,7 +97,7 @@ def call(page: ClientConnection, method: str, **params: Any) -> Any:
 
 
 def wait_until_it_runs(port: int) -> None:
-    """Wait until the first quarter of a second is over, in which kernels are loaded and a signal ends it at once."""
+    """Wait for the end of the first 0.25 s: while kernels are loaded, a signal ends the process immediately."""
     with connected(port) as page:
         end = time.monotonic() + 60
         while call(page, "ping")["tick"] <= WARMED_UP:
@@ -105,20 +105,20 @@ def wait_until_it_runs(port: int) -> None:
             time.sleep(0.05)
 
 
-def hear(page: ClientConnection) -> None:
-    """Hear whatever comes, until the other end closes."""
+def receive_until_closed(page: ClientConnection) -> None:
+    """Receive all messages until the server closes the connection."""
     while True:
         page.recv(timeout=60)
 
 
 @pytest.fixture(scope="module")
 def busy() -> Iterator[int]:
-    """A port that somebody has."""
+    """A port that is in use."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
 
 
-def test_the_link_comes_first_and_leads_to_the_page(tmp_path: Path, small: Path) -> None:
+def test_the_link_is_printed_first_and_opens_the_page(tmp_path: Path, small: Path) -> None:
     with running(tmp_path, str(small)) as run:
         wait_for(run.port)
         with urllib.request.urlopen(run.link, timeout=30) as answer:
@@ -128,7 +128,7 @@ def test_the_link_comes_first_and_leads_to_the_page(tmp_path: Path, small: Path)
     assert run.process.returncode == 130 and "state hash" in out and err == ""
 
 
-def test_a_port_that_is_taken(busy: int) -> None:
+def test_a_free_port_is_found(busy: int) -> None:
     free = free_port("127.0.0.1", busy)
     assert free not in (0, busy)
     with socket.create_server(("127.0.0.1", free)):
@@ -136,20 +136,19 @@ def test_a_port_that_is_taken(busy: int) -> None:
     assert free_port("127.0.0.1", free) == free
 
 
-def test_a_port_that_was_asked_for_and_is_taken(paddock: Callable[..., Result], small: Path, busy: int) -> None:
-    result = paddock("run", str(small), "--seconds", "0.1", "--serve", f"web={busy}")
-    assert result.returncode == 2
-    assert f"paddock: error: web cannot listen on 127.0.0.1:{busy}" in result.stderr
+def test_a_requested_port_that_is_in_use(capsys: pytest.CaptureFixture[str], small: Path, busy: int) -> None:
+    assert exit_code(["run", str(small), "--seconds", "0.1", "--serve", f"web={busy}"]) == 2
+    assert f"paddock: error: web cannot listen on 127.0.0.1:{busy}" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("flags", [["--no-web"], ["--headless"], ["--json"]])
-def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags: list[str]) -> None:
-    result = paddock("run", str(small), "--seconds", "0.2", *flags)
-    assert result.returncode == 0 and result.stderr == ""
+@pytest.mark.parametrize("flag", ["--no-web", "--headless", "--json"])
+def test_runs_without_a_page(capsys: pytest.CaptureFixture[str], small: Path, flag: str) -> None:
+    assert exit_code(["run", str(small), "--seconds", "0.2", flag]) == 0
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "error"),
     [
         (["--no-web", "--serve", "web"], "--serve web and --no-web are mutually exclusive"),
         (["--no-web", "--open"], "--open requires --serve: nothing is served"),
@@ -157,9 +156,9 @@ def test_runs_without_a_page(paddock: Callable[..., Result], small: Path, flags:
         (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure"),
     ],
 )
-def test_flags_that_make_no_sense(paddock: Callable[..., Result], small: Path, flags: list[str], told: str) -> None:
-    result = paddock("run", str(small), "--seconds", "0.1", *flags)
-    assert result.returncode == 2 and told in result.stderr
+def test_invalid_flags(capsys: pytest.CaptureFixture[str], small: Path, flags: list[str], error: str) -> None:
+    assert exit_code(["run", str(small), "--seconds", "0.1", *flags]) == 2
+    assert error in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -176,7 +175,7 @@ def test_links(fields: dict[str, Any], link: str) -> None:
     assert page_link(serve_options({"web": True, **fields}), 8000) == link
 
 
-def test_the_link_in_the_view_is_never_cut() -> None:
+def test_the_link_in_the_view_is_complete() -> None:
     link = "http://127.0.0.1:8000/?token=0123456789"
     wide, narrow = (with_link(Text(" space pause   q quit"), link, width) for width in (80, 50))
     assert (wide.cell_len, narrow.cell_len) == (80, 50)
@@ -202,7 +201,7 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
             assert call(page, "get_metadata")["name"] == "small"
             assert call(page, "load_scenario", text=OTHER) == {}
             with pytest.raises(ConnectionClosed):
-                hear(page)
+                receive_until_closed(page)
         with connected(run.port) as page:
             after = call(page, "get_metadata")
             assert (after["name"], after["rate"], after["can_load"]) == ("other", 50.0, True)
@@ -218,18 +217,12 @@ def test_another_scenario_is_loaded_from_the_page(tmp_path: Path, small: Path) -
         assert recording.complete and recording.metadata["name"] == "small"
 
 
-def test_a_token_is_in_the_link(tmp_path: Path, small: Path) -> None:
-    with running(tmp_path, str(small), "--token", "open sesame") as run:
+def test_token_and_lock(tmp_path: Path, small: Path) -> None:
+    with running(tmp_path, str(small), "--token", "open sesame", "--lock") as run:
         assert run.link.endswith("/?token=open%20sesame")
         with connected(run.port) as page:
             assert "token" in call(page, "load_scenario", name="race")
             assert call(page, "authenticate", token="open sesame") == {}
             assert call(page, "list_scenarios")["scenarios"]
-        run.end()
-
-
-def test_a_locked_run_is_not_exchanged(tmp_path: Path, small: Path) -> None:
-    with running(tmp_path, str(small), "--lock") as run:
-        with connected(run.port) as page:
             assert call(page, "load_scenario", text=OTHER) == "load refused: the clock belongs to the server"
         run.end()

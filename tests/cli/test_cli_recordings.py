@@ -14,7 +14,7 @@ from rich.console import Console
 
 import paddock as library
 from paddock.cli.main import exit_code
-from paddock.cli.playback import PlaybackView
+from paddock.cli.view import PlaybackView
 from paddock.record import Player, Recorder
 
 Run = Callable[..., subprocess.CompletedProcess[str]]
@@ -27,8 +27,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capture
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         code = exit_code(arguments)
-        told = capsys.readouterr()
-        return subprocess.CompletedProcess(arguments, code, told.out, told.err)
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(arguments, code, out, err)
 
     return run
 
@@ -93,7 +93,7 @@ def test_a_run_that_was_recorded_is_the_same_run(here: Run, small: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("replay", "nothing.mcap"), "cannot read nothing.mcap: No such file or directory"),
         (("replay", "small.yaml"), "small.yaml is not an MCAP file"),
@@ -103,14 +103,14 @@ def test_a_run_that_was_recorded_is_the_same_run(here: Run, small: Path) -> None
         (("run", "small.yaml", "--record", "a", "--record-rate", "0"), "--record-rate must be a positive number of Hz"),
     ],
 )
-def test_mistakes_are_one_line(here: Run, small: Path, arguments: tuple[str, ...], told: str) -> None:
+def test_mistakes_are_one_line(here: Run, small: Path, arguments: tuple[str, ...], message: str) -> None:
     done = here(*arguments, *(("--headless", "--seconds", "1") if arguments[0] == "run" else ()))
     assert done.returncode == 2 and done.stdout == ""
-    assert len(done.stderr.splitlines()) == 1 and told in done.stderr
+    assert len(done.stderr.splitlines()) == 1 and message in done.stderr
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("export", "run.mcap", "--to", "xls"), "--to: unknown format 'xls'; valid: csv, json, parquet, plots"),
         (("export", "run.mcap", "--to", "csv", "--fleet", "rad"), "unknown fleet 'rad'; did you mean 'red'?"),
@@ -120,9 +120,9 @@ def test_mistakes_are_one_line(here: Run, small: Path, arguments: tuple[str, ...
         (("replay", "run.mcap", "--from", "-1"), "--from must be"),
     ],
 )
-def test_mistakes_with_a_recording(here: Run, recorded: Path, arguments: tuple[str, ...], told: str) -> None:
+def test_mistakes_with_a_recording(here: Run, recorded: Path, arguments: tuple[str, ...], message: str) -> None:
     done = here(*arguments)
-    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and told in done.stderr
+    assert done.returncode == 2 and len(done.stderr.splitlines()) == 1 and message in done.stderr
 
 
 def test_a_recording_that_was_cut_off(here: Run, recorded: Path) -> None:

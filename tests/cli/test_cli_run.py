@@ -72,7 +72,7 @@ def test_lines_where_there_is_no_terminal(small: Path, capsys: pytest.CaptureFix
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_an_interrupted_run_still_tells(small: Path, number: int, code: int) -> None:
+def test_an_interrupted_run_prints_its_summary(small: Path, number: int, code: int) -> None:
     command = [sys.executable, "-m", "paddock", "run", str(small), "--no-web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None
@@ -116,13 +116,13 @@ mission:
 """
 
 
-def test_a_run_tells_what_became_of_its_mission(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_of_a_mission(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "errand.yaml"
     file.write_text(MISSION)
-    told = ran(capsys, str(file))["mission"]
-    assert (told["tasks"], told["completed"], told["finished"], told["makespan"]) == (2, 0, False, None)
-    assert told["travelled"] == pytest.approx(20.0, abs=0.5)  # m in the only second
-    assert [one["task"] for one in told["undone"]] == ["beyond"] and told["undone"][0]["reason"]
+    mission = ran(capsys, str(file))["mission"]
+    assert (mission["tasks"], mission["completed"], mission["finished"], mission["makespan"]) == (2, 0, False, None)
+    assert mission["travelled"] == pytest.approx(20.0, abs=0.5)  # m in the only second
+    assert [one["task"] for one in mission["undone"]] == ["beyond"] and mission["undone"][0]["reason"]
     assert exit_code(["run", str(file), "--seconds", "120", "--headless"]) == 0
     out = capsys.readouterr().out
     assert "mission: 1 of 2 tasks done, all back after" in out and "beyond not done: it takes" in out

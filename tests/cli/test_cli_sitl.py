@@ -1,4 +1,4 @@
-"""`paddock sitl`: what it takes, what it tells, and what it says to mistakes."""
+"""`paddock sitl`: its options, its output and its error messages."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ def test_so_many_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) 
     assert "3 vehicles, 2.000 s simulated" in out and "autopilots: 3, 0 armed\n" in out
 
 
-def test_ports_are_told_when_whoever_calls_is_answered(
+def test_ports_are_printed_when_clients_are_answered(
     ports: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told_before: list[str] = []
+    printed_before: list[str] = []
     warm_up = session._warm_up
 
     def watched(*arguments: Any) -> None:
         warm_up(*arguments)  # kernels are compiled here, which may take a minute
-        told_before.append(capsys.readouterr().out)
+        printed_before.append(capsys.readouterr().out)
 
     monkeypatch.setattr(session, "_warm_up", watched)
     assert exit_code(["sitl", "--vehicles", "1", "--seconds", "0.5", "--pace", "0", "--headless", *ports]) == 0
-    assert told_before == [""] and f"udp {ports[1]}" in capsys.readouterr().out
+    assert printed_before == [""] and f"udp {ports[1]}" in capsys.readouterr().out
 
 
 def test_a_demo_with_other_ports_and_a_log(
@@ -53,9 +53,9 @@ def test_a_demo_with_other_ports_and_a_log(
     assert exit_code(["sitl", "sitl", *flags]) == 0
     numbers = json.loads(capsys.readouterr().out)
     assert numbers["vehicles"] == 10
-    told = numbers["autopilots"]
-    assert [row["sysid"] for row in told] == list(range(1, 11))
-    assert {row["mode"] for row in told[:5]} == {"AUTO"} and not any(row["rejected"] for row in told)
+    rows = numbers["autopilots"]
+    assert [row["sysid"] for row in rows] == list(range(1, 11))
+    assert {row["mode"] for row in rows[:5]} == {"AUTO"} and not any(row["rejected"] for row in rows)
     assert len(list(tmp_path.glob("*.tlog"))) == 10
 
 

@@ -19,7 +19,7 @@ from rich.console import Console
 import paddock
 from paddock.cli.braille import ARROWS, Braille
 from paddock.cli.summary import Tally
-from paddock.cli.view import Keyboard, RunView
+from paddock.cli.view import RunView
 
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
@@ -95,7 +95,7 @@ def seen_by(size: tuple[int, int], scenario: Path) -> list[str]:
     sim = paddock.load(scenario)
     with open(os.devnull, "w") as nowhere:
         console = Console(file=nowhere, force_terminal=True, width=size[0], height=size[1])
-        view = RunView(sim, Tally(sim), console, Keyboard())
+        view = RunView(sim, Tally(sim), console, keys=False)
         view.draw()
         sim.step(30)
         return view.draw().plain.split("\n")
@@ -114,13 +114,13 @@ def test_the_screen_is_filled_exactly(size: tuple[int, int], small: Path) -> Non
 
 def test_pace_keys_go_to_both_ends(small: Path) -> None:
     sim = paddock.load(small)
-    view = RunView(sim, Tally(sim), Console(), Keyboard())
+    view = RunView(sim, Tally(sim), Console(), keys=False)
     view.handle_keys("+" * 20)
-    assert sim.pace == 0.0
+    assert sim.clock.pace == 0.0
     view.handle_keys("-")
-    assert sim.pace == 100.0
+    assert sim.clock.pace == 100.0
     view.handle_keys("-" * 20)
-    assert sim.pace == 0.05
+    assert sim.clock.pace == 0.05
 
 
 def test_one_vehicle_is_an_arrow() -> None:

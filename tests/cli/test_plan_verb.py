@@ -54,7 +54,7 @@ def ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
 
 @pytest.fixture
 def far(tmp_path: Path) -> str:
-    """A mission with a task that no vehicle can reach."""
+    """A mission with a task out of reach."""
     (tmp_path / "far.yaml").write_text(FAR)
     return "far.yaml"
 
@@ -77,21 +77,21 @@ def test_a_drawn_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path) 
 def test_the_numbers_are_those_of_the_plan(ask: Ask, tmp_path: Path, far: str) -> None:
     code, out, err = ask(far, "--json", "--output", "out")
     assert (code, err) == (0, "")
-    result = json.loads(out)
+    numbers = json.loads(out)
     setup = setup_of(load_scenario(str(tmp_path / far)))
     plan = solve(setup.problem, "greedy")
-    assert (result["total_m"], result["makespan_s"], result["done"]) == (plan.total, plan.makespan, plan.done)
-    assert result["undone"] == [{"task": one.task, "reason": one.reason} for one in plan.undone]
-    assert [row["task"] for row in result["undone"]] == ["beyond"]
-    assert set(result["files"]) == set(contents(tmp_path / "out"))
+    assert (numbers["total_m"], numbers["makespan_s"], numbers["done"]) == (plan.total, plan.makespan, plan.done)
+    assert numbers["undone"] == [{"task": one.task, "reason": one.reason} for one in plan.undone]
+    assert [row["task"] for row in numbers["undone"]] == ["beyond"]
+    assert set(numbers["files"]) == set(contents(tmp_path / "out"))
     written = json.loads((tmp_path / "out" / "plan.json").read_text())
-    assert written["total_m"] == plan.total and written["undone"] == result["undone"]
+    assert written["total_m"] == plan.total and written["undone"] == numbers["undone"]
     assert "compute_s" not in (tmp_path / "out" / "plan.json").read_text()
     page = (tmp_path / "out" / "report.html").read_text()
     assert all(name in page for name in ("near", "strip", "beyond")) and "47.0" in page
 
 
-def test_undone_tasks_are_listed_and_fail_with_strict(ask: Ask, tmp_path: Path, far: str) -> None:
+def test_undone_tasks_are_printed_and_fail_a_strict_run(ask: Ask, tmp_path: Path, far: str) -> None:
     code, out, _ = ask(far, "--no-files")
     assert code == 0
     assert "not done (1)" in out and "beyond: it takes" in out
@@ -101,17 +101,17 @@ def test_undone_tasks_are_listed_and_fail_with_strict(ask: Ask, tmp_path: Path, 
 
 def test_metrics_are_written_as_tables(ask: Ask, tmp_path: Path, far: str, monkeypatch: pytest.MonkeyPatch) -> None:
     parquet = pytest.importorskip("pyarrow.parquet")
-    result = json.loads(ask(far, "--parquet", "--json", "--output", "out")[1])["metrics"]
+    numbers = json.loads(ask(far, "--parquet", "--json", "--output", "out")[1])["metrics"]
     for table, name in (("agents", "metrics"), ("tasks", "tasks")):
         with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
         written = parquet.read_table(tmp_path / "out" / f"{name}.parquet").to_pylist()
         assert (
-            [row["name"] for row in rows] == [row["name"] for row in written] == [row["name"] for row in result[table]]
+            [row["name"] for row in rows] == [row["name"] for row in written] == [row["name"] for row in numbers[table]]
         )
-    assert [task["latency"] for task in result["tasks"]] == [row["completed"] for row in written]
+    assert [task["latency"] for task in numbers["tasks"]] == [row["completed"] for row in written]
     series = parquet.read_table(tmp_path / "out" / "series.parquet").to_pydict()
-    assert series == result["series"] and series["done"][-1] == 2
+    assert series == numbers["series"] and series["done"][-1] == 2
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, out, err = ask(far, "--parquet", "--output", "again")
     assert (code, out) == (2, "") and err == (
@@ -134,13 +134,13 @@ def test_files_for_maps_and_ground_stations(ask: Ask, tmp_path: Path, far: str) 
 def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
     code, out, _ = ask(*SMALL[:6], "--methods", "greedy,hungarian", "--json", "--output", "out")
     assert code == 0
-    result = json.loads(out)
-    rows = result["comparison"]
+    numbers = json.loads(out)
+    rows = numbers["comparison"]
     assert {row["method"] for row in rows} == {"greedy", "hungarian"}
     assert [row["total_m"] for row in rows] == sorted(row["total_m"] for row in rows)
-    assert result["method"] == rows[0]["method"] and result["total_m"] == rows[0]["total_m"]
+    assert numbers["method"] == rows[0]["method"] and numbers["total_m"] == rows[0]["total_m"]
     assert all(row["compute_s"] > 0.0 for row in rows)
-    assert "compare.png" in result["files"]
+    assert "compare.png" in numbers["files"]
     page = (tmp_path / "out" / "report.html").read_text()
     assert "Methods compared" in page and "hungarian" in page and "compute" not in page
     _, table, err = ask(*SMALL, "--methods", "hungarian", "--no-files")
@@ -169,8 +169,8 @@ def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
 
 
 def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
-    result = json.loads(ask(*SMALL, "--objective", "makespan", "--no-files", "--json")[1])
-    assert (result["objective"], result["seed"], result["tasks"]) == ("makespan", 3, 5)
+    numbers = json.loads(ask(*SMALL, "--objective", "makespan", "--no-files", "--json")[1])
+    assert (numbers["objective"], numbers["seed"], numbers["tasks"]) == ("makespan", 3, 5)
 
 
 def test_tasks_come_from_a_map(ask: Ask, tmp_path: Path, far: str) -> None:
@@ -180,8 +180,8 @@ def test_tasks_come_from_a_map(ask: Ask, tmp_path: Path, far: str) -> None:
         "geometry": {"type": "Point", "coordinates": [8.001, 47.001]},
     }
     (tmp_path / "farm.geojson").write_text(json.dumps({"type": "FeatureCollection", "features": [place]}))
-    result = json.loads(ask(far, "--import-tasks", "farm.geojson", "--json", "--no-files")[1])
-    assert (result["tasks"], result["done"]) == (4, 3)
+    numbers = json.loads(ask(far, "--import-tasks", "farm.geojson", "--json", "--no-files")[1])
+    assert (numbers["tasks"], numbers["done"]) == (4, 3)
     alone = json.loads(ask("--import-tasks", "farm.geojson", "--json", "--no-files", "--method", "greedy")[1])
     assert (alone["scenario"], alone["tasks"], alone["done"]) == ("farm", 1, 1)
 
@@ -208,9 +208,9 @@ def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypat
     (tmp_path / "far.yaml").write_text(FAR + EVENTS)
     code, out, _ = ask("far.yaml", "--output", "out", "--json", "--animate", "film.gif")
     assert code == 0
-    result = json.loads(out)
-    assert (result["tasks"], result["done"]) == (3, 2)  # as it was planned
-    flown = result["outcome"]
+    numbers = json.loads(out)
+    assert (numbers["tasks"], numbers["done"]) == (3, 2)  # as it was planned
+    flown = numbers["outcome"]
     assert (flown["tasks"], flown["done"]) == (4, 3)
     assert [row["task"] for row in flown["undone"]] == ["beyond"]
     assert {(5.0, "new task late"), (10.0, "new no-fly zone fire")} <= {(r["at_s"], r["what"]) for r in flown["story"]}
@@ -270,17 +270,17 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
 
 @pytest.mark.parametrize("case", MISTAKES)
 def test_a_mistake_costs_one_line(case: str, ask: Ask, far: str) -> None:
-    arguments, result = MISTAKES[case]
+    arguments, message = MISTAKES[case]
     code, out, err = ask(*arguments)
     assert (code, out) == (2, "")
-    assert err.startswith(f"paddock: error: {result}") and err.count("\n") == 1
+    assert err.startswith(f"paddock: error: {message}") and err.count("\n") == 1
 
 
 def test_no_tasks_and_no_vehicles(ask: Ask) -> None:
-    result: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
-    assert (result["tasks"], result["done"], result["undone"]) == (0, 0, [])
-    result = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
-    assert (result["done"], len(result["undone"]), result["total_m"]) == (0, 2, 0)
+    numbers: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
+    assert (numbers["tasks"], numbers["done"], numbers["undone"]) == (0, 0, [])
+    numbers = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
+    assert (numbers["done"], len(numbers["undone"]), numbers["total_m"]) == (0, 2, 0)
 
 
 def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
@@ -307,7 +307,7 @@ def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) 
     assert err.startswith("paddock: warning: `paddock run` would reject this scenario: ") and err.count("\n") == 1
 
 
-def test_no_vehicles_have_no_table(ask: Ask) -> None:
+def test_without_vehicles_there_is_no_table(ask: Ask) -> None:
     out = ask("--uavs", "0", "--tasks", "2", "--no-files", "--method", "greedy")[1]
     assert "0 of 2 tasks" in out and "home at" not in out
 

@@ -37,7 +37,7 @@ SCENARIO: dict[str, Any] = {
 
 def story(sim: Any) -> list[Any]:
     """What a program does with a mission; the same with a local and a remote simulation."""
-    told = [seen(sim.mission)]
+    views = [seen(sim.mission)]
     sim.step(100)
     sim.mission.add_task("mill", point={"at": np.array([-10.0, 20.0])})
     sim.mission.add_zone("pit", polygon=[[40, 40], [50, 40], [50, 50]])
@@ -45,11 +45,11 @@ def story(sim: Any) -> list[Any]:
     sim.mission.move_task("gate", np.float64(31.0), 2)
     sim.mission.remove_task("pond")
     sim.step(40)
-    told.append(seen(sim.mission))
+    views.append(seen(sim.mission))
     sim.mission.damage("bus[1]")
     sim.step(400)
-    told.append(seen(sim.mission))
-    return [*told, sim.state_hash(), [(event.tick, event.kind, event.subject) for event in sim.events.since(0)]]
+    views.append(seen(sim.mission))
+    return [*views, sim.state_hash(), [(event.tick, event.kind, event.subject) for event in sim.events.since(0)]]
 
 
 def seen(view: Any) -> list[Any]:
@@ -74,7 +74,7 @@ def test_a_mission_is_the_same_from_elsewhere(serve: Any, drive: bool) -> None:
     assert [member.name for member in second[3]] == ["bus[0]", "bus[1]", "late"]
     assert [member.status for member in third[3]][1] == "damaged"
     assert {"task_added", "zone_added", "joined", "task_moved", "task_removed", "damaged"} <= {e[1] for e in found[-1]}
-    actions = [posted for posted in served.sim.log.complete() if posted.source]
+    actions = [posted for posted in served.sim.engine.log.complete() if posted.source]
     assert {posted.source for posted in actions} == {"alice (zmq 1)"}
     assert [posted.action.verb for posted in actions] == [
         *("add_task", "add_zone", "add_vehicle", "move_task", "remove_task", "damage")
@@ -126,14 +126,14 @@ def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None
         expected = errors_of(local)
         assert errors_of(remote) == expected
         assert remote.state_hash() == before
-    said = [text for _, text in expected]
-    assert not [text for text in said if "\n" in text]
-    assert said[0] == "add_task: a task needs exactly one of point, line, circle, area, polygon; it has none"
-    assert said[1] == "unknown field of a task 'pont'; did you mean 'point'?"
-    assert "did you mean 'heading'?" in said[4]
-    assert said[11] == "add_vehicle.model: unknown model 'rovr'; did you mean 'rover'?"
-    assert said[16] == "unknown vehicle 'bus[7]'; did you mean 'bus[1]'?"
-    assert said[19] == "move_task.x: must be a number, not null"
+    messages = [text for _, text in expected]
+    assert not [text for text in messages if "\n" in text]
+    assert messages[0] == "add_task: a task needs exactly one of point, line, circle, area, polygon; it has none"
+    assert messages[1] == "unknown field of a task 'pont'; did you mean 'point'?"
+    assert "did you mean 'heading'?" in messages[4]
+    assert messages[11] == "add_vehicle.model: unknown model 'rovr'; did you mean 'rover'?"
+    assert messages[16] == "unknown vehicle 'bus[7]'; did you mean 'bus[1]'?"
+    assert messages[19] == "move_task.x: must be a number, not null"
 
 
 def test_where_there_is_no_mission(serve: Any) -> None:

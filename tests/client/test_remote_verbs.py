@@ -19,39 +19,41 @@ from paddock.serve.share import serve_options
 
 def story(sim: Any) -> dict[str, Any]:
     """What a notebook does; the same with a local and a remote simulation."""
-    told: dict[str, Any] = {"start": (sim.tick, sim.time)}
+    results: dict[str, Any] = {"start": (sim.tick, sim.time)}
     sim.command("red", steer=0.1, throttle=0.4)
     sim.command("scouts", vx=np.array([1.0, 2.0, 3.0, 4.0]), vy=0.5)
     sim.step(100)
-    told["hash"] = sim.state_hash()
+    results["hash"] = sim.state_hash()
     blob = sim.save()
     sim.command("red", brake=0.2, at_tick=120)
     sim.command("scouts[2]", vz=1.0)
     sim.run(until=0.75)
-    told["ran"] = (sim.tick, sim.time, sim.state_hash())
+    results["ran"] = (sim.tick, sim.time, sim.state_hash())
     name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
     sim.frames.set("lidar", "red", (1.2, 0.0, 0.4))
-    sim.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
-    sim.override("scouts[3]", "hold")
-    sim.override("scouts[3]", None)
+    sim.behaviours.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
+    sim.behaviours.override("scouts[3]", "hold")
+    sim.behaviours.override("scouts[3]", None)
     sim.step(7)
-    told["snapshot"] = sim.snapshot()
-    told["transform"] = sim.frames.transform("world", "lidar")
-    told["sensors"] = sim.sensors("red")
-    told["fleet_sensors"] = sim.sensors("scouts")
-    told["inspect"] = sim.inspect("blue")
-    told["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.overrides()]
-    told["routes"] = [(*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.routes()]
-    told["spawned"] = (name, sim.state_hash())
-    told["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
+    results["snapshot"] = sim.snapshot()
+    results["transform"] = sim.frames.transform("world", "lidar")
+    results["sensors"] = sim.sensors("red")
+    results["fleet_sensors"] = sim.sensors("scouts")
+    results["inspect"] = sim.inspect("blue")
+    results["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.behaviours.overrides()]
+    results["routes"] = [
+        (*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.behaviours.routes()
+    ]
+    results["spawned"] = (name, sim.state_hash())
+    results["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
     sim.remove("blue")
-    told["removed"] = sim.state_hash()
+    results["removed"] = sim.state_hash()
     sim.restore(blob)
-    told["restored"] = (sim.tick, sim.state_hash())
+    results["restored"] = (sim.tick, sim.state_hash())
     sim.reset(seed=9)
     sim.step(3)
-    told["reset"] = (sim.tick, sim.state_hash())
-    return told
+    results["reset"] = (sim.tick, sim.state_hash())
+    return results
 
 
 def bits(snapshot: paddock.Snapshot) -> list[bytes]:
@@ -95,19 +97,19 @@ def test_sensors_of_a_fleet_are_arrays(serve: Any) -> None:
 def test_the_pace_and_pausing(serve: Any) -> None:
     served = serve(drive=True)
     with paddock.connect(served.url, name="alice") as sim:
-        sim.pace = 2.0
-        assert sim.pace == 2.0 == served.sim.pace
-        assert sim.paused
-        sim.resume()
-        assert not sim.paused
-        sim.pause()
+        sim.clock.pace = 2.0
+        assert sim.clock.pace == 2.0 == served.sim.clock.pace
+        assert sim.clock.paused
+        sim.clock.resume()
+        assert not sim.clock.paused
+        sim.clock.pause()
         sim.step(5)
-        assert sim.paused
-        told = sim.metadata
-        assert told["owner"] == "alice (zmq 1)"
-        assert told["seed"] == 5 and told["rate"] == 400
-        assert [fleet["name"] for fleet in told["fleets"]] == ["red", "scouts"]
-        assert "serve" not in told["scenario"]
+        assert sim.clock.paused
+        metadata = sim.metadata
+        assert metadata["owner"] == "alice (zmq 1)"
+        assert metadata["seed"] == 5 and metadata["rate"] == 400
+        assert [fleet["name"] for fleet in metadata["fleets"]] == ["red", "scouts"]
+        assert "serve" not in metadata["scenario"]
 
 
 def test_errors_are_those_of_a_local_simulation(shared: Any) -> None:
@@ -124,10 +126,10 @@ def test_errors_are_those_of_a_local_simulation(shared: Any) -> None:
             lambda: sim.inspect("scouts"),
             lambda: sim.frames.transform("world", "nowhere"),
             lambda: sim.markers.put(paddock.Marker.circle("goal", 1, frame="nowhere")),
-            lambda: sim.remove("nobody"),
-            lambda: sim.override("red", "flok"),
-            lambda: sim.override([], "hold"),
-            lambda: sim.override("red", {"goto": {"x": 1}}),
+            lambda: sim.remove("unknown"),
+            lambda: sim.behaviours.override("red", "flok"),
+            lambda: sim.behaviours.override([], "hold"),
+            lambda: sim.behaviours.override("red", {"goto": {"x": 1}}),
             lambda: sim.markers.remove(id=3),
         ]
         errors = []
@@ -237,24 +239,24 @@ async def _wound(url: str) -> float:
 
 def test_markers_reach_subscribers(serve: Any) -> None:
     served = serve()
-    heard: list[Any] = []
+    received: list[Any] = []
     with paddock.connect(served.url) as sender, paddock.connect(served.url) as watcher:
         sender.markers.put(paddock.Marker.circle("goal", 1, (40.0, 0.0), radius=2.0, ttl=5.0))
-        watcher.on_markers(heard.append)
-        _until(lambda: any(command.markers for command in heard if hasattr(command, "markers")))
-        early = heard[0].markers[0]
+        watcher.on_markers(received.append)
+        _until(lambda: any(command.markers for command in received if hasattr(command, "markers")))
+        early = received[0].markers[0]
         assert (early.namespace, early.id, early.kind) == ("goal", 1, "circle")
         assert early.position == (40.0, 0.0, 0.0) and early.scale[0] == 2.0
         assert early.ttl == pytest.approx(5.0)
         line = np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]], np.float32)
         sender.markers.put(paddock.Marker.line("plan", 7, line, frame="red"))
-        _until(lambda: any(m.id == 7 for c in heard if hasattr(c, "markers") for m in c.markers))
-        np.testing.assert_array_equal(heard[-1].markers[0].vertices, line)
+        _until(lambda: any(m.id == 7 for c in received if hasattr(c, "markers") for m in c.markers))
+        np.testing.assert_array_equal(received[-1].markers[0].vertices, line)
         sender.markers.show("plan", False)
         sender.markers.remove("goal", 1)
         sender.markers.remove()
-        _until(lambda: type(heard[-1]).__name__ == "ClearMarkers")
-        assert [type(command).__name__ for command in heard[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
+        _until(lambda: type(received[-1]).__name__ == "ClearMarkers")
+        assert [type(command).__name__ for command in received[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
 
 def test_states_and_events_are_published(serve: Any) -> None:

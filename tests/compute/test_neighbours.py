@@ -1,4 +1,4 @@
-"""The neighbour grid against brute force: nobody is missed, nobody is counted twice, nothing else matters."""
+"""The neighbour grid against brute force: no neighbour is missed, none is counted twice, nothing else matters."""
 
 from __future__ import annotations
 

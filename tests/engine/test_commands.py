@@ -42,7 +42,7 @@ def test_a_command_takes_effect_with_the_next_tick_or_at_its_tick(load: Load) ->
         seen.append(command_of(sim, "scouts[0]")["vy"])
     assert seen == [0.0, 0.0, 0.0, 2.0, 2.0]
     assert command_of(sim, "scouts[3]") == {"vx": 1.0, "vy": 2.0, "vz": 3.0}
-    assert [(posted.tick, posted.action.inputs) for posted in sim.log.entries] == [
+    assert [(posted.tick, posted.action.inputs) for posted in sim.engine.log.entries] == [
         (0, {"vx": 1.0}),
         (0, {"vz": 3.0}),
         (3, {"vy": 2.0}),
@@ -192,7 +192,7 @@ def test_a_queued_command_that_no_longer_fits_is_refused_as_a_whole(load: Load) 
 
 def test_the_failsafe_acts_at_the_exact_tick(load: Load) -> None:
     sim = load({**CAR, "timeout": 0.5}, rate=200)
-    sim.step(300)  # before its first command a vehicle is not expected to hear any
+    sim.step(300)  # before its first command no command is expected
     sim.command("red", throttle=0.6, steer=0.1)
     sim.step(100)
     assert command_of(sim, "red")["throttle"] == 0.6

@@ -18,7 +18,7 @@ SCENARIO: dict[str, Any] = {
         {"name": "solo", "model": "point", "pose": [9, 9, 0], "sensors": [{"gnss": {"rate": 60, "delay": 0.05}}]},
     ]
 }
-TOLD: list[Any] = [None, "external", "hold", {"goto": {"x": 3, "y": 4}}, {"formation": {"spacing": 2}}]
+BEHAVIOURS: list[Any] = [None, "external", "hold", {"goto": {"x": 3, "y": 4}}, {"formation": {"spacing": 2}}]
 Crew = dict[str, list[tuple[int, str]]]
 
 
@@ -44,16 +44,18 @@ class History(RuleBasedStateMachine):
         fleet = data.draw(st.sampled_from(sorted(self.crew)))
         target = data.draw(st.sampled_from([fleet, *[name for _, name in self.crew[fleet]], self.crew[fleet][0][0]]))
         value = [vx] * len(self.crew[fleet]) if target == fleet and data.draw(st.booleans()) else vx
-        with suppress(paddock.PaddockError) if self.sim.overrides() else nullcontext():  # some may follow a rule
+        with (
+            suppress(paddock.PaddockError) if self.sim.behaviours.overrides() else nullcontext()
+        ):  # some may follow a rule
             self.sim.command(target, vx=value, at_tick=self.sim.tick + later)
 
     @precondition(lambda self: self.crew)
-    @rule(data=st.data(), told=st.sampled_from(TOLD), later=st.none() | st.integers(0, 20))
-    def order(self, data: st.DataObject, told: Any, later: int | None) -> None:
+    @rule(data=st.data(), behaviour=st.sampled_from(BEHAVIOURS), later=st.none() | st.integers(0, 20))
+    def order(self, data: st.DataObject, behaviour: Any, later: int | None) -> None:
         fleet = data.draw(st.sampled_from(sorted(self.crew)))
         ids = [number for number, _ in self.crew[fleet]]
         some = data.draw(st.lists(st.sampled_from([fleet, *ids]), min_size=1, max_size=3))
-        self.sim.override(some, told, at_tick=None if later is None else self.sim.tick + later)
+        self.sim.behaviours.override(some, behaviour, at_tick=None if later is None else self.sim.tick + later)
 
     @rule(count=st.integers(1, 4))
     def spawn(self, count: int) -> None:
@@ -105,8 +107,10 @@ class History(RuleBasedStateMachine):
         ids = [number for fleet in snapshot for number in fleet.ids.tolist()]
         assert len(set(ids)) == len(ids)
         assert all(np.isfinite(fleet.position).all() for fleet in snapshot)
-        told = [number for given in self.sim.overrides() for number in given.ids.tolist()]
-        assert len(set(told)) == len(told) and set(told) <= set(ids)  # one order each, and none of who is gone
+        overridden = [number for given in self.sim.behaviours.overrides() for number in given.ids.tolist()]
+        assert len(set(overridden)) == len(overridden) and set(overridden) <= set(
+            ids
+        )  # one override each, and none of a removed vehicle
         for fleet in self.sim.engine.world.fleets.values():
             assert fleet.n <= fleet.capacity == fleet.state.shape[1]
 

@@ -78,11 +78,11 @@ def test_an_unknown_kind_of_action_is_refused() -> None:
 
 def test_the_log_keeps_a_limited_size_and_counts_lost_entries(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_module, "BYTES_KEPT", 1 << 20)
-    actions, heard = ActionLog(), []
-    actions.listeners.append(heard.append)
+    actions, received = ActionLog(), []
+    actions.listeners.append(received.append)
     for k in range(5000):
         actions.append(Posted(k, k, RemoveAction(k)))
-    assert len(actions.entries) == (1 << 20) // 1024 and actions.lost == 5000 - 1024 and len(heard) == 5000
+    assert len(actions.entries) == (1 << 20) // 1024 and actions.lost == 5000 - 1024 and len(received) == 5000
     with pytest.raises(PaddockError, match="the log has lost 3976 actions beyond 1 MiB; record the run instead"):
         actions.complete()
     actions.clear()
@@ -99,13 +99,13 @@ def test_arrays_count_in_the_log() -> None:
 
 def test_events_are_numbered_and_the_oldest_are_dropped_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(events, "KEPT", 10)
-    book, heard = EventLog(), []
-    book.listeners.append(heard.append)
+    book, received = EventLog(), []
+    book.listeners.append(received.append)
     for k in range(25):
         book.report(k, "kind", f"subject {k}")
     assert [event.number for event in book.since()] == list(range(16, 26))
     assert [event.tick for event in book.since(23)] == [23, 24]
-    assert (book.count, book.dropped, len(heard)) == (25, 15, 25)
+    assert (book.count, book.dropped, len(received)) == (25, 15, 25)
     other = EventLog()
     other.restore(unpack(pack(book.save())))
     assert other.since() == book.since() and other.dropped == 15

@@ -205,7 +205,7 @@ def test_listeners_are_notified_of_every_change_in_order(board: MarkerBoard) -> 
     board.show("a", False)
     board.show("a", False)  # it is already
     board.remove("a", 1)
-    assert board.alive(4.0) and board.version == 4  # a/2 is over: not told, but counted
+    assert board.alive(4.0) and board.version == 4  # a/2 is over: not sent, but counted
     board.remove("a")
     put_at(board, 4.0)
     board.clear()
@@ -222,10 +222,10 @@ def test_a_failing_listener_is_logged_and_the_others_are_called(
     def fail(change: MarkerChange) -> None:
         raise OSError("disk full")
 
-    heard: list[MarkerChange] = []
-    board.listeners.extend([fail, heard.append])
+    received: list[MarkerChange] = []
+    board.listeners.extend([fail, received.append])
     put_at(board, 0.0, circle())
-    assert len(heard) == 1 and len(board.alive(0.0)) == 1
+    assert len(received) == 1 and len(board.alive(0.0)) == 1
     assert "a listener failed on markers put" in caplog.text and "disk full" in caplog.text
 
 

@@ -99,7 +99,7 @@ def test_a_rover_follows_forwards_and_backwards() -> None:
     assert abs(np.angle(np.exp(1j * (yaw - path.end[3])))) < 0.2
 
 
-def test_a_vehicle_waits_at_its_stop() -> None:
+def test_a_vehicle_waits_where_its_route_says() -> None:
     """It stands at `stop_at` until that is raised."""
     path = Path([Segment(0, 0, 20, 0, 100.0)])
     sim = paddock.load({"clock": {"rate": 50}, "vehicles": [{"name": "one", "model": "point", "pose": [0, 0, 20, 0]}]})

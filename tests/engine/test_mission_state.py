@@ -68,7 +68,7 @@ def test_restore_and_step_is_step(execute: str, at: int) -> None:
 
 
 def test_a_restored_state_brings_its_seed() -> None:
-    """Tasks are drawn from the seed: a restored state keeps its own after a reset with another seed."""
+    """Tasks are drawn from the seed: a state goes on with its own, whatever the simulation was reset to."""
     sim = paddock.load(scenario())
     sim.step(200)
     saved, names = sim.save(), [task.outline.tolist() for task in _view(sim).tasks]
@@ -94,13 +94,13 @@ def test_a_log_replays_the_mission() -> None:
     sim = paddock.load(scenario())
     interfere(sim)
     sim.step(500)
-    again = replayed(sim.scenario, sim.log.complete(), 500)
+    again = replayed(sim.scenario, sim.engine.log.complete(), 500)
     assert again.state_hash() == sim.state_hash()
     assert {task.name for task in _view(again).tasks} >= {"extra", "more"}
 
 
 def test_a_recording_verifies(tmp_path: Path) -> None:
-    """A recording can be simulated again, with the same hashes."""
+    """What was recorded can be simulated again, to the same hashes."""
     with paddock.load(scenario()) as sim, Recorder(sim, tmp_path / "mission.mcap"):
         interfere(sim)
         sim.step(400)

@@ -66,7 +66,7 @@ def with_mission(scenario: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 
 def finished(sim: Simulation, longest: float = 2000.0) -> Simulation:
-    """Run until all vehicles are at rest."""
+    """Run until everybody has come to rest."""
     while not _view(sim).finished and sim.time < longest:
         sim.step(round(2.0 * sim.engine.world.clock.rate))
     assert _view(sim).finished
@@ -85,7 +85,7 @@ def kinds(sim: Simulation) -> list[str]:
 
 @pytest.mark.parametrize("scenario", [PLANES, QUADS, ROVERS], ids=["planes", "quads", "rovers"])
 def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None:
-    """All tasks once, all vehicles home, within 10 % of the time that the exact flight of the same plan takes."""
+    """All tasks once, everybody home, within 10 % of the time that the exact flight of the same plan takes."""
     sim = finished(paddock.load(scenario))
     exact = finished(paddock.load(with_mission(scenario, execute="kinematic")))
     view = _view(sim)
@@ -98,7 +98,7 @@ def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None
 
 
 def test_those_who_can_stand_wait_for_a_window() -> None:
-    """A task that opens at 90 s is not begun before."""
+    """A task that opens at 90 s is not begun before, by the vehicle that has it."""
     sim = finished(paddock.load(ROVERS))
     started = next(e.time for e in _view(sim).log if e.kind == "started" and e.task == "late")
     assert started >= 90.0
@@ -131,7 +131,7 @@ def test_an_aircraft_that_is_home_circles_there() -> None:
 
 
 def test_a_quad_with_a_small_battery_returns() -> None:
-    """It goes home while its charge is above the reserve, and the tasks that it leaves are reported."""
+    """It goes home while its charge is above the reserve, and its remaining tasks are reported."""
     small = {**QUADS["vehicles"][0], "count": 1, "spawn": None, "pose": [0, 0, 0, 0], "parameters": {"capacity": 120.0}}
     small = {key: value for key, value in small.items() if value is not None}
     far = [
@@ -201,16 +201,16 @@ def test_vehicles_tasks_and_zones_come_on_the_way() -> None:
 
 
 def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
-    """It follows the override, keeps its place on its route, and goes on after the release."""
+    """It follows the override, keeps its place on its route, and goes on when it is given back."""
     sim = paddock.load(ROVERS)
     sim.step(50 * 10)
-    sim.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
+    sim.behaviours.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
     sim.step(50 * 60)
     held = _view(sim).vehicles[0].progress
     assert np.hypot(*(sim.snapshot()["r[0]"].position[:2] - [0.0, -5.0])) < 1.5
     sim.step(50 * 5)
     assert _view(sim).vehicles[0].progress == held
-    sim.override("r[0]", None)
+    sim.behaviours.override("r[0]", None)
     finished(sim)
     assert {task.state for task in _view(sim).tasks} == {"completed"}
 
@@ -224,7 +224,7 @@ def test_commands_for_members_are_refused() -> None:
 
 @pytest.mark.parametrize("field", [{"behaviour": {"hold": {}}}, {"driver": "external"}, {"commands": {"speed": 1.0}}])
 def test_a_member_has_no_other_driver(field: dict[str, Any]) -> None:
-    """The error is reported where it was written."""
+    """The error names its place in the file."""
     wrong = {**ROVERS, "vehicles": [{**ROVERS["vehicles"][0], **field}]}
     with pytest.raises(InvalidValueError, match=rf"vehicles\[0\]\.{next(iter(field))}.*takes part in the mission"):
         paddock.load(wrong)
@@ -234,7 +234,7 @@ def test_a_mission_shows_its_routes() -> None:
     """What is left of them, from where the vehicles are to their home."""
     sim = paddock.load(PLANES)
     sim.step(20 * 10)
-    routes = [route for route in sim.routes() if route.behaviour == "mission"]
+    routes = [route for route in sim.behaviours.routes() if route.behaviour == "mission"]
     assert len(routes) == 2
     for k, route in enumerate(routes):
         assert route.points[0] == pytest.approx(sim.snapshot()[f"uav[{k}]"].position, abs=30.0)

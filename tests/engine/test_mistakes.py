@@ -96,7 +96,7 @@ def test_the_log_repeats_a_run_with_another_seed() -> None:
     sim.reset(seed=8)
     sim.command("w", vx=1.0)
     sim.step(20)
-    assert paddock.replayed(sim.scenario, sim.log.complete(), 20).state_hash() == sim.state_hash()
+    assert paddock.replayed(sim.scenario, sim.engine.log.complete(), 20).state_hash() == sim.state_hash()
 
 
 def test_watching_can_be_ended() -> None:
@@ -114,21 +114,21 @@ def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None
     sync = {"every": 1, "timeout": 0.05, "on_timeout": "pause"}
     sim = paddock.load({"clock": {"rate": 100, "sync": sync}, "vehicles": [POINT]})
     source = sim.claim("dot")
-    told: list[str] = []
+    errors: list[str] = []
 
     def step() -> None:
         try:
             sim.step(10)
         except PaddockError as error:
-            told.append(str(error))
+            errors.append(str(error))
 
     thread = threading.Thread(target=step)
     thread.start()
     assert source.wait(10) is not None
-    sim.stop()
+    sim.clock.stop()
     thread.join(10)
     assert sim.tick == 0
-    assert told == ["step() was stopped at tick 0, 10 ticks early"]
+    assert errors == ["step() was stopped at tick 0, 10 ticks early"]
 
 
 def test_a_claim_ends_with_its_vehicle() -> None:

@@ -131,7 +131,7 @@ def test_plots(path: Path, tmp_path: Path) -> None:
     with open_run(path) as run:
         paths = plot(run, tmp_path / "plots")
         with pytest.raises(UnknownNameError, match="unknown fleet"):
-            plot(run, tmp_path / "plots", "nobody")
+            plot(run, tmp_path / "plots", "unknown")
     assert [path.name for path in paths] == ["tracks.png", "speed.png", "height.png"]
     for picture in paths:
         data = picture.read_bytes()

@@ -77,7 +77,7 @@ def test_mistakes(lived: tuple[Path, list[Snapshot]]) -> None:
         with pytest.raises(InvalidValueError, match="finite number of s"):
             run.snapshot(at=float("nan"))
         with pytest.raises(UnknownNameError, match="unknown fleet"):
-            run.to_arrow("nobody")
+            run.to_arrow("unknown")
     with pytest.raises(PaddockError, match="cannot read"):
         run.sample(0)
 

@@ -294,7 +294,7 @@ def test_any_value_in_any_field(key: str, value: Any) -> None:
     try:
         found = load_scenario({"mission": {key: value}})
     except ScenarioError as error:
-        told = all(line and "\n" not in line for line in error.problems)
+        right = all(line and "\n" not in line for line in error.problems)
     else:
-        told = load_scenario(found.to_dict()) == found
-    assert told
+        right = load_scenario(found.to_dict()) == found
+    assert right

@@ -105,10 +105,10 @@ def only_scenario_errors(source: Any) -> None:
         loaded = load_scenario(source)
     except ScenarioError as error:
         lines = error.problems
-        told = bool(lines) and all(line and "\n" not in line for line in lines)
+        right = bool(lines) and all(line and "\n" not in line for line in lines)
     else:
-        told = load_scenario(loaded.to_dict()) == loaded
-    assert told
+        right = load_scenario(loaded.to_dict()) == loaded
+    assert right
 
 
 def test_the_text_to_mutate_is_valid() -> None:

@@ -40,7 +40,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
     sim, host = served
     yield host
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = None
+    host.source.director = None
     for client in ("eve", "bob"):
         host.source.gone(client)
     sim.reset()
@@ -48,7 +48,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = host.source.operate(operation, "eve", arguments)
-    return result.result(10) if isinstance(result, Future) else result
+    return result.result(60) if isinstance(result, Future) else result
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
@@ -126,7 +126,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
 
 
 @pytest.mark.parametrize(
-    ("mission", "told"),
+    ("mission", "message"),
     [
         ({"method": "antigravity"}, "unknown planning method 'antigravity'"),
         ({"method": {"idlelib.idle": {}}}, "unknown planning method 'idlelib.idle'"),
@@ -134,11 +134,11 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
         ({"events": [{"at": 1, "vehicle": SPY}]}, "unknown sensor 'this'"),
     ],
 )
-def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], told: str) -> None:
+def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], message: str) -> None:
     assert isinstance(host.source, LiveSource)
     host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
-    with pytest.raises(PaddockError, match=told):
+    with pytest.raises(PaddockError, match=message):
         ask(host, "switch_scenario", text=text)
     assert "this" not in sys.modules and "antigravity" not in sys.modules
 
@@ -157,7 +157,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
             ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
-        sim.override("dog", "rule_of_the_owner")
+        sim.behaviours.override("dog", "rule_of_the_owner")
         ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]
@@ -204,8 +204,8 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:
-    told: list[str] = []
-    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, told.append, metrics={"port": 0}) as host:
+    log: list[str] = []
+    with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, log.append, metrics={"port": 0}) as host:
         port = host.addresses["metrics"]["port"]
         os.kill(host.hub_pid, signal.SIGKILL)
         with socket.socket() as thief:
@@ -218,9 +218,9 @@ def test_a_hub_that_cannot_restart_reports_why() -> None:
                     break
                 except OSError:
                     time.sleep(0.01)
-            while not any("in use" in line for line in told) and time.monotonic() < deadline:
+            while not any("in use" in line for line in log) and time.monotonic() < deadline:
                 time.sleep(0.05)
-        assert any(f"could not start: metrics cannot listen on 127.0.0.1:{port}" in line for line in told)
+        assert any(f"could not start: metrics cannot listen on 127.0.0.1:{port}" in line for line in log)
 
 
 @pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
@@ -232,6 +232,6 @@ def test_what_a_killed_process_leaves_in_shared_memory_is_swept_away() -> None:
     assert path.exists()
     child.kill()
     child.communicate()
-    assert path.exists()  # nobody but us removes it: its name could be another's by now
+    assert path.exists()  # no other process removes it: by now the name could be in use again
     with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, metrics={"port": 0}):
         assert not path.exists()

@@ -8,7 +8,7 @@ import pytest
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.serve.checker import MOST_TEXT, Checker, problems_of, read
-from paddock.serve.operations.scenarios import shown_text
+from paddock.serve.operations.world import shown_text
 from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()
@@ -19,7 +19,7 @@ def places(text: str) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize(
-    ("text", "line", "column", "told"),
+    ("text", "line", "column", "message"),
     [
         ("", 1, 1, "the file is empty"),
         ("just words", 1, 1, "must be a mapping"),
@@ -34,10 +34,10 @@ def places(text: str) -> list[tuple[int, int]]:
         ("world: {mu: -1}\nvehicles: []\n", 1, 13, "mu"),
     ],
 )
-def test_one_problem(text: str, line: int, column: int, told: str) -> None:
+def test_one_problem(text: str, line: int, column: int, message: str) -> None:
     (problem,) = problems_of(text, KNOWN)
     assert (problem.line, problem.column) == (line, column)
-    assert told in problem.message
+    assert message in problem.message
 
 
 def test_several_problems_in_the_order_of_their_lines() -> None:

@@ -64,7 +64,7 @@ CLIENTS = {"stream": (STREAM, STALLED, GARBAGE), "vds1": (UDP,), "zmq": (REMOTE,
 
 
 SILENCE = 8.0
-"""s after which whoever is not heard of is forgotten."""
+"""s after which a silent client is removed."""
 Usage = tuple[float, int, int]
 """Resident MB, threads, open files and sockets."""
 

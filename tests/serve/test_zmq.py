@@ -104,12 +104,12 @@ def control(tick: int, number: int = 5, **inputs: float) -> pb.Request:
     return pb.Request(id=number, control=pb.Control(tick=tick, vehicles=[vehicle]))
 
 
-def told(client: Raw, method: str, arguments: str = "{}") -> Any:
+def call_json(client: Raw, method: str, arguments: str = "{}") -> Any:
     return json.loads(client.ask(pb.Request(id=77, call=pb.Call(method=method, json=arguments))).result.json)
 
 
 def inputs(client: Raw) -> dict[str, float]:
-    return dict(told(client, "inspect", '{"target": "red"}')["command"])
+    return dict(call_json(client, "inspect", '{"target": "red"}')["command"])
 
 
 def test_hello(raw: Any, served: Any) -> None:
@@ -221,7 +221,7 @@ def test_a_step_may_carry_the_control(raw: Any, served: Any) -> None:
 def test_garbage_is_counted_and_the_others_notice_nothing(raw: Any, served: Any) -> None:
     good, bad = raw(), raw()
     before = counted(served, "malformed", endpoint="zmq")
-    state = told(good, "state_hash")
+    state = call_json(good, "state_hash")
     random = np.random.default_rng(1)
     codes = []
     for k in range(15):
@@ -230,7 +230,7 @@ def test_garbage_is_counted_and_the_others_notice_nothing(raw: Any, served: Any)
     assert codes == ["malformed"] * 15
     assert counted(served, "malformed", endpoint="zmq") == before + 15
     assert good.ask(pb.Request(id=5, heartbeat=pb.Heartbeat())).id == 5
-    assert told(good, "state_hash") == state
+    assert call_json(good, "state_hash") == state
 
 
 def test_a_blocked_peer_is_ignored_for_a_while(raw: Any, served: Any) -> None:
@@ -279,22 +279,22 @@ def test_unknown_names_are_refused_with_a_suggestion(raw: Any) -> None:
 def test_states_are_published_with_their_roster(raw: Any, served: Any, context: zmq.Context[Any]) -> None:
     _, host = served
     client = raw()
-    heard: dict[bytes, list[bytes]] = {}
+    received: dict[bytes, list[bytes]] = {}
     with context.socket(zmq.SUB) as subscriber:
         subscriber.setsockopt(zmq.LINGER, 0)
         subscriber.setsockopt(zmq.RCVTIMEO, 50)
         subscriber.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['publish']}")
         subscriber.subscribe(b"")
         deadline = monotonic() + 10
-        while not {b"state", b"roster"} <= heard.keys() and monotonic() < deadline:
+        while not {b"state", b"roster"} <= received.keys() and monotonic() < deadline:
             client.ask(pb.Request(id=2, admin=pb.Admin(step=pb.Step(ticks=5))))
             try:
                 topic, data = subscriber.recv_multipart()
-                heard.setdefault(topic, []).append(data)
+                received.setdefault(topic, []).append(data)
             except zmq.Again:
                 continue
-    roster = pb.Roster.FromString(heard[b"roster"][0])
-    state = pb.StateUpdate.FromString(heard[b"state"][0])
+    roster = pb.Roster.FromString(received[b"roster"][0])
+    state = pb.StateUpdate.FromString(received[b"state"][0])
     assert [fleet.name for fleet in roster.fleets] == ["blue", "red"]
     assert state.tick % 10 == 0 and state.sim_time == pytest.approx(state.tick / 100)
     assert not state.HasField("roster") and state.roster_number == roster.number
@@ -382,7 +382,7 @@ def test_an_unreachable_client_loses_its_claim_and_time_continues(
     client = raw()
 
     def fail(*_: object) -> bytes:
-        raise RuntimeError("it cannot be told")
+        raise RuntimeError("it cannot be sent")
 
     client.ask(pb.Request(id=2, admin=pb.Admin(set_mode=pb.SetMode(mode=1, vehicles=["red"]))))
     monkeypatch.setattr(host.source.states, "control_request", fail)
@@ -390,8 +390,8 @@ def test_an_unreachable_client_loses_its_claim_and_time_continues(
     client.send(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=2))))
     replies = {(reply := client.receive()).id: reply for _ in range(2)}
     assert replies[3].WhichOneof("body") == "done" and replies[3].tick == start + 2
-    told = f"the simulation could not send the control request of tick {start}: the claim has ended"
-    assert (replies[0].error.code, replies[0].error.message) == ("RuntimeError", told)
+    message = f"the simulation could not send the control request of tick {start}: the claim has ended"
+    assert (replies[0].error.code, replies[0].error.message) == ("RuntimeError", message)
     reply = client.ask(pb.Request(id=4, admin=pb.Admin(set_mode=pb.SetMode(mode=0))))
     assert reply.error.message == "release: this client has claimed nothing"
 
@@ -449,11 +449,11 @@ def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.Monkey
     endpoint = ZmqServer(hub, options, 1)  # type: ignore[arg-type]
 
     def fail(*_: object) -> None:
-        raise ValueError("nobody thought of this")
+        raise ValueError("an unexpected error")
 
     monkeypatch.setattr(endpoint, "_serve", fail)
     monkeypatch.setattr(endpoint, "_send", lambda peer, data: sent.append(pb.Reply.FromString(data)))
-    endpoint._take([b"somebody", pb.Request(id=6, heartbeat=pb.Heartbeat()).SerializeToString()])
+    endpoint._take([b"a client", pb.Request(id=6, heartbeat=pb.Heartbeat()).SerializeToString()])
     asyncio.run(endpoint.close())
     assert hub.counters.names == [("endpoint_errors", "zmq")]
     assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [

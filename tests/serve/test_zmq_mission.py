@@ -56,15 +56,15 @@ def caller() -> Iterator[Caller]:
 
 def test_a_view_is_json_with_arrays(caller: Caller) -> None:
     reply = caller.call("mission_view")
-    told = json.loads(reply.result.json)
-    task, zone = told["tasks"][0], told["zones"][0]
+    view = json.loads(reply.result.json)
+    task, zone = view["tasks"][0], view["zones"][0]
     assert (task["name"], task["kind"], task["state"], task["vehicle"]) == ("fence", "line", "assigned", "bus")
     line, ring = (reply.result.arrays[one["outline"]["$array"]] for one in (task, zone))
     assert list(line.shape) == [2, 2] and struct.unpack("<4d", line.f64_le) == (60.0, -30.0, 80.0, -30.0)
     assert list(ring.shape) == [4, 2] and struct.unpack("<8d", ring.f64_le)[:2] == (-50.0, 70.0)
-    assert told["members"][0]["ahead"] == ["fence"] and told["members"][0]["travelled"] == 0.0
-    assert told["metrics"]["completed"] == 0 and not told["finished"]
-    assert [entry[1] for entry in told["log"]][:2] == ["planned", "assigned"]
+    assert view["members"][0]["ahead"] == ["fence"] and view["members"][0]["travelled"] == 0.0
+    assert view["metrics"]["completed"] == 0 and not view["finished"]
+    assert [entry[1] for entry in view["log"]][:2] == ["planned", "assigned"]
 
 
 def test_verbs_are_calls_by_name(caller: Caller) -> None:
@@ -76,10 +76,10 @@ def test_verbs_are_calls_by_name(caller: Caller) -> None:
     }.items():
         assert caller.call(method, **arguments).WhichOneof("body") == "result"
     caller.ask(pb.Request(id=3, admin=pb.Admin(step=pb.Step(ticks=5))))
-    told = json.loads(caller.call("mission_view").result.json)
-    assert [task["name"] for task in told["tasks"]] == ["fence", "mill"]
-    assert [zone["name"] for zone in told["zones"]] == ["house", "pit"]
-    assert [member["name"] for member in told["members"]] == ["bus", "late"]
+    view = json.loads(caller.call("mission_view").result.json)
+    assert [task["name"] for task in view["tasks"]] == ["fence", "mill"]
+    assert [zone["name"] for zone in view["zones"]] == ["house", "pit"]
+    assert [member["name"] for member in view["members"]] == ["bus", "late"]
     assert caller.call("remove_task", name="mill").WhichOneof("body") == "result"
     assert caller.call("damage", vehicle="late").WhichOneof("body") == "result"
 

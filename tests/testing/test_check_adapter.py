@@ -103,20 +103,20 @@ def test_the_lightweight_adapter_passes_every_check() -> None:
 
 
 def test_a_users_adapter_is_one_file_found_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = tmp_path / "somebody"
+    folder = tmp_path / "a_user"
     folder.mkdir()
     (folder / "rail.py").write_text(THIRD_PARTY)
     (folder / "__init__.py").touch()
     monkeypatch.syspath_prepend(tmp_path)
     try:
-        report = check_adapter("somebody.rail")
+        report = check_adapter("a_user.rail")
         assert len(report.details) == 17
         assert report.details["capabilities"] == "2 kinds of sensor delivered, 6 absent as declared"
         with Bridge() as bridge:  # and flies on the bridge as any other does
-            bridge.register(find_adapter("somebody.rail")("track"))
+            bridge.register(find_adapter("a_user.rail")("track"))
             assert bridge.links["track"].connected
     finally:
-        for name in ("somebody.rail", "somebody"):
+        for name in ("a_user.rail", "a_user"):
             sys.modules.pop(name, None)
         find_adapter.cache_clear()
 

@@ -173,14 +173,14 @@ def test_steep_climbs_turn_the_body_as_the_path_bends() -> None:
 def test_what_gyros_sum_up_is_the_attitude_after_many_commands() -> None:
     """A pilot's random commands for ten seconds: the rates of every tick lead to where the nose points."""
     random, dt = np.random.default_rng(4), 0.004
-    state, pitch, told = start(), 0.0, []
+    state, pitch, deviations = start(), 0.0, []
     for tick in range(2500):
         if tick % 250 == 0:
             command = Command(random.uniform(12.0, 25.0), 0.0, random.uniform(-4.0, 4.0))
         state = step(state, command, P, W, dt)
         pitch -= pose(state, P).wy * dt  # wings level: the pitch is the sum of its rate
-        told.append(pitch - math.asin(state.climb / state.airspeed))
-    assert np.abs(told).max() < 0.005
+        deviations.append(pitch - math.asin(state.climb / state.airspeed))
+    assert np.abs(deviations).max() < 0.005
 
 
 def test_velocity_is_the_rate_of_position() -> None:

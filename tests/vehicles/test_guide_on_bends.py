@@ -50,7 +50,7 @@ def test_a_rover_turns_with_the_bend_and_drives_backwards() -> None:
 
 @pytest.mark.parametrize("gear", [1.0, -1.0])
 def test_a_car_keeps_to_a_circle(gear: float) -> None:
-    """Told the tangent and the bend of a circle of 20 m, its centre of gravity stays on it, forwards and backwards."""
+    """With the tangent and the bend of a circle of 20 m, its centre of gravity stays on it, forwards and backwards."""
     p, radius, speed, dt = CarParameters(), 20.0, 4.0, 0.01
     state = kinematic.place(Placement(radius, 0.0, 0.0, gear * pi / 2, 0.0), p, W)
     command = CarCommand()

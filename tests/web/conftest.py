@@ -1,14 +1,21 @@
-"""Fixtures: a real browser in front of a real server; tests click in the page and check the simulation."""
+"""Fixtures: a real browser in front of a real server; tests click in the page and check the simulation.
+
+The first page of a browser takes seconds to open, the next ones a fraction of it. Each file has one browser, whose
+windows are used again with empty storage, and one server per scenario, which is reset for each test.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -18,7 +25,7 @@ from paddock.serve.host import Host
 
 ROOT = Path(__file__).parents[2]
 WEB = ROOT / "web"
-PATIENCE = 30.0
+PATIENCE = 60.0
 """Timeout in s; software rendering on a busy machine is slow."""
 LOOK_EVERY = 30
 """ms between two evaluations in the page."""
@@ -29,6 +36,16 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 SIZE = {"width": 1280, "height": 720}
+SETTLED = """new Promise((settled) => {
+  let [drawn, unchanged] = [-1, 0]; // pictures of the world, and animation frames without another one
+  const look = () => {
+    unchanged = window.paddock.drawn() === drawn ? unchanged + 1 : 0;
+    drawn = window.paddock.drawn();
+    if (unchanged < 6) requestAnimationFrame(look);
+    else settled(true);
+  };
+  look();
+})"""
 
 
 def missing(what: str) -> None:
@@ -40,17 +57,17 @@ def missing(what: str) -> None:
 
 @pytest.fixture(scope="session")
 def page_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page, built from its present sources; without Node the one built before."""
+    """The page of the package; if its sources have changed since and Node is available, one built from them."""
     if given := os.environ.get("PADDOCK_PAGE"):
         return Path(given)
-    node = shutil.which("node")
-    if node is not None and (WEB / "node_modules").is_dir():
+    node, built = shutil.which("node"), ROOT / "src" / "paddock" / "serve" / "page"
+    stale = runpy.run_path(str(ROOT / "hatch_build.py"))["stale"](ROOT)
+    if stale and node is not None and (WEB / "node_modules").is_dir():
         folder = tmp_path_factory.mktemp("built") / "page"
         command = [node, str(WEB / "build.mjs"), "--out", str(folder)]
         done = subprocess.run(command, cwd=WEB, capture_output=True, text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stderr
         return folder
-    built = ROOT / "src" / "paddock" / "serve" / "page"
     if not (built / "index.html").is_file():
         missing("the page is not built, and Node or web/node_modules is missing")
     return built
@@ -75,16 +92,27 @@ def browser() -> Iterator[Any]:
 class Window:
     """A page in its own browser context (no shared storage); collects its errors."""
 
-    def __init__(self, browser: Any, url: str) -> None:
-        self.url = url
-        self.context = browser.new_context(viewport=SIZE, accept_downloads=True)
+    def __init__(self, browser: Any) -> None:
+        self.context = browser.new_context(viewport=SIZE, accept_downloads=True, reduced_motion="reduce")
+        self.context.set_default_timeout(1000 * PATIENCE)
         self.page = self.context.new_page()
+        self.url = ""
         self.errors: list[str] = []
         self.foreign: list[str] = []  # requests to other servers
         self.page.on("console", self._on_console)
         self.page.on("pageerror", lambda error: self.errors.append(f"uncaught: {error}"))
         self.page.on("request", self._on_request)
+
+    def open(self, url: str) -> Window:
+        """Load the page of a server."""
+        self.url = url
         self.page.goto(url)
+        return self
+
+    def leave(self) -> None:
+        """Disconnect, and discard what the page has stored."""
+        self.ask("[localStorage, sessionStorage].forEach((kept) => kept.clear())")
+        self.page.goto("about:blank")
 
     def _on_console(self, message: Any) -> None:
         if message.type == "error":
@@ -92,7 +120,7 @@ class Window:
 
     def _on_request(self, request: Any) -> None:
         own = re.escape(self.url.split("?")[0].removeprefix("http"))
-        if not re.match(rf"(http|ws){own}|blob:|data:", request.url):
+        if not re.match(rf"(http|ws){own}|blob:|data:|about:", request.url):
             self.foreign.append(request.url)
 
     def ask(self, expression: str) -> Any:
@@ -104,10 +132,10 @@ class Window:
         head, _, rest = name.partition(".")
         return self.ask(f"window.paddock?.store?.{head}.value{'?.' + rest if rest else ''}")
 
-    def until(self, true: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-        """Return the first truthy value of `true`; fail after a timeout."""
+    def until(self, condition: Callable[[], Any], seconds: float = PATIENCE) -> Any:
+        """Return the first truthy value of `condition`; fail after a timeout."""
         for _ in range(round(1000 * seconds / LOOK_EVERY)):
-            if found := true():
+            if found := condition():
                 return found
             self.page.wait_for_timeout(LOOK_EVERY)
         pytest.fail(f"timeout after {seconds:g} s; notices {self.notices()}, errors {self.errors}")
@@ -121,6 +149,10 @@ class Window:
         self.until(lambda: self.signal("connection.state") == "open" and self.signal("metadata") is not None)
         self.until(lambda: self.ask("window.paddock.store.source.value?.sample(performance.now()) != null"))
         return self
+
+    def settle(self) -> None:
+        """Wait until the view of a paused world is drawn and its camera has stopped."""
+        assert self.ask(SETTLED)
 
     def shown_at(self, id: int) -> tuple[float, float] | None:
         """Window position (CSS px) of a vehicle."""
@@ -141,50 +173,94 @@ class Window:
 class Served:
     """A simulation with its page."""
 
-    def __init__(self, stack: ExitStack, scenario: Any, running: bool, pace: float, port: int, **fields: Any) -> None:
-        self.sim = stack.enter_context(paddock.load(scenario))
-        web = {"web": {"port": port}, **fields}
-        self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **web))
+    def __init__(self, scenario: Any, port: int = 0, **fields: Any) -> None:
+        with ExitStack() as stack:
+            self.sim = stack.enter_context(paddock.load(scenario))
+            web = {"web": {"port": port}, **fields}
+            self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **web))
+            self._open = stack.pop_all()
         self.port: int = self.host.addresses["web"]["port"]
         self.url = f"http://127.0.0.1:{self.port}/"
-        if running:
-            stack.enter_context(self.sim.running(pace=pace))
+        self._start = (self.sim.scenario.seed, self.sim.clock.pace)
+
+    def reset(self) -> None:
+        """Start again, when the clients of the last test have left."""
+        while (figures := self.host.source.figures())["claims"] or figures["owner"]:
+            sleep(0.01)
+        seed, self.sim.clock.pace = self._start
+        self.sim.clock.resume()
+        self.sim.reset(seed)
+
+    def close(self) -> None:
+        self._open.close()
 
 
 Serve = Callable[..., Served]
 Open = Callable[..., Window]
 
 
+@pytest.fixture(scope="module")
+def servers(page_folder: Path) -> Iterator[dict[str, Served]]:
+    """The servers of a file: scenario -> server."""
+    started: dict[str, Served] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PADDOCK_PAGE", str(page_folder))
+        yield started
+        for served in started.values():
+            served.close()
+
+
 @pytest.fixture
-def serve(page_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """`serve(scenario, running=True, pace=1.0, port=0)`: a simulation and its page."""
-    monkeypatch.setenv("PADDOCK_PAGE", str(page_folder))
+def serve(servers: dict[str, Served]) -> Iterator[Serve]:
+    """`serve(scenario, running=False)`: a simulation and its page, at tick 0; with `port` or other fields a new one."""
     with ExitStack() as stack:
 
-        def start(scenario: Any, running: bool = False, pace: float = 1.0, port: int = 0, **fields: Any) -> Served:
-            return Served(stack, scenario, running, pace, port, **fields)
+        def start(scenario: Any, running: bool = False, **fields: Any) -> Served:
+            if fields or not isinstance(scenario, dict):
+                served = Served(scenario, **fields)
+                stack.callback(served.close)
+            elif (served := servers.get(key := json.dumps(scenario))) is not None:
+                served.reset()
+            else:
+                served = servers[key] = Served(scenario)
+            if running:
+                stack.enter_context(served.sim.clock.running())
+            return served
 
         yield start
 
 
-@pytest.fixture
-def open_page(browser: Any) -> Iterator[Open]:
-    """`open_page(url)`: a window; the test fails on console errors and on requests to other servers."""
-    windows: list[Window] = []
-    forgiven: list[str] = []
-
-    def opened(url: str, forgive: str = "") -> Window:
-        """`forgive`: a pattern of expected console errors."""
-        windows.append(Window(browser, url))
-        forgiven.append(forgive)
-        return windows[-1]
-
-    yield opened
-    for window in windows:
+@pytest.fixture(scope="module")
+def windows(browser: Any) -> Iterator[list[Window]]:
+    """The windows of a file that are not in use."""
+    yield (unused := [])
+    for window in unused:
         window.close()
-    for window, forgive in zip(windows, forgiven, strict=True):
-        wrong = [error for error in window.errors if not (forgive and re.search(forgive, error))]
-        assert wrong == [] and window.foreign == []
+
+
+@pytest.fixture
+def open_page(browser: Any, windows: list[Window], request: pytest.FixtureRequest) -> Iterator[Open]:
+    """`open_page(url)`: a window; the test fails on console errors and on requests to other servers."""
+    opened: list[tuple[Window, str]] = []
+    failed = request.session.testsfailed
+
+    def start(url: str, expected_errors: str = "") -> Window:
+        """`expected_errors`: a pattern of console errors to ignore."""
+        window = windows.pop() if windows else Window(browser)
+        window.errors, window.foreign = [], []
+        opened.append((window, expected_errors))
+        return window.open(url)
+
+    yield start
+    wrong = []
+    for window, expected in opened:
+        wrong += [error for error in window.errors if not (expected and re.search(expected, error))] + window.foreign
+        if request.session.testsfailed == failed:
+            window.leave()
+            windows.append(window)
+        else:  # in an unknown state
+            window.close()
+    assert wrong == []
 
 
 @pytest.fixture(scope="session")

@@ -30,19 +30,20 @@ NAMELESS = """(operable) => {
 
 
 def check(window: Any, where: str) -> None:
-    """Check that all visible controls have names."""
+    """Check that all visible controls have names, once everything is loaded."""
+    window.until(lambda: not window.ask("document.body.innerText.match(/^(Loading|Waiting for)/m)"))
     count, nameless = window.page.evaluate(NAMELESS, OPERABLE)
     assert count > 20 and nameless == [], where
 
 
 def test_controls_without_names_are_found(serve: Any, open_page: Any) -> None:
-    window = open_page(serve(SCENARIO, running=True).url).ready()
+    window = open_page(serve(SCENARIO).url).ready()
     window.ask("document.body.append(document.createElement('input'), document.createElement('button'))")
     assert window.page.evaluate(NAMELESS, OPERABLE)[1] == ["<input>", "<button></button>"]
 
 
 def test_every_tab(serve: Any, open_page: Any) -> None:
-    window = open_page(serve(SCENARIO, running=True).url).ready()
+    window = open_page(serve(SCENARIO).url).ready()
     for selected in ([], [1], [10, 11]):
         window.ask(f"window.paddock.store.select({selected})")
         for rows in ("Details", "Plots and lists"):
@@ -51,17 +52,15 @@ def test_every_tab(serve: Any, open_page: Any) -> None:
             for k in range(tabs.count()):
                 tabs.nth(k).click()
                 window.until(lambda tabs=tabs, k=k: tabs.nth(k).get_attribute("aria-selected") == "true")
-                window.page.wait_for_timeout(200)  # lazily loaded panels
                 check(window, f"{rows} {tabs.nth(k).inner_text()}, selected {selected}")
 
 
 def test_every_popover_and_dialog(serve: Any, open_page: Any) -> None:
-    window = open_page(serve(SCENARIO, running=True).url).ready()
+    window = open_page(serve(SCENARIO).url).ready()
     for name in ("Step many ticks", "Reset", "Scenario gallery", "Scenario editor", "Keyboard shortcuts"):
         window.button(name).click()
         dialog = window.page.get_by_role("dialog", name=name)
         dialog.wait_for()
-        window.page.wait_for_timeout(300)
         check(window, name)
         if (close := dialog.get_by_role("button", name="Close", exact=True)).count():
             close.click()

@@ -38,20 +38,19 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     sim, window = served.sim, open_page(served.url).ready()
     window.button("Pause").click()
-    window.until(lambda: sim.paused)
+    window.until(lambda: sim.clock.paused)
     window.until(lambda: window.button("Play").is_visible())
-    tick = sim.tick
-    window.page.wait_for_timeout(300)
+    tick = sim.engine.thread.request(lambda: sim.tick).result()  # the current tick is finished
+    window.page.wait_for_timeout(100)
     assert sim.tick == tick
     window.button("Step one tick").click()
-    window.until(lambda: sim.tick != tick)
     window.until(lambda: window.signal("clock.tick") == tick + 1)
     assert sim.tick == tick + 1
     window.button("Step many ticks").click()
     window.page.get_by_label("Ticks", exact=True).fill("137")
     window.page.get_by_role("button", name="Step", exact=True).click()
     window.until(lambda: window.signal("clock.tick") == tick + 138)
-    assert sim.tick == tick + 138 and sim.paused
+    assert sim.tick == tick + 138 and sim.clock.paused
     run = sim.engine.world.run
     window.button("Reset").click()
     window.page.get_by_label("Seed").fill("77")
@@ -59,10 +58,10 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.until(lambda: sim.engine.world.run == run + 1)
     window.until(lambda: window.signal("clock.run") == run + 1)
     assert sim.engine.world.seed == 77
-    assert sim.paused and sim.tick == 0
+    assert sim.clock.paused and sim.tick == 0
     window.until(lambda: window.signal("clock.tick") == 0)
     window.button("Play").click()
-    window.until(lambda: not sim.paused and sim.tick > 20)
+    window.until(lambda: not sim.clock.paused and sim.tick > 20)
 
 
 def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
@@ -71,7 +70,7 @@ def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
     field = window.page.get_by_label("Pace, typed")
     field.fill("2.5")
     field.press("Enter")
-    window.until(lambda: served.sim.pace == 2.5)
+    window.until(lambda: served.sim.clock.pace == 2.5)
     window.until(lambda: window.signal("clock.pace") == 2.5)
 
 
@@ -79,24 +78,25 @@ def test_the_token_is_removed_from_the_address(serve: Any, open_page: Any) -> No
     served = serve(SCENARIO, token="correct horse battery staple")
     window = open_page(f"{served.url}?token=correct%20horse%20battery%20staple").ready()
     assert "token" not in window.ask("location.href")
-    other_window = open_page(served.url)
-    other_window.until(lambda: other_window.signal("connection.state") == "refused")
-    other_window.page.get_by_label("Token").last.fill("correct horse battery staple")
-    other_window.button("Connect").click()
-    other_window.ready()
+    window.leave()
+    window.open(served.url)
+    window.until(lambda: window.signal("connection.state") == "refused")
+    window.page.get_by_label("Token").last.fill("correct horse battery staple")
+    window.button("Connect").click()
+    window.ready()
 
 
 def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> None:
-    first = serve(SCENARIO, running=True)
-    window = open_page(first.url, forgive="WebSocket connection|ERR_CONNECTION").ready()
-    first.sim.stop()
+    first = serve(SCENARIO, running=True, port=0)
+    window = open_page(first.url, expected_errors="WebSocket connection|ERR_CONNECTION").ready()
+    first.sim.clock.stop()
     first.host.close()
     window.until(lambda: window.signal("connection.state") == "lost")
     assert window.page.get_by_role("alert").filter(has_text="Connection lost").is_visible()
     other = {**SCENARIO, "name": "second", "vehicles": SCENARIO["vehicles"][:1]}
     second = serve(other, running=True, port=first.port)
     assert second.port == first.port
-    window.until(lambda: window.signal("connection.state") == "open", seconds=60)
+    window.until(lambda: window.signal("connection.state") == "open")
     window.until(lambda: window.signal("roster.size") == 1)
     assert window.page.get_by_role("alert").filter(has_text="Connection lost").count() == 0
     window.until(lambda: window.signal("clock.tick") > 0)
@@ -104,9 +104,9 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_zero_or_one_vehicle(serve: Any, open_page: Any, count: int) -> None:
-    served = serve({"vehicles": [{"id": 1, "name": "red", "model": "rover"}]}, running=True)
-    if count == 0:
-        served.host.source.operate("remove", "test", {"target": "red"}).result(10)
+    served = serve(SCENARIO, running=True)
+    for target in ("red", "blue", "scouts")[count:]:
+        served.host.source.operate("remove", "test", {"target": target}).result()
     window = open_page(served.url)
     window.until(lambda: window.signal("connection.state") == "open")
     window.until(lambda: window.signal("roster.size") == count)

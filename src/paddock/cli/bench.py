@@ -47,33 +47,33 @@ def bench(
         print("\n".join(f"{name:{width}}  {find_bench(name).summary}" for name in known))
         return 0
     results = measure(names, quick)
-    print_json(results) if json else print_table(results)
-    return report_missed(results) if check else 0
+    if json:
+        from json import dumps
+
+        print(dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
+    else:
+        print_table(results)
+    missed = [result for result in results if check and result.ok is False]
+    for result in missed:
+        value = f"{result.value:.4g} {result.unit}, target {result.target}"
+        print(f"paddock: target missed: {result.bench} {result.case}: {value}", file=sys.stderr)
+    return 1 if missed else 0
 
 
 def measure(names: Sequence[str], quick: bool) -> list[Result]:
-    """Run the benchmarks with progress on stderr."""
+    """Run the benchmarks with progress on stderr: a line per result where it is not a terminal."""
     from rich.console import Console
 
     from paddock.bench.result import run_benchmarks
 
+    def log(result: Result) -> None:
+        value = f"{result.value:,.4g} {result.unit}"
+        print(f"paddock: measured {result.bench}: {result.case}: {value}", file=sys.stderr, flush=True)
+
     if not sys.stderr.isatty():
-        return run_benchmarks(names, quick, _log)
+        return run_benchmarks(names, quick, log)
     with Console(stderr=True).status("measuring ...") as status:
         return run_benchmarks(names, quick, lambda result: status.update(f"measured {result.bench}: {result.case}"))
-
-
-def _log(result: Result) -> None:
-    """Print a line per result, so that a log shows progress."""
-    value = f"{result.value:,.4g} {result.unit}"
-    print(f"paddock: measured {result.bench}: {result.case}: {value}", file=sys.stderr, flush=True)
-
-
-def print_json(results: Sequence[Result]) -> None:
-    """Print the results as JSON objects."""
-    import json
-
-    print(json.dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
 
 
 def print_table(results: Sequence[Result]) -> None:
@@ -82,25 +82,9 @@ def print_table(results: Sequence[Result]) -> None:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold")
-    for column in ("benchmark", "case"):
-        table.add_column(column)
-    for column in ("value", "target"):
-        table.add_column(column, justify="right")
-    for column in ("unit", ""):
-        table.add_column(column)
+    for column in ("benchmark", "case", "value", "target", "unit", ""):
+        table.add_column(column, justify="right" if column in ("value", "target") else "left")
     for result in results:
         mark = {True: "[green]ok[/]", False: "[red]missed[/]", None: ""}[result.ok]
         table.add_row(result.bench, result.case, f"{result.value:,.4g}", result.target or "", result.unit, mark)
     Console().print(table)
-
-
-def report_missed(results: Sequence[Result]) -> int:
-    """Print missed targets to stderr; return 1 if there are any."""
-    missed = [result for result in results if result.ok is False]
-    for result in missed:
-        print(
-            f"paddock: target missed: {result.bench} {result.case}: {result.value:.4g} {result.unit}, "
-            f"target {result.target}",
-            file=sys.stderr,
-        )
-    return 1 if missed else 0

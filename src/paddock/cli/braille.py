@@ -58,7 +58,10 @@ class Braille:
         style = np.zeros((height, width), np.int64)  # fleet * levels + level
         faint = [(f, self._dots(points)) for f, points in self.guides]
         if sum(len(places[f]) for f in few) <= TRAILED:
-            faint += self._trail_dots({f: places[f] for f in few})
+            if self._trails and list(self._trails[-1]) != few:
+                self._trails.clear()
+            self._trails.append({f: places[f] for f in few})
+            faint += [(f, self._dots(np.concatenate([moment[f] for moment in self._trails]))) for f in few]
         for f, dots in faint:
             _mark(cells, dots)
             style[dots[0] // 4, dots[1] // 2] = f * len(LEVELS)
@@ -97,13 +100,6 @@ class Braille:
             row = np.floor((self.centre[1] - place[:, 1]) / self.metres + 2 * height)
         seen = (column >= 0) & (column < 2 * width) & (row >= 0) & (row < 4 * height)
         return row[seen].astype(np.int64), column[seen].astype(np.int64)
-
-    def _trail_dots(self, places: dict[int, Floats]) -> list[tuple[int, tuple[Ints, Ints]]]:
-        """Return each fleet's recent dots."""
-        if self._trails and self._trails[-1].keys() != places.keys():
-            self._trails.clear()
-        self._trails.append(places)
-        return [(f, self._dots(np.concatenate([moment[f] for moment in self._trails]))) for f in places]
 
     def _crowd(self, places: Sequence[Floats], cells: Ints, style: Ints) -> None:
         """Draw all vehicles: the fleet with most vehicles in a cell sets its colour, their number its brightness."""

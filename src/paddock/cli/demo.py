@@ -28,22 +28,14 @@ def demo(
     list_
         List the demos.
     """
-    from paddock.scenario import demo_path, load_scenario
+    from paddock.scenario import demo_names, demo_path, load_scenario
 
     if list_:
-        return print_demos()
+        width = max(map(len, demo_names()), default=0)
+        for each in demo_names():
+            print(f"{each:{width}}  {load_scenario(demo_path(each)).description}")
+        return 0
     scenario = load_scenario(demo_path(name))
     from paddock.cli.session import run_scenario
 
     return run_scenario(scenario, options or RunOptions(), serve)
-
-
-def print_demos() -> int:
-    """Print the names and descriptions of all demos."""
-    from paddock.scenario import demo_names, demo_path, load_scenario
-
-    names = demo_names()
-    width = max(map(len, names), default=0)
-    for name in names:
-        print(f"{name:{width}}  {load_scenario(demo_path(name)).description}")
-    return 0

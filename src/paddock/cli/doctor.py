@@ -11,17 +11,12 @@ import socket
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 from paddock.cli.options import Flag
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 MARKS = {"ok": "[green]ok[/]", "warn": "[yellow]warn[/]", "broken": "[red]broken[/]"}
 
@@ -34,33 +29,14 @@ def doctor(*, json: Flag = False) -> int:
     json
         Print only a JSON list of findings.
     """
-    findings = examine()
-    print_json(findings) if json else print_table(findings)
+    findings = [*machine(), *core(), *accelerator(), *storage(), *extras(), *ports()]
+    if json:
+        from json import dumps
+
+        print(dumps([finding._asdict() for finding in findings], indent=2))
+    else:
+        print_table(findings)
     return 1 if any(finding.mark == "broken" for finding in findings) else 0
-
-
-def print_json(findings: Sequence[Finding]) -> None:
-    """Print the findings as JSON objects."""
-    import json
-    from dataclasses import asdict
-
-    print(json.dumps([asdict(finding) for finding in findings], indent=2))
-
-
-def print_table(findings: Sequence[Finding]) -> None:
-    """Print a line per finding."""
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, show_header=False, pad_edge=False)
-    group = ""
-    for finding in findings:
-        title = f"[bold]{finding.group}[/]" if finding.group != group else ""
-        group = finding.group
-        advice = f"  [dim]{escape(finding.advice)}[/]" if finding.advice else ""
-        table.add_row(title, finding.name, MARKS[finding.mark], escape(finding.value) + advice)
-    Console().print(table)
 
 
 PORTS = {
@@ -79,8 +55,7 @@ SHARED_MEMORY = Path("/dev/shm")
 SMALL_SHARED_MEMORY = 256e6  # bytes: a ring of snapshots of 100,000 vehicles takes about half of it
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(NamedTuple):
     """One checked item."""
 
     group: str
@@ -90,9 +65,20 @@ class Finding:
     advice: str = ""
 
 
-def examine() -> list[Finding]:
-    """Run all checks."""
-    return [*machine(), *core(), *accelerator(), *storage(), *extras(), *ports()]
+def print_table(findings: Sequence[Finding]) -> None:
+    """Print a line per finding."""
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    group = ""
+    for finding in findings:
+        title = f"[bold]{finding.group}[/]" if finding.group != group else ""
+        group = finding.group
+        advice = f"  [dim]{escape(finding.advice)}[/]" if finding.advice else ""
+        table.add_row(title, finding.name, MARKS[finding.mark], escape(finding.value) + advice)
+    Console().print(table)
 
 
 def machine() -> Iterator[Finding]:
@@ -103,19 +89,14 @@ def machine() -> Iterator[Finding]:
     yield Finding("machine", "paddock", "ok", __version__)
     yield Finding("machine", "python", "ok", f"{platform.python_implementation()} {platform.python_version()}")
     yield Finding("machine", "system", "ok", f"{platform.system()} {platform.release()} {platform.machine()}")
-    yield Finding("machine", "processor", "ok", processor())
-    threads = available_threads()
-    yield Finding("machine", "cores", "ok", f"{os.cpu_count()}, {threads} used by kernels")
-
-
-def processor() -> str:
-    """Return the CPU model."""
     try:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
+        found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+        model = found.group(1).strip() if found else platform.machine()
     except OSError:
-        return platform.processor() or platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found.group(1).strip() if found else platform.machine()
+        model = platform.processor() or platform.machine()
+    yield Finding("machine", "processor", "ok", model)
+    yield Finding("machine", "cores", "ok", f"{os.cpu_count()}, {available_threads()} used by kernels")
 
 
 def core() -> Iterator[Finding]:
@@ -131,16 +112,12 @@ def core() -> Iterator[Finding]:
         advice = "reinstall Paddock: pip install --force-reinstall paddock"
         yield Finding("core", "simulation", "broken", f"{type(error).__name__}: {error}", advice)
         return
-    yield Finding("core", "threading layer", "ok", threading_layer())
-    yield Finding("core", "simulation", "ok", f"ok; kernels ready in {took:.2f} s")
-
-
-def threading_layer() -> str:
-    """Return the name of Numba's threading layer; it starts with the first fleet that uses several threads."""
-    try:
-        return str(importlib.import_module("numba").threading_layer())
+    try:  # it starts with the first fleet that uses several threads
+        layer = str(numba.threading_layer())
     except ValueError:
-        return "not started"
+        layer = "not started"
+    yield Finding("core", "threading layer", "ok", layer)
+    yield Finding("core", "simulation", "ok", f"ok; kernels ready in {took:.2f} s")
 
 
 def _short_run() -> None:
@@ -202,22 +179,16 @@ def extras() -> Iterator[Finding]:
         if found and found[2] not in NOT_FEATURES:
             features.setdefault(found[2], []).append(found[1])
     for feature, packages in features.items():
-        missing = [package for package in packages if not _installed(package)]
-        if missing:
-            yield Finding(
-                "extras", feature, "warn", f"missing {', '.join(missing)}", f"pip install 'paddock[{feature}]'"
-            )
-        else:
-            versions = ", ".join(f"{package} {metadata.version(package)}" for package in packages)
-            yield Finding("extras", feature, "ok", versions)
-
-
-def _installed(package: str) -> bool:
-    try:
-        metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
+        versions: list[str] = []
+        missing: list[str] = []
+        for package in packages:
+            try:
+                versions.append(f"{package} {metadata.version(package)}")
+            except metadata.PackageNotFoundError:
+                missing.append(package)
+        advice = f"pip install 'paddock[{feature}]'" if missing else ""
+        value = f"missing {', '.join(missing)}" if missing else ", ".join(versions)
+        yield Finding("extras", feature, "warn" if missing else "ok", value, advice)
 
 
 def ports() -> Iterator[Finding]:

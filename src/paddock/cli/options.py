@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
@@ -120,9 +120,16 @@ class ServeOptions:
 
     def over(self, own: Serve | None, page: bool = False) -> Served | None:
         """Return what to serve: the scenario's endpoints, overridden by the command line, and the `page`."""
-        fields = self._fields(own)
+        fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
+        if own is not None:
+            fields |= {name: True for name in own.endpoints if fields.get(name) is None}
+        named = _endpoints(self.serve)
+        fields |= named
+        if token := os.environ.get(TOKEN):
+            fields["token"] = token
+        fields |= self._given()
         asked = _any(fields)
-        if PAGE in _endpoints(self.serve) and self.no_web:
+        if PAGE in named and self.no_web:
             raise PaddockError(f"--serve {PAGE} and --no-web are mutually exclusive")
         if self.no_web:
             fields.pop(PAGE, None)
@@ -130,78 +137,57 @@ class ServeOptions:
             fields[PAGE] = True
         movable = fields.get(PAGE) is True and not (own is not None and PAGE in own.endpoints)
         if not _any(fields):
-            self._refuse_alone()
+            for name in [*self._given(), *(["open"] if self.open else [])]:
+                raise PaddockError(f"--{name} requires --serve: nothing is served")
             return None
         if movable:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
         if self.open and fields.get(PAGE) is None:
             raise PaddockError("--open requires the web endpoint, which is not served")
-        return Served(self._checked(fields), asked, movable, self.open)
-
-    def _fields(self, own: Serve | None) -> dict[str, Any]:
-        fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
-        if own is not None:
-            fields |= {name: True for name in own.endpoints if fields.get(name) is None}
-        fields |= _endpoints(self.serve)
-        if token := os.environ.get(TOKEN):
-            fields["token"] = token
-        return fields | self._given()
-
-    def _checked(self, fields: dict[str, Any]) -> Serve:
         from paddock.serve.share import serve_options
 
         try:
-            return serve_options(fields)
+            return Served(serve_options(fields), asked, movable, self.open)
         except PaddockError as error:
-            token = TOKEN if os.environ.get(TOKEN) and self.token is None else "--token"
-            raise PaddockError(_as_flags(str(error), token)) from None
+            flag = TOKEN if token and self.token is None else "--token"
+            flags = {"serve.bind": "--bind", "serve.token": flag, "insecure: true": "--insecure", "serve.": "--serve "}
+            raise PaddockError(as_flags(str(error), flags)) from None
 
     def _given(self) -> dict[str, Any]:
         """Return the options other than endpoints."""
         values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
         return {name: value for name, value in values.items() if value is not None}
 
-    def _refuse_alone(self) -> None:
-        for name in [*self._given(), *(["open"] if self.open else [])]:
-            raise PaddockError(f"--{name} requires --serve: nothing is served")
-
-
-def _known() -> tuple[str, ...]:
-    from paddock.scenario.serve import ENDPOINTS
-
-    return ENDPOINTS
-
 
 def _any(fields: dict[str, Any]) -> bool:
     """Whether any endpoint is served; port 0 counts."""
-    return any(fields.get(name) is not None for name in _known())
+    from paddock.scenario.serve import ENDPOINTS
+
+    return any(fields.get(name) is not None for name in ENDPOINTS)
+
+
+def as_flags(message: str, flags: Mapping[str, str]) -> str:
+    """Replace the paths of scenario values in an error message by the flags that set them."""
+    for written, flag in flags.items():
+        message = message.replace(written, flag)
+    return message
 
 
 def _endpoints(texts: tuple[str, ...]) -> dict[str, Any]:
+    """Split each `zmq=5556` into name and port."""
+    from paddock.scenario.serve import ENDPOINTS
+
     endpoints: dict[str, Any] = {}
-    for name, value in map(_endpoint, texts):
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if name not in ENDPOINTS:
+            raise unknown_name("endpoint", name, ENDPOINTS, "--serve")
+        if equals and not value:
+            raise PaddockError(f"--serve takes NAME or NAME=PORT, e.g. --serve {name}=5556, not {text!r}")
+        port = bool(equals) and name != "shm"
+        if port and not (value.isascii() and value.isdecimal() and len(value) <= PORT_DIGITS):
+            raise PaddockError(f"--serve {name}: a port is an integer from 0 to 65535, not {value!r}")
         if name in endpoints:
             raise PaddockError(f"--serve {name} is given twice")
-        endpoints[name] = value
+        endpoints[name] = int(value) if port else value or True
     return endpoints
-
-
-def _endpoint(text: str) -> tuple[str, Any]:
-    """Split `zmq=5556` into name and port."""
-    name, equals, value = text.partition("=")
-    if name not in _known():
-        raise unknown_name("endpoint", name, _known(), "--serve")
-    if equals and not value:
-        raise PaddockError(f"--serve takes NAME or NAME=PORT, e.g. --serve {name}=5556, not {text!r}")
-    if not equals or name == "shm":
-        return name, value or True
-    if not (value.isascii() and value.isdecimal() and len(value) <= PORT_DIGITS):
-        raise PaddockError(f"--serve {name}: a port is an integer from 0 to 65535, not {value!r}")
-    return name, int(value)
-
-
-def _as_flags(message: str, token: str) -> str:
-    """Replace scenario paths in an error message by the flags that set them."""
-    for written, flag in (("serve.bind", "--bind"), ("serve.token", token), ("insecure: true", "--insecure")):
-        message = message.replace(written, flag)
-    return message.replace("serve.", "--serve ")

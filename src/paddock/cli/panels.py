@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,36 +16,15 @@ from paddock.cli.braille import Braille, colour
 from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
+    from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
-    from paddock.sitl.bridge_vehicle import StatusRow
     from paddock.sitl.host import Progress, SitlHost
-    from paddock.world.snapshot import FleetSnapshot, Snapshot
-
+    from paddock.world.snapshot import Snapshot
 
 BAR = "bold #101418 on #58c4ff"
 TITLE, FAINT, STRONG, FRAME = "bold #58c4ff", "#8a94a0", "bold", "#4a5562"
-SHOWN_EVENTS = 5
 BLOCKS = " ▏▎▍▌▋▊▉█"
-
-
 WINDOW = 1.5  # wall-clock s over which rates are averaged
-
-
-@dataclass(frozen=True)
-class StageRate:
-    """Recent cost of a stage."""
-
-    name: str
-    ms_per_call: float
-    per_second: float  # calls per second of wall time
-    share: float  # of wall time, 0 to 1
-
-
-@dataclass(frozen=True)
-class _MeterReading:
-    wall: float
-    sim: float
-    stages: dict[str, tuple[int, int]]  # calls, nanoseconds
 
 
 class Meter:
@@ -53,7 +32,8 @@ class Meter:
 
     def __init__(self, sim: Simulation) -> None:
         self.sim = sim
-        self._readings: deque[_MeterReading] = deque()
+        self._readings: deque[tuple[float, float, dict[str, tuple[int, int]]]] = deque()
+        """Wall-clock s, simulated s, and calls and nanoseconds of each stage."""
 
     def clear(self) -> None:
         """Discard the readings after a jump in time."""
@@ -63,43 +43,42 @@ class Meter:
         """Take a reading."""
         now = time.perf_counter()
         stages = {name: (stage.calls, stage.nanoseconds) for name, stage in self.sim.engine.pipeline.times.items()}
-        self._readings.append(_MeterReading(now, self.sim.time, stages))
-        while len(self._readings) > 2 and self._readings[1].wall < now - WINDOW:
+        self._readings.append((now, self.sim.time, stages))
+        while len(self._readings) > 2 and self._readings[1][0] < now - WINDOW:
             self._readings.popleft()
 
     @property
     def factor(self) -> float:
         """Simulated seconds per wall-clock second."""
-        first, last = self._readings[0], self._readings[-1]
-        return (last.sim - first.sim) / max(last.wall - first.wall, 1e-9)
+        (first, start, _), (last, end, _) = self._readings[0], self._readings[-1]
+        return (end - start) / max(last - first, 1e-9)
 
-    def stages(self) -> list[StageRate]:
-        """Return the stages that ran recently."""
-        first, last = self._readings[0], self._readings[-1]
-        span = max(last.wall - first.wall, 1e-9)
-        rates = []
-        for name, (calls, nanoseconds) in last.stages.items():
-            calls, nanoseconds = calls - first.stages[name][0], nanoseconds - first.stages[name][1]
+    def stages(self) -> list[tuple[str, float, float, float]]:
+        """Return name, ms per call, calls per second and share of wall time of the stages that ran recently."""
+        (first, _, before), (last, _, after) = self._readings[0], self._readings[-1]
+        span, rates = max(last - first, 1e-9), []
+        for name, (calls, nanoseconds) in after.items():
+            calls, nanoseconds = calls - before[name][0], nanoseconds - before[name][1]
             if calls:
-                rates.append(StageRate(name, nanoseconds / calls / 1e6, calls / span, nanoseconds / span / 1e9))
+                rates.append((name, nanoseconds / calls / 1e6, calls / span, nanoseconds / span / 1e9))
         return rates
 
 
-def header(sim: Simulation, width: int) -> Text:
+def header(name: str, detail: str, mode: str, paused: bool, width: int) -> Text:
     """Return the scenario's name and whether it runs."""
-    mode = " ❚❚ paused " if sim.paused else " ▶ running "
-    text = Text(f" PADDOCK │ {sim.scenario.name}", style=BAR)
-    if sim.scenario.description:
-        text.append(f" · {sim.scenario.description}", style="not bold")
+    mode = " ❚❚ paused " if paused else f" ▶ {mode} "
+    text = Text(f" PADDOCK │ {name}", style=BAR)
+    if detail:
+        text.append(f" · {detail}", style="not bold")
     text.truncate(max(width - len(mode), 1), overflow="ellipsis", pad=True)
-    return text.append(mode, style="bold #101418 on #ffb03b" if sim.paused else BAR)
+    return text.append(mode, style="bold #101418 on #ffb03b" if paused else BAR)
 
 
 def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     """Return the line of clocks."""
-    pace = f"{sim.pace:g}x" if sim.pace else "max"
+    pace = f"{sim.clock.pace:g}x" if sim.clock.pace else "max"
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
-    late = bool(sim.pace) and not sim.paused and meter.factor < 0.9 * sim.pace and tally.wall > 2.0
+    late = bool(sim.clock.pace) and not sim.clock.paused and meter.factor < 0.9 * sim.clock.pace and tally.wall > 2.0
     pairs = (
         ("t", f"{sim.time:,.2f} s", STRONG),
         ("tick", f"{sim.tick:,}", STRONG),
@@ -115,15 +94,12 @@ def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     return fitted(line, width)
 
 
-def footer(sim: Simulation, keys: bool, width: int, link: str = "") -> Text:
-    """Return the keys and the link to the page."""
-    if not keys:
-        return with_link(Text(" Ctrl-C quits", style=FAINT), link, width)
-    line = Text(" ")
-    go = "resume" if sim.paused else "pause"
-    for key, what in (("space", go), ("+ -", "pace"), ("s", "step"), ("r", "reset"), ("q", "quit")):
-        idle = key == "s" and not sim.paused
-        line.append(key, style=FRAME if idle else STRONG).append(f" {what}   ", style=FRAME if idle else FAINT)
+def footer(keys: Mapping[str, str], idle: str, width: int, link: str) -> Text:
+    """Return the keys with their meanings, the idle one dimmed, and the link to the page."""
+    line = Text(" ") if keys else Text(" Ctrl-C quits", style=FAINT)
+    for key, what in keys.items():
+        dim = key == idle
+        line.append(key, style=FRAME if dim else STRONG).append(f" {what}   ", style=FRAME if dim else FAINT)
     return with_link(line, link, width)
 
 
@@ -142,22 +118,15 @@ def fleet_lines(snapshot: Snapshot, width: int, rows: int) -> list[Text]:
     fleets = list(snapshot)
     shown = fleets if len(fleets) < rows else fleets[: max(rows - 2, 1)]
     for k, fleet in enumerate(shown):
+        velocity, n = fleet.velocity, len(fleet)
+        speed = float(np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).mean()) if n else 0.0
+        height = float(fleet.position[:, 2].mean()) if n else 0.0
+        count = f"{n:,}" if n < 100_000 else f"{n // 1000:,}k"
         line = Text(f"{short(fleet.name, name_width):<{name_width}} ", style=colour(k))
-        lines.append(line.append(_fleet_numbers(fleet), style="default"))
+        lines.append(line.append(f"{short(fleet.model, 11):<11} {count:>6} {speed:>5.1f} {height:>5.1f}", "default"))
     if len(shown) < len(fleets):
         lines.append(Text(f"and {len(fleets) - len(shown)} more", style=FAINT))
     return [fitted(line, width) for line in lines]
-
-
-def _fleet_numbers(fleet: FleetSnapshot) -> str:
-    velocity = fleet.velocity
-    speed = float(np.sqrt(np.einsum("ij,ij->i", velocity, velocity)).mean()) if len(fleet) else 0.0
-    height = float(fleet.position[:, 2].mean()) if len(fleet) else 0.0
-    return f"{short(fleet.model, 11):<11} {_count(len(fleet)):>6} {speed:>5.1f} {height:>5.1f}"
-
-
-def _count(number: int) -> str:
-    return f"{number:,}" if number < 100_000 else f"{number // 1000:,}k"
 
 
 def stage_lines(meter: Meter, width: int) -> list[Text]:
@@ -165,10 +134,10 @@ def stage_lines(meter: Meter, width: int) -> list[Text]:
     room = max(width - 32, 4)
     lines = [Text(f"{'stage':<8} {'ms/call':>8} {'calls/s':>7} {'wall':>5}", style=TITLE)]
     rates = meter.stages()
-    for rate in rates:
-        line = Text(f"{rate.name:<8} {rate.ms_per_call:>8.3f} {rate.per_second:>7.0f} {rate.share:>5.0%} ")
-        lines.append(line.append(_bar(rate.share, room), style="#58c4ff"))
-    idle = max(0.0, 1.0 - sum(rate.share for rate in rates))
+    for name, ms_per_call, per_second, share in rates:
+        line = Text(f"{name:<8} {ms_per_call:>8.3f} {per_second:>7.0f} {share:>5.0%} ")
+        lines.append(line.append(_bar(share, room), style="#58c4ff"))
+    idle = max(0.0, 1.0 - sum(share for *_, share in rates))
     lines.append(Text(f"{'idle':<8} {'':>8} {'':>7} {idle:>5.0%} {_bar(idle, room)}", style=FRAME))
     return [fitted(line, width) for line in lines]
 
@@ -178,12 +147,11 @@ def _bar(share: float, width: int) -> str:
     return "█" * (eighths // 8) + BLOCKS[eighths % 8].strip()
 
 
-def event_lines(sim: Simulation, width: int) -> list[Text]:
-    """Return the latest events, newest first."""
-    lines = [Text(f"events {sim.events.count:,}", style=TITLE)]
-    for event in reversed(sim.events.since(sim.events.count - SHOWN_EVENTS)):
-        when = event.tick * sim.engine.world.clock.dt
-        line = Text(f"{when:>8.2f} ", style=FAINT).append(f"{event.kind} ", style="#ffb03b")
+def event_lines(count: int, latest: Sequence[tuple[str, Event]], width: int) -> list[Text]:
+    """Return the number of events, and the latest ones with their times, newest first."""
+    lines = [Text(f"events {count:,}", style=TITLE)]
+    for when, event in reversed(latest):
+        line = Text(f"{when} ", style=FAINT).append(f"{event.kind} ", style="#ffb03b")
         lines.append(line.append(f"{event.subject} ", style=STRONG).append(event.detail, style=FAINT))
     if len(lines) == 1:
         lines.append(Text("none", style=FAINT))
@@ -204,12 +172,8 @@ def framed(picture: Sequence[Text], plan: Braille) -> list[Text]:
 
 def beside(left: Sequence[Text], right: Sequence[Text], width: int) -> list[Text]:
     """Join two columns; the left one has a given width."""
-    empty = Text("")
-    lines = []
-    for k in range(max(len(left), len(right))):
-        line = fitted(left[k] if k < len(left) else empty, width)
-        lines.append(Text.assemble(line, right[k] if k < len(right) else empty))
-    return lines
+    pairs = zip_longest(left, right, fillvalue=Text(""))
+    return [Text.assemble(fitted(one, width), other) for one, other in pairs]
 
 
 def fitted(line: Text, width: int) -> Text:
@@ -231,10 +195,9 @@ MOST_NAME, MOST_MODE = 10, 9
 
 def print_ports(host: SitlHost) -> None:
     """Print the table of ports and connection hints."""
-    rows = host.ports()
     headings = ("system", "vehicle", "autopilot", "listens on", "sends to")
-    table = [headings, *((str(row.sysid), row.name, row.autopilot, row.listens, row.speaks) for row in rows)]
-    widths = [max(len(line[k]) for line in table) for k in range(len(headings))]
+    table = [headings, *(tuple(map(str, row)) for row in host.ports())]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
         print("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
     for hint in host.hints():
@@ -249,23 +212,22 @@ def status_lines(host: SitlHost, width: int, most: int) -> list[Text]:
     """
     rows, ports = host.progress(), {row.sysid: row.speaks.rpartition(":")[2] for row in host.ports()}
     shown = rows if len(rows) < most else rows[: max(most - 2, 1)]
-    name, mode = _widths([row for row, _ in shown])
+    name = min(max([*(len(row.name) for row, _ in shown), len("vehicle")]), MOST_NAME)
+    mode = min(max([*(len(row.mode) for row, _ in shown), len("mode")]), MOST_MODE)
     title = f"{'sys':>3} {'vehicle':<{name}} {'port':>5}   {'mode':<{mode}}"
     columns = _columns([doing for _, doing in shown], width - len(title))
     lines = [Text(title + "".join(f" {label:>{size}}" for _, label, size in columns), style=TITLE)]
     for row, doing in shown:
-        line = _line(row, ports.get(row.sysid, ""), name, mode)
+        colour, port = (GOOD if row.armed else IDLE) if row.connected else BAD, ports.get(row.sysid, "")
+        line = Text(f"{row.sysid:>3} ", style=FAINT).append(f"{short(row.name, name):<{name}} ", style=colour)
+        line.append(f"{port if port.isdecimal() else '-':>5} ", style=FAINT)
+        line.append("● " if row.armed else "○ ", style=colour)
+        line.append(f"{short(row.mode, mode):<{mode}}", style=STRONG if row.armed else FAINT)
         cells = "".join(f" {doing[k]:>{size}}" for k, _, size in columns)
         lines.append(line.append(f" {short(row.note, width - len(line) - 1)}" if row.note else cells, style=FAINT))
     if len(shown) < len(rows):
         lines.append(Text(f"and {len(rows) - len(shown)} more", style=FAINT))
     return [fitted(line, width) for line in lines]
-
-
-def _widths(rows: Sequence[StatusRow]) -> tuple[int, int]:
-    """Return the widths of the name and mode columns."""
-    names, modes = [len(row.name) for row in rows], [len(row.mode) for row in rows]
-    return min(max([*names, len("vehicle")]), MOST_NAME), min(max([*modes, len("mode")]), MOST_MODE)
 
 
 def _columns(doings: Sequence[Progress], room: int) -> list[tuple[int, str, int]]:
@@ -280,15 +242,6 @@ def _columns(doings: Sequence[Progress], room: int) -> list[tuple[int, str, int]
             columns.append((k, label, size))
             room -= size + 1
     return columns
-
-
-def _line(row: StatusRow, port: str, name: int, mode: int) -> Text:
-    """Return the columns that are always shown."""
-    colour = (GOOD if row.armed else IDLE) if row.connected else BAD
-    line = Text(f"{row.sysid:>3} ", style=FAINT).append(f"{short(row.name, name):<{name}} ", style=colour)
-    line.append(f"{port if port.isdecimal() else '-':>5} ", style=FAINT)
-    line.append("● " if row.armed else "○ ", style=colour)
-    return line.append(f"{short(row.mode, mode):<{mode}}", style=STRONG if row.armed else FAINT)
 
 
 def print_autopilots(host: SitlHost | None) -> None:

@@ -109,17 +109,6 @@ class PlanOptions:
             raise PaddockError("--parquet and --no-files are mutually exclusive")
         if self.output == "" or (self.output and Path(self.output).is_file()):
             raise PaddockError(f"--output takes a folder, not {self.output!r}")
-        self._check_methods()
-        if self.parquet:
-            from paddock.planning.metrics import check_parquet
-
-            check_parquet()
-        if self.animate is not None:
-            from paddock.record.mission_report.animation import check_animation
-
-            check_animation(Path(self.animate))
-
-    def _check_methods(self) -> None:
         from paddock.planning.methods import find_method
 
         for flag, names in (("--method", [self.method]), ("--methods", self.tried if self.methods is not None else [])):
@@ -130,6 +119,14 @@ class PlanOptions:
                     raise PaddockError(f"{flag}: {error}") from None
         if self.methods is not None and not self.tried:
             raise PaddockError("--methods takes comma-separated names, e.g. greedy,auction")
+        if self.parquet:
+            from paddock.planning.metrics import check_parquet
+
+            check_parquet()
+        if self.animate is not None:
+            from paddock.record.mission_report.animation import check_animation
+
+            check_animation(Path(self.animate))
 
 
 def plan(scenario: str | None = None, /, *, options: PlanOptions | None = None) -> int:

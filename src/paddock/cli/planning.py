@@ -13,11 +13,11 @@ from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.problem import MissionSetup
-from paddock.record.mission_report.comparison import Trial, compare, warm_up
+from paddock.record.mission_report.comparison import compare, warm_up
 from paddock.record.mission_report.document import outcome_of, outcome_sentence
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
-from paddock.scenario import Scenario, load_scenario
+from paddock.scenario import MethodChoice, Scenario, load_scenario
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,12 +31,18 @@ def mission_for(source: str | None, options: PlanOptions) -> Scenario:
         for flag, value in (("--uavs", options.uavs), ("--tasks", options.tasks)):
             if value is not None:
                 raise PaddockError(f"{flag} applies to generated missions only; edit the scenario file instead")
-        scenario = _seeded(load_scenario(source), options.seed)
+        scenario = load_scenario(source)
+        if options.seed is not None:
+            scenario = scenario.model_copy(update={"seed": options.seed})
     if options.import_tasks is not None:
         scenario = _with_tasks(scenario, options.import_tasks)
     if scenario.mission is None:
         raise PaddockError(f"{source}: scenario {scenario.name!r} has no mission; add a `mission` section with tasks")
-    return _chosen(scenario, options)
+    changes: dict[str, Any] = {} if options.objective is None else {"objective": options.objective}
+    if options.method is not None and options.method != scenario.mission.method.name:
+        changes["method"] = MethodChoice(name=options.method)
+    mission = scenario.mission.model_copy(update=changes)
+    return scenario.model_copy(update={"mission": mission}) if changes else scenario
 
 
 def write_generated(scenario: Scenario, file: str | None) -> None:
@@ -80,23 +86,6 @@ def _generated(options: PlanOptions) -> Scenario:
     return load_scenario(generated.to_dict() | {"name": name, "world": {"origin": list(where)}})
 
 
-def _seeded(scenario: Scenario, seed: int | None) -> Scenario:
-    return scenario if seed is None else scenario.model_copy(update={"seed": seed})
-
-
-def _chosen(scenario: Scenario, options: PlanOptions) -> Scenario:
-    """Apply --method and --objective."""
-    from paddock.scenario import MethodChoice
-
-    mission, changes = scenario.mission, dict[str, Any]()
-    assert mission is not None
-    if options.objective is not None:
-        changes["objective"] = options.objective
-    if options.method is not None and options.method != mission.method.name:
-        changes["method"] = MethodChoice(name=options.method)
-    return scenario.model_copy(update={"mission": mission.model_copy(update=changes)}) if changes else scenario
-
-
 def _with_tasks(scenario: Scenario, file: str) -> Scenario:
     """Add the tasks and zones of a file; print what could not be imported to stderr."""
     from paddock.planning.exchange import read_mission
@@ -132,14 +121,19 @@ class Output:
 def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     """Plan, write the files and print the result; return 1 if --strict and tasks are undone."""
     with late_status(COMPILING):
-        setup = setup_of(scenario)
-        _warn(scenario)
+        from paddock.engine.build import build_problems
+
+        setup, problems = setup_of(scenario), build_problems(scenario)
+        if problems:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
     found, output = _planned(scenario, setup, options)
     if found.setup.happenings:
         with bar("simulating the mission events"):
             found = replace(found, outcome=outcome_of(found.setup, found.plan))
     if not options.no_files:
-        output.folder = Path(options.output or f"{_file_name(scenario.name)}_plan")
+        valid = "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in scenario.name)
+        output.folder = Path(options.output or f"{valid.strip('.') or 'scenario'}_plan")
         with bar(f"writing {output.folder}") as progress:
             output.files, output.missing = write_files(found, output.folder, progress)
     if options.animate is not None:
@@ -154,15 +148,6 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     return 1 if options.strict and undone else 0
 
 
-def _warn(scenario: Scenario) -> None:
-    """Warn if the scenario can be planned but not run."""
-    from paddock.engine.build import build_problems
-
-    if problems := build_problems(scenario):
-        more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-        print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
-
-
 def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> tuple[Findings, Output]:
     own = {setup.method: setup.options}
     names = options.tried if options.compares else [setup.method]
@@ -171,24 +156,12 @@ def _planned(scenario: Scenario, setup: MissionSetup, options: PlanOptions) -> t
     what = f"comparing {len(names)} methods" if options.compares else f"planning with {setup.method}"
     with bar(what) as progress:
         trials = compare(setup.problem, names, own, progress)
-    best = _best(trials, options.method)
-    assert best.plan is not None
+    best = next((trial for trial in trials if trial.method == options.method), trials[0])
+    if best.plan is None:
+        raise PaddockError(best.problem)
     setup = replace(setup, method=best.method, options=dict(best.options))
     metrics, shown = foreseen(best.plan, apart=True), trials if options.compares else ()
     return Findings(scenario, setup, best.plan, metrics, shown, parquet=options.parquet), Output(best.seconds)
-
-
-def _best(trials: list[Trial], method: str | None) -> Trial:
-    """Return the trial of the given method, or the best one."""
-    found = next((trial for trial in trials if trial.method == method), trials[0])
-    if found.plan is None:
-        raise PaddockError(found.problem)
-    return found
-
-
-def _file_name(name: str) -> str:
-    """Return a valid folder name."""
-    return "".join(letter if letter.isalnum() or letter in "-_." else "_" for letter in name).strip(".") or "scenario"
 
 
 def _print_json(found: Findings, output: Output) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +14,15 @@ from cyclopts import Parameter
 
 from paddock.cli.options import Flag, ServeOptions
 from paddock.cli.progress import Notices, bar
-from paddock.cli.serving import Served, serving
+from paddock.cli.serving import serving
 from paddock.cli.summary import counted
 from paddock.errors import InvalidValueError, PaddockError
 
 if TYPE_CHECKING:
+    from paddock.engine.events import Event
     from paddock.record.player import Player
+
+LINE_EVERY = 1.0  # wall-clock s between two log lines
 
 
 def replay(
@@ -58,68 +62,67 @@ def replay(
     if verify and metrics:
         raise PaddockError("--verify and --metrics are mutually exclusive")
     if verify:
-        return _verify(file, json_)
+        from paddock.record import verify as verify_run
+
+        with bar("verifying") as progress:
+            result = verify_run(file, progress)
+        print(json.dumps(result.to_dict(), indent=2) if json_ else "\n".join(result.lines()))
+        return 0 if result.same else 1
     if metrics:
-        return _metrics(file, json_)
+        from paddock.record import metrics as measure
+        from paddock.record import open_run
+
+        with open_run(file) as run:
+            numbers = measure(run)
+        print(json.dumps(numbers, indent=2) if json_ else "\n".join(_metric_lines(numbers)))
+        return 0
     for name, value in (("--from", from_), ("--seconds", 0.0 if seconds is None else seconds)):
         if not (isfinite(value) and value >= 0):
             raise InvalidValueError(f"{name} must be a number of seconds >= 0, not {value:g}")
     quiet = headless or json_
-    return _play(file, pace, from_, seconds, quiet, json_, (serve or ServeOptions()).over(None, page=not quiet))
-
-
-def _play(
-    file: str,
-    pace: float,
-    start: float,
-    seconds: float | None,
-    headless: bool,
-    as_json: bool,
-    served: Served | None,
-) -> int:
+    served, until = (serve or ServeOptions()).over(None, page=not quiet), None if seconds is None else from_ + seconds
     from paddock.cli.session import signals
     from paddock.record.player import Player
 
-    with Player(file, pace) as player, signals(player.stop) as caught:
+    with Player(file, pace) as player, signals(player.stop) as caught, ExitStack() as stack:
         if not player.recording.complete:
             print(f"paddock: {file} is incomplete: the run was interrupted", file=sys.stderr)
-        player.seek(start)
-        until = None if seconds is None else start + seconds
-        _show(player, until, headless, as_json, served, lambda: bool(caught))
-        print(json.dumps(_summary(player), indent=2) if as_json else _line(player))
+        player.seek(from_)
+        notices, link = Notices(), ""
+        if served is not None:
+            from paddock.serve.replay import ReplaySource
+
+            source = ReplaySource(player, served.options.lock)
+            link = stack.enter_context(serving(source, served, notices))().link
+        if quiet or not sys.stdout.isatty():  # requested endpoints stay open at the end
+            _play_lines(player, until, lambda: bool(caught), json_, stay=served is not None and served.asked)
+        else:
+            from paddock.cli.view import play_live
+
+            with notices.holding(True):
+                play_live(player, until, lambda: bool(caught), link)
+        stack.close()
+        print(json.dumps(_summary(player), indent=2) if json_ else _line(player))
     return 128 + caught[0] if caught else 0
 
 
-def _show(
-    player: Player,
-    until: float | None,
-    headless: bool,
-    quiet: bool,
-    served: Served | None,
-    interrupted: Callable[[], bool],
-) -> None:
-    """Play to the terminal and to clients; requested endpoints stay open at the end."""
-    from paddock.cli.playback import can_show, play_lines, play_live
+def _play_lines(player: Player, until: float | None, interrupted: Callable[[], bool], quiet: bool, stay: bool) -> None:
+    """Play with a log line per second and per event, unless quiet. `stay`: keep serving at the end."""
+    due = [time.perf_counter()]
 
-    notices, live = Notices(), not headless and can_show()
-    with _serving(player, served, notices) as ready:
-        there = ready()
-        if not live:
-            play_lines(player, until, interrupted, quiet=quiet, stay=served is not None and served.asked)
-            return
-        with notices.holding(live):
-            play_live(player, until, interrupted, "" if there is None else there.link)
+    def print_event(event: Event) -> None:
+        print(f"  tick {event.tick:,}: {event.kind} {event.subject} {event.detail}".rstrip(), flush=True)
 
+    def beat() -> None:
+        if interrupted():
+            player.stop()
+        if not quiet and time.perf_counter() >= due[0]:
+            due[0] += LINE_EVERY
+            print(f"t {player.time:10.3f} s  tick {player.tick:>10,}  of {player.duration:.3f} s", flush=True)
 
-@contextmanager
-def _serving(player: Player, served: Served | None, notices: Notices) -> Iterator[Callable[[], Served | None]]:
-    if served is None:
-        yield lambda: None
-        return
-    from paddock.serve.replay import ReplaySource
-
-    with serving(ReplaySource(player, served.options.lock), served, notices) as ready:
-        yield ready
+    if not quiet:
+        player.event_listeners.append(print_event)
+    player.run(until, heartbeat=beat, stay=stay)
 
 
 def _summary(player: Player) -> dict[str, Any]:
@@ -145,24 +148,6 @@ def _line(player: Player) -> str:
         f"{numbers['scenario']}: played to {numbers['position']:.3f} of {numbers['duration']:.3f} s, "
         f"{numbers['samples']:,} samples, {numbers['events']:,} events, {numbers['actions']:,} actions"
     )
-
-
-def _verify(file: str, as_json: bool) -> int:
-    from paddock.record import verify as verify_run
-
-    with bar("verifying") as progress:
-        result = verify_run(file, progress)
-    print(json.dumps(result.to_dict(), indent=2) if as_json else "\n".join(result.lines()))
-    return 0 if result.same else 1
-
-
-def _metrics(file: str, as_json: bool) -> int:
-    from paddock.record import metrics, open_run
-
-    with open_run(file) as run:
-        numbers = metrics(run)
-    print(json.dumps(numbers, indent=2) if as_json else "\n".join(_metric_lines(numbers)))
-    return 0
 
 
 def _metric_lines(numbers: dict[str, Any]) -> list[str]:

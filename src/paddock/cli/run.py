@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-from paddock.cli.options import RunOptions, ServeOptions
+from paddock.cli.options import RunOptions, ServeOptions, as_flags
 from paddock.errors import PaddockError
-
-if TYPE_CHECKING:
-    from paddock.scenario import Scenario
 
 FLAGS = {
     "vehicles[0].model": "--model",
@@ -72,31 +69,18 @@ def run(
 
     if scenario is not None:
         return run_scenario(load_scenario(scenario), options or RunOptions(), serve)
-    try:
-        return run_scenario(single(str(model), given), options or RunOptions(), serve)
-    except PaddockError as error:
-        raise PaddockError(as_flags(str(error))) from None
-
-
-def single(model: str, given: dict[str, Any]) -> Scenario:
-    """Return the scenario of one vehicle."""
-    from paddock.scenario import load_scenario
-
     entry: dict[str, Any] = {key: given[key] for key in ("preset", "speed", "behaviour") if key in given}
-    if "height" in given:
-        entry["pose"] = [0.0, 0.0, given["height"], 0.0]
-    if "command" in given:
-        entry["commands"] = dict(map(_input, given["command"]))
-    clock = {"rate": given["rate"]} if "rate" in given else {}
-    name = model.rpartition(".")[2]
-    return load_scenario({"name": name, "clock": clock, "vehicles": [{"name": name, "model": model, **entry}]})
-
-
-def as_flags(message: str) -> str:
-    """Replace scenario paths in an error message by the flags that set them."""
-    for place, flag in FLAGS.items():
-        message = message.replace(place, flag)
-    return message
+    if height is not None:
+        entry["pose"] = [0.0, 0.0, height, 0.0]
+    if command:
+        entry["commands"] = dict(map(_input, command))
+    name = str(model).rpartition(".")[2]
+    vehicle = {"name": name, "model": model, **entry}
+    try:
+        single = load_scenario({"name": name, "clock": {} if rate is None else {"rate": rate}, "vehicles": [vehicle]})
+        return run_scenario(single, options or RunOptions(), serve)
+    except PaddockError as error:
+        raise PaddockError(as_flags(str(error), FLAGS)) from None
 
 
 def _input(text: str) -> tuple[str, float | str]:

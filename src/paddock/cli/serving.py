@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from paddock.scenario import Serve
     from paddock.serve.host import Host, Source
 
-
 PORT = 8000  # default port of the page
+PAGE = "web"  # name of the page's endpoint
 
 
 def free_port(bind: str, wanted: int = PORT) -> int:
@@ -49,17 +49,6 @@ def page_link(options: Serve, port: int) -> str:
     return f"http://{host}:{port}/" + (f"?token={quote(options.token, safe='')}" if options.token else "")
 
 
-def open_browser(link: str) -> None:
-    """Open the page in a browser."""
-    import webbrowser
-
-    if not webbrowser.open(link):
-        print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
-
-
-PAGE = "web"  # name of the page's endpoint
-
-
 @dataclass(frozen=True)
 class Served:
     """What is served, and at which addresses."""
@@ -68,9 +57,8 @@ class Served:
     asked: bool = True  # whether any endpoint was requested besides the default page
     movable: bool = False  # whether the page may use another port, because none was requested
     open: bool = False  # whether to open a browser
-    addresses: dict[str, Any] = field(
-        default_factory=dict
-    )  # endpoint -> address of the previous run, reused for reconnecting clients
+    addresses: dict[str, Any] = field(default_factory=dict)
+    """Endpoint -> address of the previous run, reused for reconnecting clients."""
 
     @property
     def link(self) -> str:
@@ -78,11 +66,6 @@ class Served:
         page = self.options.endpoints.get(PAGE)
         port = self.addresses.get(PAGE, {}).get("port") or getattr(page, "port", 0)
         return page_link(self.options, port) if page is not None and port else ""
-
-    def elsewhere(self) -> Served:
-        """Return a copy with the page on a free port."""
-        page = self.options.endpoints[PAGE].model_copy(update={"port": free_port(self.options.bind, 0)})
-        return replace(self, options=self.options.model_copy(update={PAGE: page}))
 
 
 @contextmanager
@@ -101,37 +84,32 @@ def serving(source: Source, served: Served, notices: Notices) -> Iterator[Callab
                 opening.result()[0].close()
 
 
-def _opened(source: Source, before: Served, notices: Notices) -> tuple[Host, Served]:
+def _opened(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:
     """Start the hub; print its addresses unless an earlier run printed them."""
-    host, served = _host(source, before, notices)
-    if not before.addresses:
-        _print_addresses(host, served)
-    return host, replace(served, open=False)
-
-
-def _print_addresses(host: Host, served: Served) -> None:
-    if served.link:
-        print(f"open {served.link}", file=sys.stderr, flush=True)  # stdout is for the output of the run
-    for name, address in host.addresses.items():
-        if name != PAGE:
-            print(f"serving {name} {_format(served.options.bind, address)}", file=sys.stderr, flush=True)
-    if served.link and served.open:
-        open_browser(served.link)
-
-
-def _host(source: Source, served: Served, notices: Notices) -> tuple[Host, Served]:
     from paddock.serve.host import Host
 
+    printed = bool(served.addresses)
     try:
         host = Host(source, served.options, notices.add, served.addresses)
     except PaddockError as error:
         if not (served.movable and str(error).startswith(f"{PAGE} cannot listen")):
             raise
-        served = served.elsewhere()  # another process took the port meanwhile
+        # another process took the port meanwhile
+        page = served.options.endpoints[PAGE].model_copy(update={"port": free_port(served.options.bind, 0)})
+        served = replace(served, options=served.options.model_copy(update={PAGE: page}))
         host = Host(source, served.options, notices.add)
-    return host, replace(served, addresses=host.addresses)
+    served = replace(served, addresses=host.addresses)
+    if not printed:  # to stderr: stdout is for the output of the run
+        if served.link:
+            print(f"open {served.link}", file=sys.stderr, flush=True)
+        for name, address in host.addresses.items():
+            if name != PAGE:
+                values = [f"{served.options.bind}:{value}" for value in address.values() if isinstance(value, int)]
+                where = f"on {' and '.join(values)}" if values else f"as {address.get('name', '')}"
+                print(f"serving {name} {where}", file=sys.stderr, flush=True)
+        if served.link and served.open:
+            import webbrowser
 
-
-def _format(bind: str, address: dict[str, Any]) -> str:
-    ports = " and ".join(f"{bind}:{value}" for key, value in address.items() if isinstance(value, int))
-    return f"on {ports}" if ports else f"as {address.get('name', '')}"
+            if not webbrowser.open(served.link):
+                print("paddock: --open: no browser found; open the link manually", file=sys.stderr, flush=True)
+    return host, replace(served, open=False)

@@ -7,16 +7,17 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, ServeOptions
 from paddock.cli.progress import Notices
 from paddock.cli.serving import Served, serving
-from paddock.cli.summary import Tally, ViewExtras, counted, summary_lines
+from paddock.cli.summary import Tally, counted, process_age, summary_lines
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -25,37 +26,6 @@ if TYPE_CHECKING:
     from paddock.record.recorder import Recorder
     from paddock.scenario import Scenario
     from paddock.sitl.host import SitlHost
-
-
-def equipped(scenario: Scenario) -> Scenario:
-    """Add the sensors that the scenario's autopilots need."""
-    if scenario.sitl is None:
-        return scenario
-    from paddock.sitl.from_scenario import equipped_scenario
-
-    return equipped_scenario(scenario)
-
-
-def started(sim: Simulation) -> SitlHost | None:
-    """Start the autopilots of the scenario; they stop with the simulation."""
-    if sim.scenario.sitl is None:
-        return None
-    from paddock.sitl.host import SitlHost
-
-    return SitlHost(sim)
-
-
-def summary(autopilots: SitlHost | None) -> list[dict[str, Any]]:
-    """Return the final status of each autopilot and its link errors, ready for JSON."""
-    if autopilots is None:
-        return []
-    statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
-    wire = ("duplicates", "restarts", "rejected")
-    return [
-        {name: None if value != value else value for name, value in row._asdict().items()}
-        | {name: getattr(statuses[row.sysid], name) for name in wire}
-        for row in autopilots.status()
-    ]
 
 
 WARM_UP = 0.25  # simulated s in which every stage runs for the first time and loads or compiles its kernels
@@ -93,41 +63,52 @@ class Runs:
 
     def __init__(self, options: RunOptions, served: Served | None, notices: Notices) -> None:
         self.options, self.served, self.notices = options, served, notices
-        self.wanted: Scenario | None = None  # by a client
+        self.wanted: Scenario | None = None  # set by the thread of a client; the run ends at its next heartbeat
 
     def run(self, scenario: Scenario) -> int:
         """Run a scenario until it ends or a client loads another one; return the exit code."""
-        self.wanted = None
+        self.wanted, autopilots = None, None
         with _waiting(f"starting {scenario.name}") as progress:
             sim, tally, recorder = _built(scenario, self.options, self.served is not None, self.notices, progress)
         going = threading.Event()
-        with (
-            sim,
-            recorder or nullcontext(),
-            self._serving(sim) as ready,
-            signals(sim.stop, at_once=lambda: not going.is_set()) as caught,
-        ):
+        with sim, recorder or nullcontext(), ExitStack() as stack:
+            if self.served is not None:
+                from paddock.serve.live import LiveSource
+
+                source = LiveSource(sim, self.served.options.lock, partial(setattr, self, "wanted"), PREPARING)
+                ready = stack.enter_context(serving(source, self.served, self.notices))
+            caught = stack.enter_context(signals(sim.clock.stop, at_once=lambda: not going.is_set()))
             with _waiting(f"starting {scenario.name}") as progress:
                 sim.engine.prepare(progress)
-                autopilots = started(sim)
+                if scenario.sitl is not None:
+                    from paddock.sitl.host import SitlHost
+
+                    autopilots = SitlHost(sim)  # closed with the simulation
                 _warm_up(sim, tally, self.options.seconds)
-                self.served = ready()
+                if self.served is not None:
+                    self.served = ready()
+                    source.prepared()
             if autopilots is not None and not self.options.json:
                 from paddock.cli.panels import print_ports
 
                 print_ports(autopilots)
             going.set()
-            self._go(sim, tally, caught, autopilots)
-            numbers = tally.summary() | ({"autopilots": summary(autopilots)} if autopilots is not None else {})
+            run, live = _runner(self.options)
+            link = self.served.link if self.served is not None else ""
+            tally.begin()
+            with self.notices.holding(live):
+                until = self.options.seconds
+                run(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots)
+            numbers = tally.summary()
+            if autopilots is not None:  # the final status of each, and its link errors
+                statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
+                numbers["autopilots"] = [
+                    {name: None if value != value else value for name, value in row._asdict().items()}
+                    | {name: getattr(statuses[row.sysid], name) for name in ("duplicates", "restarts", "rejected")}
+                    for row in autopilots.status()
+                ]
         self._report(numbers, recorder)
         return 128 + caught[0] if caught else 0
-
-    def _go(self, sim: Simulation, tally: Tally, caught: Sequence[int], autopilots: SitlHost | None) -> None:
-        run, live = _runner(self.options)
-        shown = ViewExtras(self.served.link if self.served is not None else "", autopilots)
-        tally.begin()
-        with self.notices.holding(live):
-            run(sim, tally, self.options.seconds, lambda: bool(caught) or self.wanted is not None, shown)
 
     def next(self) -> Scenario:
         """Return the scenario that a client loaded, without the sections that clients may not set."""
@@ -140,36 +121,16 @@ class Runs:
         self.options = replace(self.options, record=None, record_rate=None)
         return self.wanted
 
-    @contextmanager
-    def _serving(self, sim: Simulation) -> Iterator[Callable[[], Served | None]]:
-        if self.served is None:
-            yield lambda: None
-            return
-        from paddock.serve.live import LiveSource
-
-        source = LiveSource(sim, self.served.options.lock, self._want, PREPARING)
-        with serving(source, self.served, self.notices) as ready:
-
-            def begin() -> Served:
-                served = ready()
-                source.prepared()
-                return served
-
-            yield begin
-
-    def _want(self, scenario: Scenario) -> None:
-        """Called from another thread; the run ends at its next heartbeat, after the client has its reply."""
-        self.wanted = scenario
-
     def _report(self, numbers: dict[str, Any], recorder: Recorder | None) -> None:
-        recorded = [] if recorder is None else [recorder.close()]
-        for report in recorded:
+        lines = summary_lines(numbers)
+        if recorder is not None:
+            report = recorder.close()
             numbers["recording"] = report.to_dict()
-        if self.options.json:
-            if self.wanted is None:  # a single object: the summary of the last run
-                print(json.dumps(numbers, indent=2))
-            return
-        print("\n".join([*summary_lines(numbers), *(f"  {report.line()}" for report in recorded)]), flush=True)
+            lines.append(f"  {report.line()}")
+        if not self.options.json:
+            print("\n".join(lines), flush=True)
+        elif self.wanted is None:  # a single object: the summary of the last run
+            print(json.dumps(numbers, indent=2))
 
 
 def _built(
@@ -180,11 +141,15 @@ def _built(
     from paddock.engine.simulation import Simulation
 
     limit_threads(options.threads)
-    sim = Simulation(equipped(scenario), options.device, prepared=False)
-    sim.log.most_bytes = 0  # not needed here: a recorder receives every command directly
+    if scenario.sitl is not None:
+        from paddock.sitl.from_scenario import equipped_scenario
+
+        scenario = equipped_scenario(scenario)
+    sim = Simulation(scenario, options.device, prepared=False)
+    sim.engine.log.most_bytes = 0  # not needed here: a recorder receives every command directly
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
-        sim.pace = options.pace or 0.0
+        sim.clock.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices, progress)
 
 
@@ -194,7 +159,7 @@ def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
     end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     if end > 0:
         sim.step(1)
-        tally.first_tick()
+        tally.first_tick_seconds = process_age()
         sim.step(end - 1)
 
 
@@ -213,8 +178,8 @@ def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: 
     return Recorder(sim, file, rate=rate, precision=own.precision if own else "auto", on_failure=notices.add)
 
 
-Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], ViewExtras], None]
-"""(simulation, tally, simulated time to stop at, interrupted, extras of the view) -> None."""
+Runner = Callable[["Simulation", Tally, float | None, Callable[[], bool], str, "SitlHost | None"], None]
+"""(simulation, tally, simulated time to stop at, interrupted, URL of the page, autopilots) -> None."""
 
 
 def _runner(options: RunOptions) -> tuple[Runner, bool]:
@@ -231,7 +196,7 @@ def _runner(options: RunOptions) -> tuple[Runner, bool]:
 
 
 def _run_silently(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: ViewExtras
+    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], link: str, autopilots: object
 ) -> None:
     """Run without output; show a progress bar on stderr if it is a terminal."""
     from rich.console import Console
@@ -243,13 +208,18 @@ def _run_silently(
         def beat() -> None:
             progress.update(task, completed=sim.time)
             if interrupted():
-                sim.stop()
+                sim.clock.stop()
 
         sim.run(until, heartbeat=beat)
 
 
 def _run_with_lines(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: ViewExtras
+    sim: Simulation,
+    tally: Tally,
+    until: float | None,
+    interrupted: Callable[[], bool],
+    link: str,
+    autopilots: SitlHost | None,
 ) -> None:
     """Print a line per second, for logs and pipes."""
     from paddock.cli.panels import print_autopilots
@@ -260,12 +230,12 @@ def _run_with_lines(
 
     def beat() -> None:
         if interrupted():
-            sim.stop()
+            sim.clock.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)
             print(f"t {sim.time:10.3f} s  tick {sim.tick:>10,}  {factor:8.2f} x real time", flush=True)
-            print_autopilots(shown.autopilots)
+            print_autopilots(autopilots)
 
     sim.run(until, heartbeat=beat)
 

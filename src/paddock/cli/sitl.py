@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from paddock.cli.options import Flag, RunOptions, ServeOptions, Whole
+from paddock.cli.options import Flag, RunOptions, ServeOptions, Whole, as_flags
 from paddock.errors import PaddockError
 
 if TYPE_CHECKING:
@@ -55,20 +55,23 @@ class SitlOptions:
 
     def section(self) -> dict[str, Any]:
         """Return the given settings in the layout of the section."""
+        links = {"host": self.station_host, "station": self.station_port, "port": self.base_port}
+        links |= {"shared": self.shared_port, "log": self.log}
         values = {name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "parameters")}
-        links = {
-            "host": self.station_host,
-            "station": self.station_port,
-            "port": self.base_port,
-            "shared": self.shared_port,
-            "log": self.log,
-        }
-        values |= {"truth": self.truth or None, "mavlink": _given(links) or None}
-        return _given(values)
+        values |= {"truth": self.truth or None, "mavlink": {k: v for k, v in links.items() if v is not None} or None}
+        return {name: value for name, value in values.items() if value is not None}
 
 
-def _given(values: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
+FLAGS = {
+    "sitl.mavlink.host": "--station-host",
+    "sitl.mavlink.station": "--station-port",
+    "sitl.mavlink.port": "--base-port",
+    "sitl.mavlink.shared": "--shared-port",
+    "sitl.timeout": "--timeout",
+    "sitl.listen": "--listen",
+    "sitl.pilots[0].instance": "--first-instance",
+}
+"""Path of a value in the generated scenario -> the flag that set it."""
 
 
 def sitl(
@@ -118,71 +121,36 @@ def sitl(
     if no_lockstep and not ardupilot:
         raise PaddockError("--no-lockstep requires --ardupilot; PX4 reports whether it was built for lockstep")
     from paddock.cli.session import run_scenario
-
-    what = {"vehicles": vehicles, "craft": type_, "ardupilot": ardupilot, "px4": px4}
-    real: dict[str, Any] = {"instances": instances, "first": first_instance or 0, "lockstep": not no_lockstep}
-    settings = (autopilots or SitlOptions()).section()
-    return run_scenario(_chosen(scenario, what, real, settings), options or RunOptions(), serve)
-
-
-FLAGS = {
-    "sitl.mavlink.host": "--station-host",
-    "sitl.mavlink.station": "--station-port",
-    "sitl.mavlink.port": "--base-port",
-    "sitl.mavlink.shared": "--shared-port",
-    "sitl.timeout": "--timeout",
-    "sitl.listen": "--listen",
-    "sitl.pilots[0].instance": "--first-instance",
-}
-"""Path of a value in the generated scenario -> the flag that set it."""
-
-
-def _chosen(
-    scenario: str | None, what: Mapping[str, Any], real: Mapping[str, Any], given: Mapping[str, Any]
-) -> Scenario:
-    """Return the scenario; `given` overrides settings of its `sitl` section."""
     from paddock.scenario import load_scenario
+    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, quick_scenario
 
+    given = (autopilots or SitlOptions()).section()
     if scenario is not None:
-        return _written(scenario, given)
+        return run_scenario(_overridden(scenario, given), options or RunOptions(), serve)
     try:
-        return load_scenario(_generated(what, real, given))
+        if ardupilot is None and px4 is None:
+            tree = quick_scenario(type_ or "rover", 1 if vehicles is None else vehicles, "builtin", **given)
+        else:
+            kind, count = "ardupilot" if ardupilot else "px4", 1 if instances is None else instances
+            tree = quick_scenario(ARDUPILOT_FRAMES[ardupilot or "copter"], count, kind, first_instance or 0, **given)
+            pilots = {"frame": ardupilot} if ardupilot else {}
+            tree["sitl"]["pilots"][0] |= pilots | ({"lockstep": False} if no_lockstep else {})
+        generated = load_scenario(tree)
     except PaddockError as error:
-        message = str(error)
-        for place, flag in FLAGS.items():
-            message = message.replace(place, flag)
-        raise PaddockError(message) from None
+        raise PaddockError(as_flags(str(error), FLAGS)) from None
+    return run_scenario(generated, options or RunOptions(), serve)
 
 
-def _written(scenario: str, given: Mapping[str, Any]) -> Scenario:
-    """Load a file or a demo and apply the overrides."""
+def _overridden(name: str, given: Mapping[str, Any]) -> Scenario:
+    """Return the scenario of a file or a demo; `given` overrides settings of its `sitl` section."""
     from paddock.scenario import load_scenario
 
-    read = load_scenario(scenario)
+    read = load_scenario(name)
     if read.sitl is None:
-        raise PaddockError(f"{scenario}: no sitl section; add e.g. sitl: {{pilots: [{{vehicles: name}}]}}")
+        raise PaddockError(f"{name}: no sitl section; add e.g. sitl: {{pilots: [{{vehicles: name}}]}}")
     if not given:
         return read
     tree = read.to_dict()
     links = tree["sitl"].get("mavlink", {}) | given.get("mavlink", {})
     tree["sitl"] |= {**given, **({"mavlink": links} if links else {})}
     return load_scenario(tree)
-
-
-def _generated(what: Mapping[str, Any], real: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a scenario from --vehicles and --type, --ardupilot or --px4."""
-    from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, quick_scenario
-
-    if what["ardupilot"] is None and what["px4"] is None:
-        count = 1 if what["vehicles"] is None else what["vehicles"]
-        return quick_scenario(what["craft"] or "rover", count, "builtin", **given)
-    autopilot = "ardupilot" if what["ardupilot"] else "px4"
-    craft = ARDUPILOT_FRAMES[what[autopilot]]
-    count = 1 if real["instances"] is None else real["instances"]
-    tree = quick_scenario(craft, count, autopilot, real["first"], **given)
-    pilots = tree["sitl"]["pilots"][0]
-    if what["ardupilot"] is not None:
-        pilots["frame"] = what["ardupilot"]
-    if not real["lockstep"]:
-        pilots["lockstep"] = False
-    return tree

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import Counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
     from paddock.engine.simulation import Simulation
-    from paddock.sitl.host import SitlHost
 
 _IMPORTED = time.perf_counter()
 
@@ -19,17 +19,11 @@ def process_age() -> float:
     """Return the seconds since this process started; where unknown, since the command line was imported."""
     try:
         with open("/proc/self/stat", encoding="ascii") as file:
-            started = int(file.read().rpartition(")")[2].split()[19]) / _clock_ticks()
+            started = int(file.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
         age = time.clock_gettime(time.CLOCK_BOOTTIME) - started
     except (OSError, ValueError, IndexError, AttributeError):
         return time.perf_counter() - _IMPORTED
     return age if 0.0 < age < 1e6 else time.perf_counter() - _IMPORTED
-
-
-def _clock_ticks() -> int:
-    import os
-
-    return os.sysconf("SC_CLK_TCK")
 
 
 def peak_memory_mb() -> float:
@@ -40,13 +34,6 @@ def peak_memory_mb() -> float:
         return 0.0
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return float(peak) / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
-
-
-class ViewExtras(NamedTuple):
-    """What a run shows beside its vehicles."""
-
-    link: str = ""  # URL of the page; may be empty
-    autopilots: SitlHost | None = None
 
 
 class Tally:
@@ -64,10 +51,6 @@ class Tally:
 
     def _count(self, event: Event) -> None:
         self.events[event.kind] += 1
-
-    def first_tick(self) -> None:
-        """Note the time of the first tick."""
-        self.first_tick_seconds = process_age()
 
     def again(self) -> None:
         """Start over after a reset."""
@@ -95,7 +78,14 @@ class Tally:
             "wall_seconds": round(wall, 6),
             "real_time_factor": round((sim.tick - self.first) * sim.engine.world.clock.dt / wall, 4),
             "vehicles": sum(fleet.n for fleet in sim.engine.world.fleets.values()),
-            "stages": self._stages(),
+            "stages": {
+                name: {
+                    "calls": time.calls,
+                    "ms_total": round(time.nanoseconds / 1e6, 3),
+                    "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
+                }
+                for name, time in sim.engine.pipeline.times.items()
+            },
             "events": dict(sorted(self.events.items())),
             **self._mission(),
             "state_hash": sim.state_hash(),
@@ -114,21 +104,13 @@ class Tally:
         figures = {key: view.metrics[key] for key in kept}
         return {"mission": figures | {"undone": undone, "finished": view.finished}}
 
-    def _stages(self) -> dict[str, dict[str, float]]:
-        return {
-            name: {
-                "calls": time.calls,
-                "ms_total": round(time.nanoseconds / 1e6, 3),
-                "ms_per_call": round(time.nanoseconds / 1e6 / max(time.calls, 1), 6),
-            }
-            for name, time in self.sim.engine.pipeline.times.items()
-        }
-
 
 def summary_lines(numbers: dict[str, Any]) -> list[str]:
     """Return the summary as lines of text."""
     events = ", ".join(f"{count} {kind}" for kind, count in numbers["events"].items()) or "none"
-    first = numbers["first_tick_seconds"]
+    first, autopilots = numbers["first_tick_seconds"], numbers.get("autopilots")
+    rejected, armed = (sum(row[key] for row in autopilots or ()) for key in ("rejected", "armed"))
+    refused = f", {counted(rejected, 'packet')} rejected" if rejected else ""
     stages = [
         f"  {name:<8} {stage['ms_per_call']:9.3f} ms per call, {stage['calls']:,} calls, "
         f"{stage['ms_total'] / 10 / max(numbers['wall_seconds'], 1e-9):.0f} % of wall time"
@@ -142,18 +124,11 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         *stages,
         f"  events: {events}",
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
-        *(_autopilot_lines(numbers["autopilots"]) if "autopilots" in numbers else []),
+        *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
         f"  first tick {'never' if first is None else f'{first:.2f} s'} after the start, "
         f"peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
     ]
-
-
-def _autopilot_lines(figures: list[dict[str, Any]]) -> list[str]:
-    """Format `autopilots: 10, 4 armed` and the number of rejected packets."""
-    rejected, armed = sum(row["rejected"] for row in figures), sum(row["armed"] for row in figures)
-    refused = f", {counted(rejected, 'packet')} rejected" if rejected else ""
-    return [f"  autopilots: {len(figures)}, {armed} armed{refused}"]
 
 
 def _mission_lines(figures: dict[str, Any]) -> list[str]:

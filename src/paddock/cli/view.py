@@ -1,4 +1,4 @@
-"""The live terminal view of a run: map, fleets, autopilots, stage times and events."""
+"""The live terminal views of a run and of a recording: map, fleets, autopilots, stage times, events and keys."""
 
 from __future__ import annotations
 
@@ -7,29 +7,23 @@ import select
 import sys
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Self
+from math import inf
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from paddock.cli.braille import Braille, Floats
-from paddock.cli.panels import (
-    Meter,
-    beside,
-    event_lines,
-    fleet_lines,
-    footer,
-    framed,
-    header,
-    stage_lines,
-    status,
-    status_lines,
-)
-from paddock.cli.summary import Tally, ViewExtras
+from paddock.cli import panels
+from paddock.cli.braille import Braille
+from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
+    from paddock.engine.pacing import Pacer
     from paddock.engine.simulation import Simulation
+    from paddock.record.player import Player
+    from paddock.sitl.host import SitlHost
+    from paddock.world.snapshot import Snapshot
 
 
 try:
@@ -67,25 +61,212 @@ class Keyboard:
         return os.read(sys.stdin.fileno(), 64).decode(errors="ignore")
 
 
-PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 0.0)
-"""Paces selected by + and -; 0 is as fast as possible."""
+PACES = (0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)  # selected by + and -
+JUMP = 5.0  # seconds that an arrow key skips in a recording
+ARROWS = {"\x1b[D": "<", "\x1b[C": ">"}  # escape sequences of the arrow keys -> equivalent keys
 SHARE = 0.1  # maximum share of wall time spent drawing; a slow view is drawn less often
 UPDATE_EVERY = 0.5  # wall-clock s between snapshots of many vehicles
 MANY = 1000
 NARROW = 64  # terminals narrower than this show no map
 SIDE, AUTOPILOTS_SIDE = 42, 48  # minimum width of the column beside the map, without and with autopilots
-HEAD, FOOT = 2, 1
+AROUND = 3  # rows of header, status and footer
 LEFT = 7  # rows reserved for fleets and events
-NO_EXTRAS = ViewExtras()
+
+
+class LiveView:
+    """A full screen: a map beside a column of lines; the space bar pauses, + and - change the pace."""
+
+    paces: ClassVar[tuple[float, ...]] = PACES
+
+    def __init__(self, name: str, clock: Pacer | Player, console: Console, keys: bool, link: str) -> None:
+        """`name`: of the scenario; `keys`: whether they can be pressed; `link`: URL of the page."""
+        self.name, self.clock, self.console, self.keys, self.link = name, clock, console, keys, link
+        self.map = Braille()
+
+    def handle_keys(self, keys: str) -> None:
+        """Handle pressed keys."""
+        for code, key in ARROWS.items():
+            keys = keys.replace(code, key)
+        for key in keys:
+            match key:
+                case " ":
+                    self.clock.resume() if self.clock.paused else self.clock.pause()
+                case "+" | "=":
+                    self._change_pace(1)
+                case "-" | "_":
+                    self._change_pace(-1)
+                case _:
+                    self.press(key)
+
+    def press(self, key: str) -> None:
+        """Handle a key of this view."""
+
+    def _change_pace(self, direction: int) -> None:
+        paces = self.paces[::direction]
+        present = self.clock.pace or inf  # 0 is as fast as possible
+        self.clock.pace = next((p for p in paces if direction * (p or inf) > direction * present), paces[-1])
+
+    def picture(self, snapshot: Snapshot, width: int, height: int) -> list[Text]:
+        """Return the map in its frame."""
+        moving = [(fleet.position, fleet.velocity) for fleet in snapshot]
+        return panels.framed(self.map.draw(moving, width - 2, height - 2), self.map)
+
+    def screen(self, detail: str, mode: str, status: Text, body: list[Text], keys: dict[str, str]) -> Text:
+        """Return the whole screen; `keys` of this view, beside those for pause and pace."""
+        (width, height), paused = self.console.size, self.clock.paused
+        title = panels.header(self.name, detail, mode, paused, width)
+        lines = [title, status, *body[: max(height - AROUND, 1)]]
+        lines += [Text("")] * (height - 1 - len(lines))
+        keys = {"space": "resume" if paused else "pause", "+ -": "pace", **keys, "q": "quit"} if self.keys else {}
+        lines.append(panels.footer(keys, "" if paused else "s", width, self.link))
+        return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])
+
+
+class RunView(LiveView):
+    """Draws a simulation and handles keys."""
+
+    paces: ClassVar[tuple[float, ...]] = (*PACES, 0.0)
+
+    def __init__(
+        self,
+        sim: Simulation,
+        tally: Tally,
+        console: Console,
+        keys: bool,
+        link: str = "",
+        autopilots: SitlHost | None = None,
+    ) -> None:
+        super().__init__(sim.scenario.name, sim.clock, console, keys, link)
+        self.sim, self.tally, self.autopilots = sim, tally, autopilots
+        self.meter = panels.Meter(sim)
+        self.request = ""
+        self._next_draw = self._next_update = 0.0
+        self._fleets: list[Text] = []
+        self._picture: list[Text] = []
+        self._drawn_size = (0, 0)
+        self._roster = -1
+
+    def handle_keys(self, keys: str) -> None:
+        """Handle pressed keys, and draw soon."""
+        super().handle_keys(keys)
+        if keys:
+            self._next_draw = 0.0
+
+    def press(self, key: str) -> None:
+        """Step, reset or quit."""
+        if key in "rq" or (key == "s" and self.sim.clock.paused):
+            self.leave({"s": "step", "r": "reset", "q": "quit"}[key])
+
+    def leave(self, request: str) -> None:
+        """Stop the run; `act` then carries out the request."""
+        self.request = request
+        self.sim.clock.stop()
+
+    def act(self) -> None:
+        """Carry out a request that needs a stopped simulation."""
+        if self.request == "step":
+            self.sim.step(1)
+        elif self.request == "reset":
+            self.sim.reset()
+            self.tally.again()
+            self.meter.clear()
+            self.map.clear()
+            self._roster = -1
+        self._next_draw = self._next_update = 0.0
+
+    def due(self) -> bool:
+        """Whether the next frame is due."""
+        return time.perf_counter() >= self._next_draw
+
+    def draw(self) -> Text:
+        """Return the whole screen."""
+        started, host, sim = time.perf_counter(), self.autopilots, self.sim
+        self.meter.read()
+        width, height = self.console.size
+        rows = max(height - AROUND, 1)
+        side = width if width < NARROW else min(max(SIDE if host is None else AUTOPILOTS_SIDE, width * 2 // 5), 54)
+        stages, autopilots = [*panels.stage_lines(self.meter, side), Text("")], list[Text]()
+        if host is not None:
+            if len(host.vehicles) + 1 > rows - len(stages) - LEFT:
+                stages = []  # the autopilots need the rows
+            autopilots = [*panels.status_lines(host, side, max(rows - len(stages) - LEFT, 3)), Text("")]
+        recent = sim.events.since(sim.events.count - 5)
+        events = panels.event_lines(
+            sim.events.count, [(f"{e.tick * sim.engine.world.clock.dt:>8.2f}", e) for e in recent], side
+        )
+        rows_fleets = max(rows - len(stages) - len(autopilots) - min(len(events), 3) - 1, 3)
+        self._update(side, rows_fleets, width - side - 1, rows)
+        column = [*self._fleets, Text(""), *autopilots, *stages, *events]
+        body = column if width < NARROW else panels.beside(self._picture, column, width - side)
+        line = panels.status(sim, self.tally, self.meter, width)
+        drawn = self.screen(sim.scenario.description, "running", line, body, {"s": "step", "r": "reset"})
+        cost = time.perf_counter() - started  # rich needs about the same time again
+        self._next_draw = started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0
+        return drawn
+
+    def _update(self, side: int, rows: int, width: int, height: int) -> None:
+        """Update fleets and map from a snapshot; less often with many vehicles."""
+        now = time.perf_counter()
+        if now < self._next_update and self._drawn_size == (width, height):
+            return
+        snapshot = self.sim.snapshot()
+        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
+        self._drawn_size = (width, height)
+        self._fleets = panels.fleet_lines(snapshot, side, rows)
+        if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
+            behaviours = [program.behaviour for program in self.sim.engine.programs.values()]
+            guided = [(k, b.path) for k, b in enumerate(behaviours) if b is not None and b.rule.needs_path]
+            self._roster, self.map.guides = snapshot.roster, guided
+        if width > 2 and height > 2:
+            self._picture = self.picture(snapshot, width, height)
+
+
+class PlaybackView(LiveView):
+    """Draws a recording and handles keys."""
+
+    def __init__(self, player: Player, console: Console, keys: bool, link: str = "") -> None:
+        super().__init__(player.scenario.name, player, console, keys, link)
+        self.player = player
+
+    def press(self, key: str) -> None:
+        """Seek or quit."""
+        if key == "q":
+            self.player.stop()
+        elif key in "<>0":
+            self.map.clear()
+            self.player.seek(0.0 if key == "0" else self.player.position + (JUMP if key == ">" else -JUMP))
+
+    def draw(self) -> Text:
+        """Return the whole screen."""
+        player, (width, height) = self.player, self.console.size
+        rows = max(height - AROUND, 1)
+        side = width if width < NARROW else min(max(SIDE, width * 2 // 5), 54)
+        snapshot, events = player.snapshot(), player.events()
+        shown = panels.event_lines(len(events), [(f"{event.tick:>8,}", event) for event in events[-6:]], side)
+        body = [*panels.fleet_lines(snapshot, side, max(rows - len(shown) - 1, 3)), Text(""), *shown]
+        if width >= NARROW and rows > 2:
+            body = panels.beside(self.picture(snapshot, width - side - 1, rows), body, width - side)
+        numbers = f" {player.position:.1f} of {player.duration:.1f} s  tick {player.tick:,}  {player.pace:g}x"
+        room = max(width - len(numbers) - 2, 4)
+        filled = round(player.position / max(player.duration, 1e-9) * room)
+        bar = Text(" ").append("━" * filled, style="#58c4ff").append("─" * (room - filled), style=panels.FRAME)
+        line = panels.fitted(bar.append(numbers, style=panels.STRONG), width)
+        keys = {"← →": f"{JUMP:g} s", "0": "start"}
+        return self.screen(player.recording.path, "replay", line, body, keys)
 
 
 def run_live(
-    sim: Simulation, tally: Tally, until: float | None, interrupted: Callable[[], bool], shown: ViewExtras
+    sim: Simulation,
+    tally: Tally,
+    until: float | None,
+    interrupted: Callable[[], bool],
+    link: str,
+    autopilots: SitlHost | None,
 ) -> None:
     """Run with the live view until the end, `q` or a signal."""
     console = Console()
     with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
-        view = RunView(sim, tally, console, keys, shown)
+        view = RunView(sim, tally, console, keys.active, link, autopilots)
 
         def beat() -> None:
             view.handle_keys(keys.pressed())
@@ -100,130 +281,16 @@ def run_live(
             view.act()
 
 
-class RunView:
-    """Draws the simulation and handles keys."""
+def play_live(player: Player, until: float | None, interrupted: Callable[[], bool], link: str = "") -> None:
+    """Play in the terminal until `q` or a signal; at the end it stays open for seeking."""
+    console = Console()
+    with Keyboard() as keys, Live(console=console, screen=True, auto_refresh=False, redirect_stderr=False) as live:
+        view = PlaybackView(player, console, keys.active, link)
 
-    def __init__(
-        self, sim: Simulation, tally: Tally, console: Console, keys: Keyboard, shown: ViewExtras = NO_EXTRAS
-    ) -> None:
-        self.sim, self.tally, self.console, self.keys, self.shown = sim, tally, console, keys, shown
-        self.meter = Meter(sim)
-        self.map = Braille()
-        self.request = ""
-        self._next_draw = self._next_update = 0.0
-        self._fleets: list[Text] = []
-        self._picture: list[Text] = []
-        self._drawn_size = (0, 0)
-        self._roster = -1
+        def beat() -> None:
+            view.handle_keys(keys.pressed())
+            if interrupted():
+                player.stop()
+            live.update(view.draw(), refresh=True)
 
-    # keys ------------------------------------------------------------------------------------------------------------
-
-    def handle_keys(self, keys: str) -> None:
-        """Handle pressed keys."""
-        for key in keys:
-            match key:
-                case " ":
-                    self.sim.resume() if self.sim.paused else self.sim.pause()
-                case "+" | "=":
-                    self._change_pace(1)
-                case "-" | "_":
-                    self._change_pace(-1)
-                case "s" if self.sim.paused:
-                    self.leave("step")
-                case "r":
-                    self.leave("reset")
-                case "q":
-                    self.leave("quit")
-        if keys:
-            self._next_draw = 0.0
-
-    def leave(self, request: str) -> None:
-        """Stop the run; `act` then carries out the request."""
-        self.request = request
-        self.sim.stop()
-
-    def act(self) -> None:
-        """Carry out a request that needs a stopped simulation."""
-        if self.request == "step":
-            self.sim.step(1)
-        elif self.request == "reset":
-            self.sim.reset()
-            self.tally.again()
-            self.meter.clear()
-            self.map.clear()
-            self._roster = -1
-        self._next_draw = self._next_update = 0.0
-
-    def _change_pace(self, direction: int) -> None:
-        rank = [pace or float("inf") for pace in PACES]
-        present = self.sim.pace or float("inf")
-        if direction > 0:
-            chosen = next((k for k, pace in enumerate(rank) if pace > present), len(rank) - 1)
-        else:
-            chosen = next((k for k in reversed(range(len(rank))) if rank[k] < present), 0)
-        self.sim.pace = PACES[chosen]
-
-    # drawing ---------------------------------------------------------------------------------------------------------
-
-    def due(self) -> bool:
-        """Whether the next frame is due."""
-        return time.perf_counter() >= self._next_draw
-
-    def draw(self) -> Text:
-        """Return the whole screen."""
-        started = time.perf_counter()
-        self.meter.read()
-        width, height = self.console.size
-        rows = max(height - HEAD - FOOT, 1)
-        least = SIDE if self.shown.autopilots is None else AUTOPILOTS_SIDE
-        side = width if width < NARROW else min(max(least, width * 2 // 5), 54)
-        stages, events = self._stages(side, rows), event_lines(self.sim, side)
-        autopilots = self._autopilots(side, rows - len(stages) - LEFT)
-        rows_fleets = max(rows - len(stages) - len(autopilots) - min(len(events), 3) - 1, 3)
-        self._update(side, rows_fleets, width - side - 1, rows)
-        column = [*self._fleets, Text(""), *autopilots, *stages, *events]
-        body = column if width < NARROW else beside(self._picture, column, width - side)
-        lines = [header(self.sim, width), status(self.sim, self.tally, self.meter, width), *body[:rows]]
-        lines += [Text("")] * (height - FOOT - len(lines))
-        lines.append(footer(self.sim, self.keys.active, width, self.shown.link))
-        cost = time.perf_counter() - started
-        self._next_draw = (
-            started + 2.0 * cost / SHARE if cost > 0.1 * SHARE else 0.0
-        )  # rich needs about the same time again
-        return Text("\n", no_wrap=True, overflow="crop", end="").join(lines[:height])
-
-    def _stages(self, width: int, rows: int) -> list[Text]:
-        """Return the stage times, unless the autopilots need the rows."""
-        lines = [*stage_lines(self.meter, width), Text("")]
-        host = self.shown.autopilots
-        return lines if host is None or len(host.vehicles) + 1 <= rows - len(lines) - LEFT else []
-
-    def _autopilots(self, width: int, most: int) -> list[Text]:
-        """Return a line per autopilot, as space allows."""
-        host = self.shown.autopilots
-        return [] if host is None else [*status_lines(host, width, max(most, 3)), Text("")]
-
-    def _update(self, side: int, rows: int, width: int, height: int) -> None:
-        """Update fleets and map from a snapshot; less often with many vehicles."""
-        now = time.perf_counter()
-        if now < self._next_update and self._drawn_size == (width, height):
-            return
-        snapshot = self.sim.snapshot()
-        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.paused else 0.0)
-        self._drawn_size = (width, height)
-        self._fleets = fleet_lines(snapshot, side, rows)
-        if snapshot.roster != self._roster:
-            self._roster, self.map.guides = snapshot.roster, guides(self.sim)
-        if width > 2 and height > 2:
-            moving = [(fleet.position, fleet.velocity) for fleet in snapshot]
-            self._picture = framed(self.map.draw(moving, width - 2, height - 2), self.map)
-
-
-def guides(sim: Simulation) -> list[tuple[int, Floats]]:
-    """Return the paths that fleets follow, each with the index of the fleet."""
-    behaviours = [program.behaviour for program in sim.engine.programs.values()]
-    return [
-        (k, behaviour.path)
-        for k, behaviour in enumerate(behaviours)
-        if behaviour is not None and behaviour.rule.needs_path
-    ]
+        player.run(until, heartbeat=beat, stay=keys.active)

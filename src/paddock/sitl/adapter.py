@@ -141,6 +141,31 @@ class SimulatorAdapter(ABC):
             self.send_actuators(ActuatorCommands(block[k]), vehicle)
 
 
+class BlockAdapter(SimulatorAdapter):
+    """Base class of lockstep simulators that exchange blocks: a subclass has `receive_block` and `send_block`."""
+
+    @property
+    def supports_lockstep(self) -> bool:
+        """Always."""
+        return True
+
+    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
+        """Return a copy of its row, if time has passed since the last one."""
+        block = blank_sensors(1)
+        self.receive_block((vehicle,), block)
+        return SensorData(block[0]) if block[0, 0] >= 0.0 else None
+
+    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
+        """Set its actuators, as a block of one row."""
+        self.send_block((vehicle,), commands.row[None, :])
+
+    def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Refuse actuator commands (n, WIDTH) with NaN."""
+        if np.isnan(block).any():
+            bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
+            raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
+
+
 def blank_sensors(count: int) -> Floats:
     """Return empty rows for `receive_block`."""
     return sensor_data.empty_block(count)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from time import monotonic
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
@@ -162,20 +161,18 @@ class AdapterLink:
 
     def send(self) -> None:
         """Send the actuator rows; a row that is not finite is rejected, and the previous one holds."""
-        finite = np.isfinite(self.actuators)
-        self._rejected = frozenset() if finite.all() else self._reject(np.flatnonzero(~finite.all(axis=1)))
+        finite, bad = np.isfinite(self.actuators), list[int]()
+        if not finite.all():
+            bad = np.flatnonzero(~finite.all(axis=1)).tolist()
+            for k in [k for k in bad if k not in self._rejected]:
+                self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
+            self.actuators[bad] = self._good[bad]
+        self._rejected = frozenset(bad)
         self._good[:] = self.actuators
         try:
             self.adapter.send_block(self.ids, self.actuators)
         except Exception as error:
             self.lose(problem(error))
-
-    def _reject(self, bad: NDArray[np.int64]) -> frozenset[int]:
-        """Restore these rows; log an event for each that was finite until now."""
-        for k in [k for k in bad.tolist() if k not in self._rejected]:
-            self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
-        self.actuators[bad] = self._good[bad]
-        return frozenset(bad.tolist())
 
     # connection -------------------------------------------------------------------------------------------------------
 

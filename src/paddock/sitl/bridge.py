@@ -98,7 +98,7 @@ class Bridge:
 
         `timeout` (s of wall time) and `fallback` replace the bridge's.
         """
-        policy = self.policy.replaced(timeout, fallback)
+        policy = TimeoutPolicy(timeout or self.policy.timeout, Fallback(fallback or self.policy.fallback))
         with self.lock:
             if adapter.name in self.links:
                 raise PaddockError(f"adapter {adapter.name!r} is registered already: give this one another name")

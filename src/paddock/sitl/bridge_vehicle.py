@@ -44,10 +44,6 @@ class TimeoutPolicy(NamedTuple):
     timeout: float = 1.0
     fallback: Fallback = Fallback.FREE_RUN
 
-    def replaced(self, timeout: float | None, fallback: str | None) -> TimeoutPolicy:
-        """Return the policy with the given values replaced."""
-        return TimeoutPolicy(timeout or self.timeout, Fallback(fallback or self.fallback))
-
 
 def problem(error: Exception) -> str:
     """Return one line for an exception: the message of our own errors, with the type's name for others."""

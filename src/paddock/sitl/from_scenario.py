@@ -22,10 +22,9 @@ from paddock.world.geodesy import Origin
 
 ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
 """Frames of ArduPilot that the command line offers -> craft."""
-RATES = {"builtin": 250.0, "ardupilot": 1200.0, "px4": 250.0}
-"""Tick rate for each autopilot, Hz; ArduPilot asks for 1,200 frames per second by default."""
+AUTOPILOTS = {"builtin": ("the built-in autopilot", 250.0), "ardupilot": ("ArduPilot", 1200.0), "px4": ("PX4", 250.0)}
+"""Autopilot -> its description and tick rate, Hz; ArduPilot asks for 1,200 frames per second by default."""
 SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
-DESCRIPTIONS = {"builtin": "the built-in autopilot", "ardupilot": "ArduPilot", "px4": "PX4"}
 NORTH = 1.5707963267948966  # rad, counter-clockwise from east
 
 
@@ -64,27 +63,22 @@ def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     """Return the simulator of an entry of `sitl.adapters`; `where` begins error messages."""
     kind = find_adapter(entry.type)
-    _check_options(kind, entry, where)
-    try:
-        return kind(entry.name, **entry.options)
-    except PaddockError as error:  # names the adapter itself
-        raise type(error)(f"{where}: {error}") from None
-    except Exception as error:  # code of a user's own adapter
-        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error
-
-
-def _check_options(kind: type[SimulatorAdapter], entry: AdapterEntry, where: str) -> None:
-    """Refuse unknown options, and values that are not numbers where the default is one."""
     known = {key: option for key, option in signature(kind).parameters.items() if key != "name"}
-    if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):
-        return
     for key, value in entry.options.items():
+        if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):
+            break  # it checks them itself
         if key not in known:
             raise unknown_name(f"option of adapter {entry.type!r}", key, known, f"{where}.options")
         default = known[key].default
         number = isinstance(default, int | float) and not isinstance(default, bool)
         if number and not isinstance(value, int | float):
             raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
+    try:
+        return kind(entry.name, **entry.options)
+    except PaddockError as error:  # names the adapter itself
+        raise type(error)(f"{where}: {error}") from None
+    except Exception as error:  # code of a user's own adapter
+        raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error
 
 
 def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
@@ -151,7 +145,7 @@ def quick_scenario(
         raise unknown_name("type of vehicle", craft, VEHICLES)
     if not 1 <= count <= LAST_SYSID:
         raise InvalidValueError(f"the number of vehicles must be 1 to {LAST_SYSID}, not {count}")
-    height = 100.0 if craft == "plane" else 0.0
+    height, (description, rate) = 100.0 if craft == "plane" else 0.0, AUTOPILOTS[autopilot]
     line = {"start": [0.0, 0.0, height], "end": [SPACING[craft] * (count - 1), 0.0, height], "heading": NORTH}
     placed = {"pose": [0.0, 0.0, height, NORTH]} if count == 1 else {"count": count, "spawn": {"line": line}}
     pilots: dict[str, Any] = {"vehicles": craft, "autopilot": autopilot, "craft": craft}
@@ -159,9 +153,9 @@ def quick_scenario(
         pilots |= {"instance": instance, "sysid": instance + 1}
     return {
         "name": f"{count} {craft}{'' if count == 1 else 's'}",
-        "description": f"{DESCRIPTIONS[autopilot]} in the loop",
-        "clock": {"rate": RATES[autopilot], "pace": 1.0},
-        "every": {"snapshot": max(1, round(RATES[autopilot] / 50.0))},
+        "description": f"{description} in the loop",
+        "clock": {"rate": rate, "pace": 1.0},
+        "every": {"snapshot": max(1, round(rate / 50.0))},
         "vehicles": [{"name": craft, **VEHICLES[craft], **placed}],
         "sitl": {"pilots": [pilots], **section},
     }

@@ -165,10 +165,10 @@ class StartStage(Enum):
     REFUSED = "refused"
 
 
-NEXT = {  # stage -> its command, and the stage after the command is accepted
-    StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING),
-    StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING),
-    StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY),
+NEXT = {  # stage -> its command, the stage after the command is accepted, and the first parameter
+    StartStage.MODE: (mav.MAV_CMD_DO_SET_MODE, StartStage.ARMING, 1.0),
+    StartStage.ARMING: (mav.MAV_CMD_COMPONENT_ARM_DISARM, StartStage.STARTING, 1.0),
+    StartStage.STARTING: (mav.MAV_CMD_MISSION_START, StartStage.UNDER_WAY, 0.0),
 }
 
 
@@ -232,16 +232,10 @@ class MissionStarter:
                     self._enter(StartStage.UPLOADING)
             case StartStage.UPLOADING:
                 self._send(mav.MAVLink_mission_count_message(self.sysid, 1, len(self._items), 0))
-            case StartStage.MODE:
-                self._command(1.0, float(self._auto_mode))
-            case StartStage.ARMING:
-                self._command(1.0)
-            case StartStage.STARTING:
-                self._command()
-
-    def _command(self, *given: float) -> None:
-        numbers = (*given, *([0.0] * (7 - len(given))))
-        self._send(mav.MAVLink_command_long_message(self.sysid, 1, NEXT[self.stage][0], 0, *numbers))
+            case stage if stage in NEXT:
+                command, _, first = NEXT[stage]
+                mode = float(self._auto_mode) if stage is StartStage.MODE else 0.0
+                self._send(mav.MAVLink_command_long_message(self.sysid, 1, command, 0, first, mode, *[0.0] * 5))
 
     def _send(self, message: Any) -> None:
         self.link.to_vehicle.append(self._writer.pack(message))

@@ -14,7 +14,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario
 from paddock.scenario.sitl import WORLD
 from paddock.sitl.adapters.world import WorldAdapter
-from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
+from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.telemetry import Severity, Telemetry
 from paddock.sitl.bridge import Bridge
@@ -90,21 +90,17 @@ class SitlHost:
             adapter = build_adapter(entry, sim.scenario.at("sitl", "adapters", k))
             self.bridge.register(adapter, entry.timeout, entry.on_timeout)
         for vehicle in build_vehicles(sim, self.section):
-            self._add(vehicle)
+            self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
+            self.vehicles.append(vehicle)
+            if vehicle.adapter == WORLD:
+                if getattr(vehicle.autopilot, "needs_truth", False):
+                    self.world.set_truth(vehicle.placed.id)
+                self._note_start(vehicle.placed.name)
+                vehicle.autopilot.on_restart = partial(self._put_back, vehicle.placed.name)
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
         sim.autopilots.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
-
-    def _add(self, vehicle: FlownVehicle) -> None:
-        self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
-        self.vehicles.append(vehicle)
-        if vehicle.adapter == WORLD:
-            name = vehicle.placed.name
-            if getattr(vehicle.autopilot, "needs_truth", False):
-                self.world.set_truth(vehicle.placed.id)
-            self._note_start(name)
-            vehicle.autopilot.on_restart = partial(self._put_back, name)
 
     def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
         if not vehicles:
@@ -208,7 +204,17 @@ class SitlHost:
         lines = _connection_hints(self.sim.scenario, own) if own else []
         for vehicle in real[:SHOWN_LAUNCHES]:
             lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
-            lines += [f"  {line}" for line in _launch_lines(self.sim.scenario, vehicle)]
+            if vehicle.entry.autopilot == "px4":
+                from paddock.sitl.px4.autopilot import launch_lines as px4_lines
+
+                started = px4_lines(vehicle.instance)
+            else:
+                frame, origin = (
+                    vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft],
+                    self.sim.scenario.world.origin,
+                )
+                started = launch_lines(frame, vehicle.instance, Origin(*origin), vehicle.placed.heading)
+            lines += [f"  {line}" for line in started]
         if len(real) > SHOWN_LAUNCHES:
             lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
         return lines
@@ -247,14 +253,3 @@ def _connection_hints(scenario: Scenario, vehicles: Sequence[FlownVehicle]) -> l
         others = "Each system from 2 on also has" if shared else "Each other system has"
         lines.append(f"{others} a port of its own, see the table: up to {links.station + last - 1}.")
     return lines
-
-
-def _launch_lines(scenario: Scenario, vehicle: FlownVehicle) -> list[str]:
-    if vehicle.entry.autopilot == "px4":
-        from paddock.sitl.px4 import autopilot as px4
-
-        return px4.launch_lines(vehicle.instance)
-    from paddock.sitl.ardupilot import frames
-
-    frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
-    return frames.launch_lines(frame, vehicle.instance, Origin(*scenario.world.origin), vehicle.placed.heading)

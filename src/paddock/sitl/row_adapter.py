@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.sensing.site import site_at
-from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Placed
 from paddock.sitl.equipment import AdapterOptions, Instrument
-from paddock.sitl.sensor_data import Floats, SensorData, empty_block
+from paddock.sitl.sensor_data import Floats, empty_block
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose
@@ -24,7 +24,7 @@ RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 """Hz of the sensors other than the IMU, which samples at the adapter's rate."""
 
 
-class RowAdapter(SimulatorAdapter):
+class RowAdapter(BlockAdapter):
     """Vehicles in rows, in order of addition, with sensors of `paddock.sensing`, in lockstep.
 
     A subclass initialises the row of a vehicle (`_enter`), compacts the rows when one is removed (`_leave`), and moves
@@ -86,6 +86,10 @@ class RowAdapter(SimulatorAdapter):
     @abstractmethod
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         """Drop the vehicle of a row; the `kept` rows move up."""
+
+    @abstractmethod
+    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+        """Set the actuators of these rows from commands (n, WIDTH), none of which is NaN."""
 
     def _reach(self) -> None:
         """Check that the simulator is available; AdapterError if not."""
@@ -195,11 +199,6 @@ class RowAdapter(SimulatorAdapter):
     # time -------------------------------------------------------------------------------------------------------------
 
     @property
-    def supports_lockstep(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def sim_time_us(self) -> int:
         """The sum of the steps."""
         return self._time_us
@@ -248,16 +247,6 @@ class RowAdapter(SimulatorAdapter):
             self._row(vehicle)
             return None if self.has_imu else self._instruments[0].fleet.period
 
-    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """Return a copy of its row, if time has passed since the last one."""
-        with self.lock:
-            row = self._row(vehicle)
-            self._freshen()
-            if not self._block[row, 0] > self._received[row]:
-                return None
-            self._received[row] = self._block[row, 0]
-            return SensorData(self._block[row].copy())
-
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Write all rows in one copy."""
         with self.lock:
@@ -267,11 +256,12 @@ class RowAdapter(SimulatorAdapter):
             block[news] = self._block[rows[news]]
             self._received[rows] = self._block[rows, 0]
 
-    def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Refuse actuator commands (n, WIDTH) with NaN."""
-        if np.isnan(block).any():
-            bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
-            raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
+    def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
+        """Set the actuators of several vehicles."""
+        with self.lock:
+            rows = self._rows(vehicles)
+            self._refuse_nan(vehicles, block)
+            self._steer(rows, block)
 
     # lookup -----------------------------------------------------------------------------------------------------------
 

@@ -47,17 +47,17 @@ def start() -> Iterator[Start]:
 
 def serve(start: Start, tmp_path: Path) -> tuple[subprocess.Popen[str], dict[str, int]]:
     """The server's process and its ports, as it prints them."""
-    scenario, said = tmp_path / "race.yaml", tmp_path / "stderr.txt"
+    scenario, log = tmp_path / "race.yaml", tmp_path / "stderr.txt"
     scenario.write_text(SCENARIO, encoding="utf-8")
     endpoints = [text for name in ("vds1", "stream", "metrics") for text in ("--serve", f"{name}=0")]
     arguments = ["-m", "paddock", "run", scenario, "--headless", "--pace", "1", *endpoints]
-    with said.open("w") as errors:
+    with log.open("w") as errors:
         server = start(*arguments, stdout=subprocess.PIPE, stderr=errors)
     ports: dict[str, int] = {}
     end = time.monotonic() + 60.0
     while len(ports) < 3:
-        assert server.poll() is None and time.monotonic() < end, said.read_text()
-        found = re.findall(r"^serving (\w+) on 127\.0\.0\.1:(\d+)$", said.read_text(), re.MULTILINE)
+        assert server.poll() is None and time.monotonic() < end, log.read_text()
+        found = re.findall(r"^serving (\w+) on 127\.0\.0\.1:(\d+)$", log.read_text(), re.MULTILINE)
         ports = {name: int(port) for name, port in found}
         time.sleep(0.05)
     return server, ports
@@ -102,5 +102,5 @@ def test_two_race_one_watches_and_one_sends_garbage(start: Start, tmp_path: Path
     with urllib.request.urlopen(f"http://127.0.0.1:{ports['metrics']}/healthz", timeout=5) as answer:
         assert answer.status == 200
     server.send_signal(signal.SIGINT)
-    told, _ = server.communicate(timeout=20)
-    assert server.returncode == 128 + signal.SIGINT and "race" in told
+    out, _ = server.communicate(timeout=20)
+    assert server.returncode == 128 + signal.SIGINT and "race" in out

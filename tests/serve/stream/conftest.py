@@ -20,7 +20,7 @@ from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("id", "<i4"), ("p", "<f4", 3), ("q", "<f4", 4)])
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Peer:
@@ -38,7 +38,7 @@ class Peer:
             raise
         self.splitter = Splitter(1 << 28, 1 << 28)
         self.inbox: deque[StreamFrame | JsonLine] = deque()
-        self.told: list[dict[str, Any]] = []  # notifications
+        self.notifications: list[dict[str, Any]] = []
         self.number = 0
 
     def send(self, method: str, /, **params: Any) -> int:
@@ -68,9 +68,9 @@ class Peer:
 
     def notification(self, method: str) -> dict[str, Any]:
         """The parameters of the next notification of that name, or of the first that was kept."""
-        for k, message in enumerate(self.told):
+        for k, message in enumerate(self.notifications):
             if message["method"] == method:
-                return self.told.pop(k)["params"]
+                return self.notifications.pop(k)["params"]
         return self.until(lambda message: message["params"] if message.get("method") == method else None)
 
     def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
@@ -81,7 +81,7 @@ class Peer:
                 if (found := wanted(tree)) is not None:
                     return found
                 if "method" in tree:
-                    self.told.append(tree)
+                    self.notifications.append(tree)
 
     def frame(self, kind: int) -> memoryview:
         """The payload of the next frame of a type."""
@@ -90,7 +90,7 @@ class Peer:
             if isinstance(message, StreamFrame) and message.type == kind:
                 return message.payload
             if isinstance(message, JsonLine) and "method" in (tree := json.loads(message.line)):
-                self.told.append(tree)
+                self.notifications.append(tree)
 
     def tick(self) -> tuple[int, float, float, int, int]:
         """tick, sim_time, wall_time, run, roster of the next group."""
@@ -135,7 +135,7 @@ class Served:
         self._peers: list[Peer] = []
         stack.callback(self.disconnect)
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:

@@ -22,7 +22,7 @@ SCENARIO = {"clock": {"rate": 240}, "vehicles": [RED, SCOUTS, DRONE]}
 
 @pytest.fixture(scope="module")
 def served(serve: Callable[..., Any]) -> Any:
-    """Nobody drives: time passes by the clients' steps."""
+    """No thread drives: time passes by the clients' steps."""
     return serve(SCENARIO, stream={"port": 0, "rate": 1000})
 
 

@@ -94,8 +94,8 @@ def test_a_batch_is_answered_as_a_batch(served: Any) -> None:
 def test_a_refused_notification_is_reported(served: Any) -> None:
     peer = served.connect()
     peer.socket.sendall(b'{"jsonrpc":"2.0","method":"set_pace","params":{"pace":-1}}\n')
-    told = peer.notification("refused")
-    assert told["of"] == "set_pace" and "'pace' must be a number of 0 or more" in told["reason"]
+    notice = peer.notification("refused")
+    assert notice["of"] == "set_pace" and "'pace' must be a number of 0 or more" in notice["reason"]
 
 
 def test_set_control_drives(served: Any, eventually: Callable[[Callable[[], bool]], bool]) -> None:
@@ -125,12 +125,12 @@ def test_refused_batches_are_counted_and_reported_at_a_limited_rate(served: Any)
     peer, before = served.connect(), served.count("refused_commands", endpoint="stream")
     for _ in range(20):
         peer.socket.sendall(encode_commands([100, 9999], ["vx"], [1.0]))
-    told = peer.notification("command_refused")
-    assert "9999" in told["reason"] and told["of"] == "commands"
+    notice = peer.notification("command_refused")
+    assert "9999" in notice["reason"] and notice["of"] == "commands"
     peer.call("ping")
     while served.count("refused_commands", endpoint="stream") < before + 20:
         peer.call("ping")
-    assert len(peer.told) <= 2  # not one for each
+    assert len(peer.notifications) <= 2  # not one for each
     assert abs(peer.call("get_state", vehicle_id=100)["velocity"][0]) < 1.0
 
 
@@ -195,7 +195,7 @@ def test_reset_and_pace(served: Any) -> None:
     while (moment := peer.tick())[3] == run:
         pass
     assert moment[3] == run + 1 and served.sim.engine.world.seed == 5
-    assert peer.call("set_pace", pace=2.0) and served.sim.pace == 2.0
+    assert peer.call("set_pace", pace=2.0) and served.sim.clock.pace == 2.0
     peer.call("set_pace", pace=1.0)
 
 

@@ -1,4 +1,4 @@
-"""A mission over the stream endpoint: told, changed, refused; news of it only when something happens."""
+"""A mission over the stream endpoint: described, changed, refused; notifications only when something happens."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def served(serve: Any) -> Any:
 
 @pytest.fixture
 def peer(served: Any) -> Any:
-    """A client of a run that begins anew."""
+    """A client of a new run."""
     client = served.connect()
     client.call("reset")
     client.call("let_go")
@@ -65,9 +65,9 @@ def step(peer: Any, ticks: int = 20) -> None:
 
 
 def test_a_mission_is_notified(peer: Any) -> None:
-    told = tree(peer)
-    assert told["base"] == [5.0, 6.0, 7.0, 0.25]
-    tasks = named(told["tasks"])
+    view = tree(peer)
+    assert view["base"] == [5.0, 6.0, 7.0, 0.25]
+    tasks = named(view["tasks"])
     assert {name: task["kind"] for name, task in tasks.items()} == {
         "gate": "point",
         "fence": "line",
@@ -87,27 +87,27 @@ def test_a_mission_is_notified(peer: Any) -> None:
 
 
 def test_impossible_requests_give_the_reason(peer: Any) -> None:
-    told = tree(peer)
-    undone = [task for task in told["tasks"] if task["state"] == "undone"]
+    view = tree(peer)
+    undone = [task for task in view["tasks"] if task["state"] == "undone"]
     assert [task["name"] for task in undone] == ["tower"]
     assert "house" in undone[0]["reason"] and undone[0]["vehicle"] is None
-    assert told["zones"] == [
+    assert view["zones"] == [
         {"name": "house", "outline": [[-5.0, 70.0], [5.0, 70.0], [5.0, 90.0], [-5.0, 90.0], [-5.0, 70.0]]}
     ]
 
 
 def test_members_have_ids_ranges_and_tasks_in_order(peer: Any) -> None:
-    told = tree(peer)
-    assert [(one["id"], one["name"], one["range"]) for one in told["members"]] == [
+    view = tree(peer)
+    assert [(one["id"], one["name"], one["range"]) for one in view["members"]] == [
         (1, "bus[0]", 3000.0),
         (2, "bus[1]", 3000.0),
     ]
-    shared = [name for one in told["members"] for name in one["tasks"]]
+    shared = [name for one in view["members"] for name in one["tasks"]]
     assert sorted(shared) == ["fence", "gate", "pond", "yard"]
-    for one in told["members"]:
+    for one in view["members"]:
         assert one["travelled"] == 0.0
         for name in one["tasks"]:
-            assert named(told["tasks"])[name]["vehicle"] == one["name"]
+            assert named(view["tasks"])[name]["vehicle"] == one["name"]
     fleets = {(route["fleet"], route["behaviour"]) for route in peer.call("get_routes")["routes"]}
     assert fleets == {("bus", "mission")}
 
@@ -132,11 +132,11 @@ def test_a_zone_and_a_damaged_vehicle(peer: Any) -> None:
     peer.call("add_zone", zone={"name": "pit", "circle": {"at": [40, 0], "radius": 8}})
     peer.call("damage_vehicle", vehicle_id=2)
     step(peer)
-    told = tree(peer)
-    assert [zone["name"] for zone in told["zones"]] == ["house", "pit"]
-    assert {one["name"]: one["status"] for one in told["members"]}["bus[1]"] == "damaged"
-    assert named(told["members"])["bus[1]"]["tasks"] == []
-    gate = named(told["tasks"])["gate"]
+    view = tree(peer)
+    assert [zone["name"] for zone in view["zones"]] == ["house", "pit"]
+    assert {one["name"]: one["status"] for one in view["members"]}["bus[1]"] == "damaged"
+    assert named(view["members"])["bus[1]"]["tasks"] == []
+    gate = named(view["tasks"])["gate"]
     assert gate["state"] == "undone" and "pit" in gate["reason"]
 
 
@@ -158,7 +158,7 @@ def test_news_come_when_something_happens(peer: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("method", "params", "code", "said"),
+    ("method", "params", "code", "text"),
     [
         ("move_task", {"name": "gat", "x": 1, "y": 2}, -32000, "unknown task 'gat'; did you mean 'gate'?"),
         ("move_task", {"name": "gate", "x": 1}, -32602, "'y'"),
@@ -177,10 +177,10 @@ def test_news_come_when_something_happens(peer: Any) -> None:
         ("damage_vehicle", {}, -32602, "name the vehicle by either"),
     ],
 )
-def test_wrong_arguments_are_named(peer: Any, method: str, params: dict[str, Any], code: int, said: str) -> None:
+def test_wrong_arguments_are_named(peer: Any, method: str, params: dict[str, Any], code: int, text: str) -> None:
     before = tree(peer)
     found, message = peer.refused(method, **params)
-    assert found == code and said in message and "\n" not in message
+    assert found == code and text in message and "\n" not in message
     step(peer, 1)
     assert set(named(tree(peer)["tasks"])) == set(named(before["tasks"]))
 
@@ -221,6 +221,6 @@ def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
         sim.step(10)
     with Player(file) as player:
         source = ReplaySource(player)
-        assert source.operate("mission", "somebody", {}) is None
+        assert source.operate("mission", "a client", {}) is None
         with pytest.raises(PaddockError, match="move_task refused: this is a recording"):
-            source.operate("move_task", "somebody", {"name": "gate", "x": 1.0, "y": 2.0})
+            source.operate("move_task", "a client", {"name": "gate", "x": 1.0, "y": 2.0})

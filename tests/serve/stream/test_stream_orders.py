@@ -1,4 +1,4 @@
-"""Orders over the stream endpoint: given, told, given back; what is wrong with them is said."""
+"""Overrides over the stream endpoint: given, listed, ended; mistakes are named."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "code", "said"),
+    ("params", "code", "text"),
     [
         (
             {"vehicles": [], "behaviour": "hold"},
@@ -112,9 +112,9 @@ def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
         ({"vehicles": ["crw"], "behaviour": "hold"}, -32000, "unknown vehicle 'crw'; did you mean 'crew'?"),
     ],
 )
-def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, said: str) -> None:
+def test_wrong_overrides_are_refused(unchanged: Any, params: dict[str, Any], code: int, text: str) -> None:
     found, message = unchanged.connect().refused("give_order", **params)
-    assert found == code and said in message
+    assert found == code and text in message
     assert not unchanged.sim.events.since()
 
 

@@ -18,6 +18,7 @@ def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     assert serving.eventually(lambda: serving.commands == 2)
     serving.sim.step(99)
     client.subscribe()
+    assert serving.eventually(lambda: serving.count("datagrams_received") == 3)
     serving.sim.step(1)
     newest: dict[int, State] = {}
     while len(newest) < 3 or any(state.time != 0.11 for state in newest.values()):
@@ -112,12 +113,12 @@ def test_duplicated_and_late_commands_change_nothing(serving: Any) -> None:
 
 def test_misdirected_commands_are_counted_and_change_nothing(serving: Any) -> None:
     client = serving.peer()
-    for nobody in (0, 3, 4, 99, 2**32 - 1):
-        client.drive(nobody, throttle=1.0)
+    for unknown in (0, 3, 4, 99, 2**32 - 1):
+        client.drive(unknown, throttle=1.0)
     assert serving.eventually(lambda: serving.count("misdirected") == 5)
     serving.sim.step(5)
     client.socket.settimeout(0.1)
-    with pytest.raises(TimeoutError):  # that makes nobody a subscriber
+    with pytest.raises(TimeoutError):  # that does not subscribe
         client.states(1)
     client.drive(1, throttle=0.5)
     assert serving.eventually(lambda: serving.commands == 1)
@@ -138,8 +139,8 @@ def test_overrides_decide_which_cars_take_commands(serving: Any) -> None:
     client = serving.peer()
     client.drive(3, steer=0.1)
     assert serving.eventually(lambda: serving.count("misdirected") == 1)
-    serving.sim.override("bus", "external")
-    serving.sim.override("red", {"goto": {"x": 90, "y": 0}})
+    serving.sim.behaviours.override("bus", "external")
+    serving.sim.behaviours.override("red", {"goto": {"x": 90, "y": 0}})
 
     def drives(vehicle: int, name: str, steer: float) -> bool:
         client.drive(1, steer=0.5)  # that it is refused must not hold up the other

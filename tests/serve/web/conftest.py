@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 import paddock
 from paddock.serve.host import Host
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 TICK, POSES, COLUMNS = 0x10, 0x14, 0x15
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
@@ -57,7 +57,7 @@ class Page:
         limits = {"compression": None, "max_size": None, "close_timeout": 0.2}  # who does not read cannot say goodbye
         opening = connect(f"ws://127.0.0.1:{port}/ws", **limits, **options)
         self.socket = self._stack.enter_context(opening)
-        self.told: list[dict[str, Any]] = []  # notifications
+        self.notifications: list[dict[str, Any]] = []
         self.groups: list[bytes] = []
         self.number = 0
 
@@ -80,9 +80,9 @@ class Page:
         return self.until(lambda tree: tree if tree.get("id") == self.number else None)
 
     def notification(self, method: str) -> dict[str, Any]:
-        for k, tree in enumerate(self.told):
+        for k, tree in enumerate(self.notifications):
             if tree["method"] == method:
-                return self.told.pop(k)["params"]
+                return self.notifications.pop(k)["params"]
         return self.until(lambda tree: tree["params"] if tree.get("method") == method else None)
 
     def until(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
@@ -95,7 +95,7 @@ class Page:
             if (found := wanted(tree)) is not None:
                 return found
             if "method" in tree:
-                self.told.append(tree)
+                self.notifications.append(tree)
 
     def frames(self, kind: int = TICK) -> dict[int, bytes]:
         """The frames of the next message that has this kind."""
@@ -104,7 +104,7 @@ class Page:
             if isinstance(message, str):
                 tree = json.loads(message)
                 if "method" in tree:
-                    self.told.append(tree)
+                    self.notifications.append(tree)
             elif kind in (found := frames(message)):
                 return found
 
@@ -142,7 +142,7 @@ class Served:
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
         self._stack = stack
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:

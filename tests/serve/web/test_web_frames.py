@@ -22,7 +22,7 @@ POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
 
 @pytest.fixture(scope="module")
 def served(serve: Callable[..., Any]) -> Any:
-    """Nobody drives: time passes by the pages' steps."""
+    """No thread drives: time passes by the pages' steps."""
     return serve(SCENARIO, web={"port": 0, "rate": 1000})
 
 
@@ -162,12 +162,12 @@ def test_figures_come_by_themselves(served: Any) -> None:
     while (figures := page.notification("figures"))["vehicles"] != 7:  # they may be of before a vehicle left
         pass
     assert figures["rate"] == 240.0
-    assert (figures["paused"], figures["running"]) == (False, False)  # nobody drives it
+    assert (figures["paused"], figures["running"]) == (False, False)  # no thread drives it
     assert {"tick", "run", "slips", "lag_seconds", "tick_seconds", "events", "commands", "counts"} <= figures.keys()
     own = f"web client 127.0.0.1:{page.socket.local_address[1]}"
     assert {"name": own, "endpoint": "web", "rate": 30.0, "skipped": 0} in figures["subscribers"]
     assert max(stage["calls"] for stage in figures["stages"].values()) >= 24  # the steps of a test before this one
-    with served.sim.running():
+    with served.sim.clock.running():
         while not page.notification("figures")["running"]:
             pass
 

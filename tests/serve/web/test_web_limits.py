@@ -1,4 +1,4 @@
-"""Tokens, garbage, pages that do not read, pages that leave: nothing stays behind, nobody else is disturbed."""
+"""Tokens, garbage, pages that do not read, pages that leave: nothing stays behind, no other client is disturbed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""While kernels are compiled, pages may connect: they are told what they wait for, and answered when it is there."""
+"""While kernels are compiled, pages may connect: they see what they wait for, and are answered when it is there."""
 
 from __future__ import annotations
 
@@ -53,11 +53,11 @@ def test_an_early_page_is_notified_and_waits(serving: Serving, open_page: Callab
     assert page.call("ping")["preparing"] == ""
 
 
-def test_a_page_that_comes_later_hears_nothing_of_it(serving: Serving, open_page: Callable[[int], Any]) -> None:
+def test_a_page_that_comes_later_is_not_notified(serving: Serving, open_page: Callable[[int], Any]) -> None:
     _, source, port = serving
     early = open_page(port)
     assert early.notification("preparing") == {"text": WORDS}
     source.prepared()
     assert early.notification("preparing") == {"text": ""}
     page = open_page(port)
-    assert page.call("ping")["preparing"] == "" and page.told == []
+    assert page.call("ping")["preparing"] == "" and page.notifications == []

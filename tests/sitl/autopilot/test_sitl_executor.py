@@ -31,6 +31,7 @@ class Puppet:
         self.plans = {PlanKind.MISSION: (MissionItem(16), *items)}
         self.frame = HOME
         self.home = (47.0, 8.0, 500.0)
+        self.home_position = SimpleNamespace(return_point=lambda: (1.0, 2.0, -15.0))
         self.outbox: deque[Any] = deque()
         self.telemetry = Telemetry()
         self.commanded: list[Any] = []
@@ -41,9 +42,6 @@ class Puppet:
     def place(self, north: float, east: float, down: float, yaw: float = 0.0) -> None:
         nothing = Estimate(*[0.0] * ESTIMATE_WIDTH)
         self.estimate = nothing._replace(north=north, east=east, down=down, yaw=yaw)
-
-    def return_point(self) -> tuple[float, float, float]:
-        return 1.0, 2.0, -15.0
 
     def send_text(self, severity: Severity, text: str) -> None:
         self.outbox.append(StatusText(severity, text))
@@ -184,7 +182,7 @@ def test_a_new_plan_starts_immediately() -> None:
     puppet = Puppet(item(16, 50.0, 0.0), item(16, 80.0, 0.0))
     puppet.executor.start()
     assert puppet.executor.set_current(2).accepted
-    puppet.plans[PlanKind.MISSION] = (MissionItem(16), item(16, 0.0, 30.0))
+    puppet.executor.rewind((MissionItem(16), item(16, 0.0, 30.0)))
     assert puppet.executor.update(0.02).target == pytest.approx((0.0, 30.0, -20.0), abs=1e-6)
     assert puppet.executor.current == 1
 

@@ -89,7 +89,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     assert isinstance(mode, PlaneCruise)
     heading, height = degrees(mode.heading), rig.last(0.02)[0, 2]
     down = mode.down
-    mode.hold(heading=mode.heading + radians(90.0), down=down - 100.0)
+    mode.heading, mode.down = mode.heading + radians(90.0), down - 100.0
     rig.fly(50.0)  # 100 m at 3 m/s take 33 s
     rig.fly(60.0)
     held = rig.last(60.0)

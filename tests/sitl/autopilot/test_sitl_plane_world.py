@@ -82,7 +82,7 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
         assert np.abs(held[:, 3] - HEIGHT).max() < 5.0
         mode = rig.autopilot.mode
         assert isinstance(mode, PlaneCruise)
-        mode.hold(heading=radians(90.0), down=mode.down - 40.0)
+        mode.heading, mode.down = radians(90.0), mode.down - 40.0
         rig.fly(25.0)  # 40 m at 4 m/s, and a quarter of a circle
         held = rig.fly(15.0)
         assert off(held[:, 4], 90.0).max() < 2.0

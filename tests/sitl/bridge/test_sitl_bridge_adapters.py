@@ -165,7 +165,7 @@ def test_a_restarted_simulator_continues_in_bridge_time(bridge: Any, simulator: 
     bridge.register(sim)
     bridge.spawn(rover(1), flown := autopilot(), "sim")
     step(bridge, 10)
-    sim.reset()  # somebody pressed its button
+    sim.reset()  # a user pressed its button
     step(bridge, 10)
     assert kinds(bridge) == ["restarted"]
     assert bridge.events[0].detail == "its time fell from 180000 us to 0 us"

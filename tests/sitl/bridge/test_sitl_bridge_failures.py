@@ -115,8 +115,8 @@ def test_an_exception_stops_only_its_autopilot(
     bridge.spawn(rover(2), well := autopilot(), "sim")
     step(bridge, 3)
     assert well.times == [0, 20, 40]
-    said = "stub autopilot failed with TypeError: my autopilot; its actuators hold until a reset"
-    assert details(bridge) == [("lost", said)]
+    message = "stub autopilot failed with TypeError: my autopilot; its actuators hold until a reset"
+    assert details(bridge) == [("lost", message)]
     assert bridge.status()[0].note == "its autopilot failed: TypeError: my autopilot"
     bad.broken = False
     bridge.reset()
@@ -163,8 +163,8 @@ def test_an_autopilot_faster_than_its_simulator_is_reported(
     bridge.register(late)
     bridge.spawn(rover(1), autopilot(period_us=20_000), "sim")
     bridge.spawn(rover(2), autopilot(period_us=4_000), "sim")
-    said = "its autopilot wants sensors at 250 Hz, but adapter 'sim' measures at 50 Hz at most"
-    assert tuple(bridge.events[-1]) == ("too_fast", "vehicle 2 'r2'", said)
+    message = "its autopilot wants sensors at 250 Hz, but adapter 'sim' measures at 50 Hz at most"
+    assert tuple(bridge.events[-1]) == ("too_fast", "vehicle 2 'r2'", message)
     bridge.spawn(rover(3), autopilot(period_us=4_000), "late")
     assert bridge.counts()["too_fast"] == 1
     late.reachable = True

@@ -63,7 +63,7 @@ class Station:
         self.out = mavlink.MAVLink(None, srcSystem=system, srcComponent=component)
         self.parser = mavlink.MAVLink(None)
         self.parser.robust_parsing = True
-        self.heard: list[Any] = []
+        self.received: list[Any] = []
         self.read = 0  # messages before this index have been examined
 
     def send(self, message: Any, v1: bool = False) -> None:
@@ -76,20 +76,20 @@ class Station:
     def listen(self) -> None:
         """Take in what has come."""
         while select.select([self.socket], [], [], 0)[0]:
-            self.heard += self.parser.parse_buffer(self.socket.recv(4096)) or []
+            self.received += self.parser.parse_buffer(self.socket.recv(4096)) or []
 
     def next(self, kinds: tuple[str, ...], test: Callable[[Any], bool]) -> Any:
         """The next such message among those that were not looked at; None if there is none yet."""
         self.listen()
-        while self.read < len(self.heard):
+        while self.read < len(self.received):
             self.read += 1
-            if self.heard[self.read - 1].get_type() in kinds and test(self.heard[self.read - 1]):
-                return self.heard[self.read - 1]
+            if self.received[self.read - 1].get_type() in kinds and test(self.received[self.read - 1]):
+                return self.received[self.read - 1]
         return None
 
     def forget(self) -> None:
         self.listen()
-        self.heard.clear()
+        self.received.clear()
         self.read = 0
 
     def greet(self) -> None:
@@ -165,9 +165,9 @@ class Fleet:
                 self.step()
             else:
                 select.select([station.socket], [], [], 1.0)
-        names = sorted({m.get_type() for m in station.heard})
+        names = sorted({m.get_type() for m in station.received})
         raise AssertionError(
-            f"no such {kind}; received {names}, {[m.text for m in station.heard if 'TEXT' in m.get_type()]}"
+            f"no such {kind}; received {names}, {[m.text for m in station.received if 'TEXT' in m.get_type()]}"
         )
 
     def ask(self, station: Station, message: Any, kind: str, test: Callable[[Any], bool] = lambda _: True) -> Any:

@@ -38,7 +38,7 @@ def test_arming_is_acknowledged_to_the_sender(make_fleet: Any) -> None:
     answer = fleet.expect(station, "COMMAND_ACK")
     assert (answer.command, answer.result, answer.target_system, answer.target_component) == (400, 0, 255, 190)
     assert fleet.expect(other, "HEARTBEAT", lambda m: m.base_mode & 128)
-    assert not any(m.get_type() == "COMMAND_ACK" for m in other.heard)
+    assert not any(m.get_type() == "COMMAND_ACK" for m in other.received)
     assert fleet.order(station, 400, 0.0) == 0
 
 
@@ -48,7 +48,7 @@ def test_refusals_have_their_own_results(rover: Any) -> None:
     assert rover.order(station, 519, 1.0) == 3  # stations probe this and others
     assert rover.order(station, 22, 0, 0, 0, 0, 0, 0, 10.0) == 3  # a rover does not take off
     rover.pass_time(0.1)
-    assert not any(m.get_type() == "STATUSTEXT" for m in station.heard)
+    assert not any(m.get_type() == "STATUSTEXT" for m in station.received)
     assert rover.order(station, 176, 1.0, 77.0) == 2  # no such mode: denied
     rover.expect(station, "STATUSTEXT", lambda m: "77" in m.text)
     assert rover.order(station, 400, float("inf")) == 2
@@ -59,7 +59,7 @@ def test_commands_for_other_targets_are_ignored(rover: Any) -> None:
     station.command(400, 1.0, target=2)
     station.send(mavlink.MAVLink_command_long_message(1, 154, 400, 0, 1, 0, 0, 0, 0, 0, 0))  # its gimbal
     rover.pass_time(0.5)
-    assert not any(m.get_type() == "COMMAND_ACK" for m in station.heard)
+    assert not any(m.get_type() == "COMMAND_ACK" for m in station.received)
     assert not rover.autopilots[0].armed
 
 
@@ -152,7 +152,7 @@ def test_a_global_target(ready: Any) -> None:
     ready.pass_time(0.1)
     latitude, longitude, _ = pilot.frame.to_geodetic(*pilot.guided.position)
     assert (latitude, longitude) == pytest.approx((35.6814, 139.7673), abs=1e-7)
-    assert pilot.guided.position[2] == pytest.approx(pilot.home_ned()[2] - 3.0)
+    assert pilot.guided.position[2] == pytest.approx(pilot.home_position.ned()[2] - 3.0)
 
 
 def test_invalid_targets_are_reported(ready: Any) -> None:
@@ -160,7 +160,7 @@ def test_invalid_targets_are_reported(ready: Any) -> None:
     for message in (local(4, POSITION_ONLY), local(1, 0xFFF), local(1, POSITION_ONLY, (nan, 0, 0))):
         station.send(message)
         ready.expect(station, "STATUSTEXT", lambda m: "rejected" in m.text)
-        ready.pass_time(5.5)  # it is said every five seconds at most
+        ready.pass_time(5.5)  # it is sent every five seconds at most
     assert ready.autopilots[0].guided.position is None
 
 

@@ -68,11 +68,11 @@ def test_it_sends_about_25_messages_per_second_unasked(rover: Any) -> None:
     rover.pass_time(10.0)
     station.forget()
     rover.pass_time(10.0)
-    assert 200 <= len(station.heard) <= 300
-    beats = [m for m in station.heard if m.get_type() == "HEARTBEAT"]
+    assert 200 <= len(station.received) <= 300
+    beats = [m for m in station.received if m.get_type() == "HEARTBEAT"]
     assert 9 <= len(beats) <= 11
     assert (beats[-1].type, beats[-1].autopilot, beats[-1].custom_mode) == (10, 3, 0)
-    assert {m.get_srcSystem() for m in station.heard} == {1}
+    assert {m.get_srcSystem() for m in station.received} == {1}
 
 
 def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
@@ -82,9 +82,9 @@ def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
     two.send(mavlink.MAVLink_param_request_list_message(1, 1))  # answered to one of them only
     rover.pass_time(3.0)
     for station in (one, two):
-        numbers = [m.get_seq() for m in station.heard]
+        numbers = [m.get_seq() for m in station.received]
         assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
-    assert not any(m.get_type() == "PARAM_VALUE" for m in one.heard)
+    assert not any(m.get_type() == "PARAM_VALUE" for m in one.received)
 
 
 def test_peers_are_added_by_valid_packets_and_time_out() -> None:
@@ -123,9 +123,9 @@ def test_one_port_for_all_vehicles(make_fleet: Any) -> None:
     station = fleet.listener(1)  # the shared port sends to the first station's port unasked
     station.to = ("127.0.0.1", fleet.ports.shared_port)
     fleet.pass_time(3.0)
-    assert {m.get_srcSystem() for m in station.heard} == {1, 2, 3}
+    assert {m.get_srcSystem() for m in station.received} == {1, 2, 3}
     for sysid in (1, 2, 3):
-        numbers = [m.get_seq() for m in station.heard if m.get_srcSystem() == sysid]
+        numbers = [m.get_seq() for m in station.received if m.get_srcSystem() == sysid]
         assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
     station.forget()
     station.command(176, 1.0, 4.0, target=2)
@@ -134,7 +134,7 @@ def test_one_port_for_all_vehicles(make_fleet: Any) -> None:
     station.forget()
     station.command(176, 1.0, 4.0, target=0)
     fleet.pass_time(0.1)
-    assert sorted(m.get_srcSystem() for m in station.heard if m.get_type() == "COMMAND_ACK") == [1, 2, 3]
+    assert sorted(m.get_srcSystem() for m in station.received if m.get_type() == "COMMAND_ACK") == [1, 2, 3]
 
 
 def test_a_paused_simulation_still_sends_heartbeats_and_replies(make_fleet: Any, logs: Path) -> None:
@@ -147,7 +147,7 @@ def test_a_paused_simulation_still_sends_heartbeats_and_replies(make_fleet: Any,
     while time.monotonic() < end and not (beats(station) >= 2 and station.next(("AUTOPILOT_VERSION",), lambda _: True)):
         fleet.hub.idle()
     assert beats(station) >= 2
-    numbers = [m.get_seq() for m in station.heard]
+    numbers = [m.get_seq() for m in station.received]
     assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
     fleet.close()
     logged = [m for m in read_log(logs / "vehicle_1.tlog") if m.get_type() == "HEARTBEAT"]
@@ -166,7 +166,7 @@ def read_log(path: Path) -> list[Any]:
 def beats(station: Any) -> int:
     station.listen()
     station.read = 0
-    return sum(m.get_type() == "HEARTBEAT" for m in station.heard)
+    return sum(m.get_type() == "HEARTBEAT" for m in station.received)
 
 
 def test_streams_restart_with_the_simulation(rover: Any) -> None:
@@ -175,7 +175,7 @@ def test_streams_restart_with_the_simulation(rover: Any) -> None:
     rover.bridge.reset()
     station.forget()
     rover.pass_time(2.0)
-    times = [m.time_boot_ms for m in station.heard if m.get_type() == "ATTITUDE"]
+    times = [m.time_boot_ms for m in station.received if m.get_type() == "ATTITUDE"]
     assert len(times) >= 6 and max(times) <= 2100
 
 
@@ -206,7 +206,7 @@ def test_requested_rates_are_not_logged(make_fleet: Any, logs: Path) -> None:
     station = fleet.listener()
     assert fleet.order(station, 511, 30.0, 20_000.0) == 0
     fleet.pass_time(5.0)
-    assert sum(m.get_type() == "ATTITUDE" for m in station.heard) > 200
+    assert sum(m.get_type() == "ATTITUDE" for m in station.received) > 200
     fleet.close()
     sent = [m for m in read_log(logs / "vehicle_1.tlog") if m.get_srcSystem() == 1]
     assert sum(m.get_type() == "ATTITUDE" for m in sent) == pytest.approx(20, abs=1)
@@ -244,7 +244,7 @@ def test_many_vehicles_each_reply_to_their_ground_station(make_fleet: Any, count
         fleet.arrived(sysid)
     fleet.pass_time(0.2)
     for sysid, station in enumerate(stations, 1):
-        assert {m.get_srcSystem() for m in station.heard} == {sysid}
-        (version,) = [m for m in station.heard if m.get_type() == "AUTOPILOT_VERSION"]
+        assert {m.get_srcSystem() for m in station.received} == {sysid}
+        (version,) = [m for m in station.received if m.get_type() == "AUTOPILOT_VERSION"]
         assert version.uid == sysid
-        assert any(m.get_type() == "HEARTBEAT" for m in station.heard)
+        assert any(m.get_type() == "HEARTBEAT" for m in station.received)

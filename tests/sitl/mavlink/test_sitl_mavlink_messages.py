@@ -15,7 +15,7 @@ MAIN_SENSORS = 0x1 | 0x2 | 0x4 | 0x20  # gyro, accelerometer, magnetometer, GPS:
 
 
 def latest(station: Any) -> dict[str, Any]:
-    return {message.get_type(): message for message in station.heard}
+    return {message.get_type(): message for message in station.received}
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def test_autopilot_version(settled: Any) -> None:
 def test_messages_on_request(settled: Any) -> None:
     station = settled.stations[0]
     assert settled.order(station, 512, 31.0) == 0
-    assert any(m.get_type() == "ATTITUDE_QUATERNION" for m in station.heard)
+    assert any(m.get_type() == "ATTITUDE_QUATERNION" for m in station.received)
     assert settled.order(station, 410) == 0
     assert settled.order(station, 512, 9999.0) == 3
     assert settled.order(station, 512, float("nan")) == 3
@@ -96,15 +96,15 @@ def test_intervals(settled: Any) -> None:
     assert latest(station)["MESSAGE_INTERVAL"].interval_us == 50_000
     station.forget()
     settled.pass_time(2.0)
-    assert sum(m.get_type() == "ATTITUDE" for m in station.heard) == pytest.approx(40, abs=2)
+    assert sum(m.get_type() == "ATTITUDE" for m in station.received) == pytest.approx(40, abs=2)
     assert settled.order(station, 511, 30.0, -1.0) == 0
     station.forget()
     settled.pass_time(2.0)
-    assert not any(m.get_type() == "ATTITUDE" for m in station.heard)
+    assert not any(m.get_type() == "ATTITUDE" for m in station.received)
     assert settled.order(station, 511, 30.0, 0.0) == 0  # the default
     station.forget()
     settled.pass_time(2.0)
-    assert sum(m.get_type() == "ATTITUDE" for m in station.heard) == pytest.approx(8, abs=1)
+    assert sum(m.get_type() == "ATTITUDE" for m in station.received) == pytest.approx(8, abs=1)
     assert settled.order(station, 511, 0.0, -1.0) == 2  # the heartbeat stays
     assert settled.order(station, 511, 9999.0, 1e6) == 2
     assert settled.order(station, 511, 30.0, float("nan")) == 2
@@ -116,16 +116,16 @@ def test_data_streams(settled: Any) -> None:
     settled.pass_time(0.1)
     station.forget()
     settled.pass_time(2.0)
-    assert sum(m.get_type() == "GLOBAL_POSITION_INT" for m in station.heard) == pytest.approx(20, abs=1)
+    assert sum(m.get_type() == "GLOBAL_POSITION_INT" for m in station.received) == pytest.approx(20, abs=1)
     station.send(mavlink.MAVLink_request_data_stream_message(1, 1, mavlink.MAV_DATA_STREAM_ALL, 0, 0))
     settled.pass_time(0.1)
     station.forget()
     settled.pass_time(4.0)
-    assert {m.get_type() for m in station.heard} == {"HEARTBEAT", "EXTENDED_SYS_STATE", "HOME_POSITION"}
+    assert {m.get_type() for m in station.received} == {"HEARTBEAT", "EXTENDED_SYS_STATE", "HOME_POSITION"}
 
 
 def counted(station: Any, kind: str) -> int:
-    return sum(m.get_type() == kind for m in station.heard)
+    return sum(m.get_type() == kind for m in station.received)
 
 
 def test_rates_are_per_peer(settled: Any) -> None:
@@ -147,7 +147,7 @@ def test_rates_are_per_peer(settled: Any) -> None:
         assert settled.order(station, 510, 30.0) == 0
         assert latest(station)["MESSAGE_INTERVAL"].interval_us == interval
     for station in settled.stations:
-        numbers = [m.get_seq() for m in station.heard]
+        numbers = [m.get_seq() for m in station.received]
         assert numbers == [(numbers[0] + k) % 256 for k in range(len(numbers))]
 
 
@@ -187,7 +187,7 @@ def test_vibration_is_measured_on_request(settled: Any) -> None:
     assert settled.order(station, 511, 241.0, 100_000.0) == 0
     assert settled.order(station, 511, 27.0, 20_000.0) == 0
     settled.pass_time(8.0)
-    reported, samples = latest(station)["VIBRATION"], [m for m in station.heard if m.get_type() == "RAW_IMU"][-400:]
+    reported, samples = latest(station)["VIBRATION"], [m for m in station.received if m.get_type() == "RAW_IMU"][-400:]
     for axis in "xyz":
         spread = pstdev(getattr(m, f"{axis}acc") * 9.80665e-3 for m in samples)
         assert getattr(reported, f"vibration_{axis}") == pytest.approx(spread, rel=0.7)

@@ -95,12 +95,12 @@ def test_a_duplicate_last_item_is_acknowledged_once(rover: Any, monkeypatch: pyt
     station.send(item(0))
     station.send(item(0))
     rover.pass_time(0.5)
-    assert sum(m.get_type() == "MISSION_ACK" for m in station.heard) == 1
+    assert sum(m.get_type() == "MISSION_ACK" for m in station.received) == 1
     assert len(download(rover, station)) == 1
     wall[0] += 1.0
     station.send(item(0))  # late: the station has gone on
     rover.pass_time(0.5)
-    assert sum(m.get_type() == "MISSION_ACK" for m in station.heard) == 1
+    assert sum(m.get_type() == "MISSION_ACK" for m in station.received) == 1
 
 
 def test_unused_fields_may_be_nan(rover: Any) -> None:
@@ -172,7 +172,7 @@ def test_partial_download(rover: Any) -> None:
         station.forget()
         station.send(ask_part(1, 1, first, last, 0))
         rover.expect(station, "MISSION_ITEM_INT", lambda m, s=wanted[-1]: m.seq == s)
-        reported = [m for m in station.heard if m.get_type() == "MISSION_ITEM_INT"]
+        reported = [m for m in station.received if m.get_type() == "MISSION_ITEM_INT"]
         assert [(m.seq, m.x) for m in reported] == [(k, LATITUDE + 1000 * k) for k in wanted]
     for first, last in ((50, 50), (5, 4), (0, 50), (-2, -1)):
         assert rover.ask(station, ask_part(1, 1, first, last, 0), "MISSION_ACK").type == 13
@@ -251,7 +251,7 @@ def test_requests_are_repeated_and_then_time_out(rover: Any, monkeypatch: pytest
     rover.ask(station, count(2), "MISSION_REQUEST_INT")
     answer = rover.expect(station, "MISSION_ACK")
     assert answer.type == 15
-    assert sum(m.get_type() == "MISSION_REQUEST_INT" for m in station.heard) == 8
+    assert sum(m.get_type() == "MISSION_REQUEST_INT" for m in station.received) == 8
     assert rover.bridge.time_us > 7_000_000
 
 
@@ -265,7 +265,7 @@ def test_two_stations_download_at_the_same_time(rover: Any) -> None:
         for station in (two, one):
             request = mavlink.MAVLink_mission_request_int_message(1, 1, seq, 0)
             assert rover.ask(station, request, "MISSION_ITEM_INT").x == LATITUDE + 1000 * seq
-    assert not any(m.get_type() == "MISSION_ITEM_INT" and m.target_system == 245 for m in one.heard)
+    assert not any(m.get_type() == "MISSION_ITEM_INT" and m.target_system == 245 for m in one.received)
 
 
 def test_the_current_item_by_message_and_by_command(rover: Any) -> None:

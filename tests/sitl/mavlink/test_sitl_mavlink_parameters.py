@@ -23,7 +23,7 @@ def test_the_list_is_complete_and_in_order(rover: Any) -> None:
     known = [(name, parameters.value(name), parameters.known(name).kind) for name in parameters.names()]
     station.send(mavlink.MAVLink_param_request_list_message(1, 1))
     rover.expect(station, "PARAM_VALUE", lambda m: m.param_index == len(known) - 1)
-    reported = [m for m in station.heard if m.get_type() == "PARAM_VALUE"]
+    reported = [m for m in station.received if m.get_type() == "PARAM_VALUE"]
     assert [(m.param_id, m.param_value, m.param_type) for m in reported] == [(n, v, int(k)) for n, v, k in known]
     assert [m.param_index for m in reported] == list(range(len(known)))
     assert {m.param_count for m in reported} == {len(known)}
@@ -35,7 +35,7 @@ def test_the_list_is_paced(rover: Any) -> None:
     station.send(mavlink.MAVLink_param_request_list_message(1, 1))
     rover.expect(station, "PARAM_VALUE")
     rover.pass_time(0.5)
-    count = sum(m.get_type() == "PARAM_VALUE" for m in station.heard)
+    count = sum(m.get_type() == "PARAM_VALUE" for m in station.received)
     assert count <= 20 * 7
 
 
@@ -69,7 +69,7 @@ def test_an_invalid_value_keeps_the_old_one(rover: Any, value: float) -> None:
     station = rover.station()
     answer = rover.ask(station, put("FENCE_RADIUS", value), "PARAM_VALUE")
     assert answer.param_value == 300.0
-    assert any(m.get_type() == "PARAM_ERROR" and m.error == 2 for m in station.heard)
+    assert any(m.get_type() == "PARAM_ERROR" and m.error == 2 for m in station.received)
 
 
 def test_a_rate_parameter_changes_its_messages(rover: Any) -> None:
@@ -77,11 +77,11 @@ def test_a_rate_parameter_changes_its_messages(rover: Any) -> None:
     rover.ask(station, put("SR0_EXTRA1", 10.0, 4), "PARAM_VALUE")
     station.forget()
     rover.pass_time(2.0)
-    assert sum(m.get_type() == "ATTITUDE" for m in station.heard) == pytest.approx(20, abs=1)
+    assert sum(m.get_type() == "ATTITUDE" for m in station.received) == pytest.approx(20, abs=1)
     rover.ask(station, put("SR0_EXTRA1", 0.0, 4), "PARAM_VALUE")
     station.forget()
     rover.pass_time(1.0)
-    assert not any(m.get_type() == "ATTITUDE" for m in station.heard)
+    assert not any(m.get_type() == "ATTITUDE" for m in station.received)
 
 
 def test_file_transfer_is_refused_immediately(rover: Any) -> None:

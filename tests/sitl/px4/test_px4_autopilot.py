@@ -40,7 +40,7 @@ class StandIn:
         values = [*outputs, *[0.0] * (16 - len(outputs))]
         self.send(mav.MAVLink_hil_actuator_controls_message(time_usec, values, 1 | 128 * armed, int(lockstep)))
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         """The last message of each kind that has come in."""
         return {message.get_type(): message for message in self.parser.parse_buffer(self.socket.recv(65536)) or []}
 
@@ -86,8 +86,8 @@ def test_sensors_run_freely_until_the_first_controls_then_in_lockstep(pilot: Px4
     for k in range(1, 4):
         assert pilot.collect(10.0) is None  # not connected yet: no wait
         pilot.offer(sensors(4000 * k))
-    heard = peer.hear()
-    assert heard["HIL_SENSOR"].time_usec == 1_012_000 and pilot.status.connected and not pilot.live
+    received = peer.receive()
+    assert received["HIL_SENSOR"].time_usec == 1_012_000 and pilot.status.connected and not pilot.live
     peer.controls(0.1, 0.2, 1.5, math.nan, armed=True)
     commands = pilot.collect(1.0) or pilot.collect(1.0)
     assert commands is not None and commands.armed and pilot.status.armed
@@ -116,7 +116,7 @@ def test_the_sensor_message_has_px4s_units_and_marks_new_readings(pilot: Px4Auto
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(20_000))
-    first = peer.hear()
+    first = peer.receive()
     message = first["HIL_SENSOR"]
     assert message.fields_updated == 0x7 | 0x38 | 0x1C0 | 0x1A00 and message.id == 0
     assert [message.xacc, message.yacc, message.zacc] == pytest.approx([0.5, -0.5, -9.75])
@@ -126,7 +126,7 @@ def test_the_sensor_message_has_px4s_units_and_marks_new_readings(pilot: Px4Auto
     assert message.pressure_alt == pytest.approx(540.3, abs=0.5)  # 950 hPa in the standard atmosphere
     assert {"HEARTBEAT", "HIL_GPS", "HIL_STATE_QUATERNION"} <= set(first)
     pilot.offer(sensors(24_000, airspeed=20.0))
-    second = peer.hear()
+    second = peer.receive()
     assert second["HIL_SENSOR"].fields_updated == 0x7 | 0x38 | 0x400
     assert second["HIL_SENSOR"].diff_pressure == pytest.approx(2.45)  # hPa: 0.5 * 1.225 * 20^2 = 245 Pa
     assert "HIL_GPS" not in second and "HEARTBEAT" not in second
@@ -136,8 +136,8 @@ def test_position_and_truth(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(200_000))
-    heard = peer.hear()
-    gps, truth = heard["HIL_GPS"], heard["HIL_STATE_QUATERNION"]
+    received = peer.receive()
+    gps, truth = received["HIL_GPS"], received["HIL_STATE_QUATERNION"]
     assert (gps.lat, gps.lon, gps.alt) == (473977421, -85455939, 489250)
     assert (gps.vn, gps.ve, gps.vd, gps.vel) == (300, -400, 50, 500)
     assert gps.cog == pytest.approx(30687, abs=1)  # 306.87 deg
@@ -154,7 +154,7 @@ def test_the_truth_has_no_sensor_noise(pilot: Px4Autopilot, px4: Any) -> None:
     pilot.offer(sensors(20_000, true_vn=3.0, true_ve=-4.0, **east))
     turned = {"true_qw": math.cos(math.pi / 4 + half), "true_qz": math.sin(math.pi / 4 + half)}
     pilot.offer(sensors(40_000, true_vn=3.0, true_ve=-4.0 + 0.02 * 9.80665, true_vd=0.5 - 0.02 * 4.903325, **turned))
-    truth = peer.hear()["HIL_STATE_QUATERNION"]
+    truth = peer.receive()["HIL_STATE_QUATERNION"]
     assert [truth.rollspeed, truth.pitchspeed, truth.yawspeed] == pytest.approx([0.0, 0.0, 0.5], abs=1e-6)
     assert [truth.xacc, truth.yacc, truth.zacc] == pytest.approx([1000, 0, -500], abs=11)  # mG; facing east by now
 
@@ -164,19 +164,19 @@ def test_commands_are_answered(pilot: Px4Autopilot, px4: Any) -> None:
     results = {}
     for command, first in ((511, 115), (511, 30), (400, 1)):
         peer.send(mav.MAVLink_command_long_message(0, 0, command, 0, first, -1, 0, 0, 0, 0, 0))
-        while "COMMAND_ACK" not in (heard := _served(pilot, peer)):
+        while "COMMAND_ACK" not in (received := _served(pilot, peer)):
             pass
-        results[command, first] = heard["COMMAND_ACK"].result
+        results[command, first] = received["COMMAND_ACK"].result
     assert results == {(511, 115): 0, (511, 30): 2, (400, 1): 3}
     pilot.offer(sensors(8000))
-    assert "HIL_STATE_QUATERNION" not in peer.hear()  # an interval of -1 switches it off
+    assert "HIL_STATE_QUATERNION" not in peer.receive()  # an interval of -1 switches it off
 
 
 def _served(pilot: Px4Autopilot, peer: StandIn) -> dict[str, Any]:
     pilot.collect(0.0)
     peer.socket.settimeout(0.02)
     try:
-        return peer.hear()
+        return peer.receive()
     except TimeoutError:
         return {}
     finally:
@@ -197,7 +197,7 @@ def test_px4_disconnects_and_reconnects(pilot: Px4Autopilot, px4: Any) -> None:
     pilot.offer(sensors(12_000))
     pilot.offer(sensors(16_000))
     assert pilot.status.restarts == len(begun) == 1 and not pilot.live  # free until its first controls
-    assert again.hear()["HIL_SENSOR"].time_usec == 1_016_000
+    assert again.receive()["HIL_SENSOR"].time_usec == 1_016_000
     again.controls(0.3, 0, 0, 0)
     assert (pilot.collect(1.0) or pilot.collect(1.0)) is not None and pilot.live
 
@@ -231,10 +231,10 @@ def test_px4s_clock_never_decreases(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(400_000))
-    before = peer.hear()["HIL_SENSOR"].time_usec
+    before = peer.receive()["HIL_SENSOR"].time_usec
     pilot.reset()
     pilot.offer(sensors(4000))
-    assert peer.hear()["HIL_SENSOR"].time_usec == before + 4000 == 1_404_000
+    assert peer.receive()["HIL_SENSOR"].time_usec == before + 4000 == 1_404_000
 
 
 def test_a_px4_without_lockstep_is_not_waited_for(pilot: Px4Autopilot, px4: Any) -> None:
@@ -250,7 +250,7 @@ def test_an_imu_reading_that_is_not_finite_is_not_sent(pilot: Px4Autopilot, px4:
     peer = px4()
     pilot.offer(sensors(0))
     pilot.offer(sensors(4000, gyro=(math.nan, 0.0, 0.0)))
-    assert peer.hear()["HIL_SENSOR"].time_usec == 1_000_000 and "no finite reading" in pilot.status.note
+    assert peer.receive()["HIL_SENSOR"].time_usec == 1_000_000 and "no finite reading" in pilot.status.note
 
 
 def test_ports_and_periods(pilot: Px4Autopilot) -> None:

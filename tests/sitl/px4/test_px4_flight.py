@@ -38,14 +38,14 @@ class Flown(Px4Autopilot):
 
     def offer(self, sensors: SensorData) -> None:
         super().offer(sensors)
-        heard: dict[str, Any] = {}
-        while self.status.connected and "HIL_SENSOR" not in heard:
+        received: dict[str, Any] = {}
+        while self.status.connected and "HIL_SENSOR" not in received:
             for message in self.parser.parse_buffer(self.peer.recv(65536)) or []:
-                heard[message.get_type()] = message
-        self.truth = heard.get("HIL_STATE_QUATERNION", self.truth)
-        if "HIL_SENSOR" in heard and self.truth is not None:
+                received[message.get_type()] = message
+        self.truth = received.get("HIL_STATE_QUATERNION", self.truth)
+        if "HIL_SENSOR" in received and self.truth is not None:
             self.answered += 1
-            self.peer.sendall(self.controls(heard["HIL_SENSOR"].time_usec).pack(self.parser))
+            self.peer.sendall(self.controls(received["HIL_SENSOR"].time_usec).pack(self.parser))
 
     def controls(self, time_usec: int) -> Any:
         truth = self.truth

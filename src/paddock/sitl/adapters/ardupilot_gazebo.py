@@ -15,7 +15,6 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
 from paddock.sitl.row_adapter import RATES, RowAdapter
@@ -203,8 +202,6 @@ class ArduPilotGazeboAdapter(RowAdapter):
         """Close its link; Gazebo's plugin times out."""
         self._plugins.pop(row).close()
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     def capabilities(self) -> Capabilities:
         """The plugin's IMU, and the sensors of `paddock.sensing` on its true state."""
@@ -282,12 +279,9 @@ class ArduPilotGazeboAdapter(RowAdapter):
                 instrument.sample(instrument.next_us, self._pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 
-    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """Set the outputs of the next packets to its plugin."""
-        with self.lock:
-            found = self._plugins[self._row(vehicle)]
-            self._refuse_nan((vehicle,), commands.row[None, :])
-            found.pwm = found.frame.outputs(commands.row)
+    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+        for row, commands in zip(rows.tolist(), block, strict=True):
+            self._plugins[row].pwm = self._plugins[row].frame.outputs(commands)
 
     def diagnosis(self) -> str:
         """Return which plugins do not answer, and why."""

@@ -204,8 +204,6 @@ class JsbsimAdapter(RowAdapter):
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         del self._flying[row]
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     def capabilities(self) -> Capabilities:
         """IMU, GNSS, compass, barometer, airspeed; truth on request."""
@@ -243,12 +241,9 @@ class JsbsimAdapter(RowAdapter):
                 x, y, z, w = aircraft.quaternion().tolist()
                 self._block[k, TRUTH] = [north, east, -up, *aircraft.velocity().tolist(), w, x, y, z]
 
-    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """Set surfaces and engines; disarmed, the engine idles and the brakes are on."""
-        with self.lock:
-            row = self._row(vehicle)
-            self._refuse_nan((vehicle,), commands.row[None, :])
-            self._flying[row].steer(commands)
+    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+        for row, commands in zip(rows.tolist(), block, strict=True):
+            self._flying[row].steer(ActuatorCommands(commands))
 
 
 ADAPTER = JsbsimAdapter

@@ -4,7 +4,7 @@ It needs only the core package, takes microseconds per step, and is bit-identica
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from math import pi
 from typing import Any, ClassVar
 
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, minimum, sincos, wrap_angle
 from paddock.compute.routine import routine
-from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Capabilities, Placed
 from paddock.sitl.equipment import TIMES
 from paddock.sitl.row_adapter import RowAdapter
@@ -131,17 +130,9 @@ class LightweightAdapter(RowAdapter):
         if self.truth:
             self._block[:count, TRUTH] = truth_rows(self._pose[:, :count], self._wheels[0, :count])
 
-    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """Set its wheel speeds, while armed."""
-        self.send_block((vehicle,), commands.row[None, :])
-
-    def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
-        """Set all wheel speeds."""
-        with self.lock:
-            rows = self._rows(vehicles)
-            self._refuse_nan(vehicles, block)
-            top = np.where(block[:, 0] > 0.5, self.speed_max, 0.0)
-            self._targets[:, rows] = np.clip(block[:, 1:3], -1.0, 1.0).T * top
+    def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
+        top = np.where(block[:, 0] > 0.5, self.speed_max, 0.0)
+        self._targets[:, rows] = np.clip(block[:, 1:3], -1.0, 1.0).T * top
 
 
 ADAPTER = LightweightAdapter

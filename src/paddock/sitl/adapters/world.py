@@ -16,11 +16,10 @@ from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter, blank_actuators
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
 from paddock.sitl.airframe import Airframe, find_airframe
 from paddock.sitl.equipment import TIMES, ReadingWriter, copy_truth
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, SensorData, empty_block
+from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.frames import conversion
@@ -152,7 +151,7 @@ CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a veh
 RATE = 1000.0  # Hz, reported before a simulation is connected
 
 
-class WorldAdapter(SimulatorAdapter):
+class WorldAdapter(BlockAdapter):
     """Vehicles of a simulation, by name."""
 
     adapter_type: ClassVar[str] = "world"
@@ -263,11 +262,6 @@ class WorldAdapter(SimulatorAdapter):
     # time -------------------------------------------------------------------------------------------------------------
 
     @property
-    def supports_lockstep(self) -> bool:
-        """Always."""
-        return True
-
-    @property
     def capabilities(self) -> Capabilities:
         """The sensors that all of its vehicles have, at the rate of the clock."""
         with self.lock:
@@ -287,13 +281,6 @@ class WorldAdapter(SimulatorAdapter):
 
     # exchange ---------------------------------------------------------------------------------------------------------
 
-    def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
-        """Return a copy of its row, if time has passed since the last one."""
-        with self.lock:
-            (part,) = self._parts((vehicle,))
-            block = part.feed.update(self.simulation.tick)
-            return SensorData(block[part.rows][0].copy()) if part.feed.news(part.rows).all() else None
-
     def sensor_period_us(self, vehicle: int) -> int:
         """Return the period of its IMU, in whole ticks."""
         with self.lock:
@@ -308,17 +295,11 @@ class WorldAdapter(SimulatorAdapter):
                 newest, news = feed.update(tick)[rows], feed.news(rows)
                 block[places] = newest if news.all() else np.where(news[:, None], newest, block[places])
 
-    def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
-        """Set its actuators from the next tick on."""
-        self.send_block((vehicle,), commands.row[None, :])
-
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Post one command for each fleet."""
         with self.lock:
             sim, parts = self.simulation, self._parts(tuple(vehicles))
-            if np.isnan(block).any():
-                bad = int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
-                raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {vehicles[bad]} is NaN")
+            self._refuse_nan(vehicles, block)
             limited = np.minimum(np.maximum(block, -1.0), 1.0)
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, sim.tick)

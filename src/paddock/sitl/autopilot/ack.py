@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
-from math import isnan
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from paddock.sitl.autopilot.mission.items import POSITION_FRAMES
@@ -75,8 +74,3 @@ def require_position(p: Sequence[float], frame: int, what: str) -> None:
     require(frame in POSITION_FRAMES, denied(f"{what}: unsupported frame {frame}"))
     valid = -90.0 <= p[4] <= 90.0 and -180.0 <= p[5] <= 180.0  # NaN is in no range
     require(valid, denied(f"{what}: invalid position {p[4]:g}, {p[5]:g}"))
-
-
-def whole(value: float) -> int | None:
-    """Return an integer that was sent as a float, or None if it is not an integer."""
-    return None if isnan(value) or value != int(value) else int(value)

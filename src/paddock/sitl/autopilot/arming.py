@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import health
@@ -103,68 +104,52 @@ class Arming:
     def failures(self) -> list[str]:
         """Return the failures of the checks that ARMING_CHECK enables, whatever the mode and the sticks."""
         enabled = self.autopilot.parameters.whole("ARMING_CHECK")
-        if enabled == 0:
-            return []
-        fence = self.autopilot.fence
-        located = self.autopilot.mode.needs_position or fence.needs_position
-        checks = (
-            (INS, self._inertial()),
-            (INS, "" if self.autopilot.estimate.attitude_ok else "AHRS: not healthy"),
-            (BARO, "Baro: not healthy" if self._broken(health.BARO) else ""),
-            (COMPASS, "Compass: not healthy" if self._broken(health.MAG) else ""),
-            (GPS, self._gnss() if located else ""),
-            (GPS, self._position() if located else ""),
-            (BATTERY, self._battery()),
-            (SYSTEM, "Vehicle breaching fence" if fence.enabled and fence.breached else ""),
-        )
-        return [failure for bit, failure in checks if failure and (enabled & ALL or enabled & bit)]
+        return [failure for bit, failure in self._checks() if enabled & (ALL | bit)]
 
     @property
     def _flying(self) -> bool:
         return self.autopilot.telemetry.landed == Landed.IN_AIR
 
-    def _broken(self, bit: int) -> bool:
-        """Return whether a sensor that has reported is unhealthy."""
-        state = self.autopilot.health
-        return bool(state.present & bit and not state.healthy & bit)
-
-    def _inertial(self) -> str:
-        working = self.autopilot.health.healthy
-        if not working & health.GYRO:
-            return "Gyros not healthy"
-        if not working & health.ACCEL:
-            return "Accels not healthy"
-        low, high = ACCEL_RANGE
-        force = self.autopilot.health.specific_force
-        return "" if low <= force <= high or self._flying else f"Accels inconsistent ({force:.1f} m/s2 at rest)"
-
-    def _gnss(self) -> str:
-        sensors = self.autopilot.sensors
-        if not self.autopilot.health.healthy & health.GPS:
-            return "GPS: waiting for fix"
-        if sensors.gnss_satellites < MIN_SATELLITES:
-            return f"GPS: {sensors.gnss_satellites:.0f} satellites (need {MIN_SATELLITES})"
-        return ""
-
-    def _position(self) -> str:
-        estimate = self.autopilot.estimate
-        if not estimate.position_ok:
-            return NO_POSITION
-        if estimate.horizontal_error > MAX_POSITION_ERROR:
-            return f"EKF: position error {estimate.horizontal_error:.1f}m (need {MAX_POSITION_ERROR:.1f})"
-        return "Waiting for home" if self.autopilot.home is None else ""
-
-    def _battery(self) -> str:
-        battery, parameters = self.autopilot.battery, self.autopilot.parameters
-        if not battery.present:
-            return ""
-        if battery.level:
-            return f"Battery 1 low ({battery.reason})"
-        if self.autopilot.sensors.battery_voltage < parameters.value("BATT_ARM_VOLT"):
-            return f"Battery 1 below minimum arming voltage ({self.autopilot.sensors.battery_voltage:.1f}V)"
-        if battery.remaining < parameters.value("BATT_ARM_MAH"):
-            return f"Battery 1 below minimum arming capacity ({battery.remaining:.0f}mAh)"
-        return ""
+    def _checks(self) -> Iterator[tuple[int, str]]:
+        """Yield the bit of ARMING_CHECK and the text of each failure."""
+        autopilot, fence = self.autopilot, self.autopilot.fence
+        healthy, force = autopilot.health.healthy, autopilot.health.specific_force
+        broken = autopilot.health.present & ~healthy  # of the sensors that have reported
+        if not healthy & health.GYRO:
+            yield INS, "Gyros not healthy"
+        elif not healthy & health.ACCEL:
+            yield INS, "Accels not healthy"
+        elif not (ACCEL_RANGE[0] <= force <= ACCEL_RANGE[1] or self._flying):
+            yield INS, f"Accels inconsistent ({force:.1f} m/s2 at rest)"
+        if not autopilot.estimate.attitude_ok:
+            yield INS, "AHRS: not healthy"
+        if broken & health.BARO:
+            yield BARO, "Baro: not healthy"
+        if broken & health.MAG:
+            yield COMPASS, "Compass: not healthy"
+        if autopilot.mode.needs_position or fence.needs_position:
+            satellites = autopilot.sensors.gnss_satellites
+            if not healthy & health.GPS:
+                yield GPS, "GPS: waiting for fix"
+            elif satellites < MIN_SATELLITES:
+                yield GPS, f"GPS: {satellites:.0f} satellites (need {MIN_SATELLITES})"
+            error = autopilot.estimate.horizontal_error
+            if not autopilot.estimate.position_ok:
+                yield GPS, NO_POSITION
+            elif error > MAX_POSITION_ERROR:
+                yield GPS, f"EKF: position error {error:.1f}m (need {MAX_POSITION_ERROR:.1f})"
+            elif autopilot.home is None:
+                yield GPS, "Waiting for home"
+        if autopilot.battery.present:
+            battery, value, voltage = autopilot.battery, autopilot.parameters.value, autopilot.sensors.battery_voltage
+            if battery.level:
+                yield BATTERY, f"Battery 1 low ({battery.reason})"
+            elif voltage < value("BATT_ARM_VOLT"):
+                yield BATTERY, f"Battery 1 below minimum arming voltage ({voltage:.1f}V)"
+            elif battery.remaining < value("BATT_ARM_MAH"):
+                yield BATTERY, f"Battery 1 below minimum arming capacity ({battery.remaining:.0f}mAh)"
+        if fence.enabled and fence.breached:
+            yield SYSTEM, "Vehicle breaching fence"
 
     def _radio(self) -> str:
         autopilot = self.autopilot
@@ -173,9 +158,9 @@ class Arming:
         if autopilot.rc.lost:
             return "Radio failsafe on"
         if drives(autopilot.vehicle.kind):
-            return "" if abs(autopilot.sticks.throttle) < 0.05 else "Throttle not neutral"
+            return "" if abs(autopilot.rc.sticks.throttle) < 0.05 else "Throttle not neutral"
         limit = 0.1 if autopilot.mode.name in MANUAL_THROTTLE else 0.6
-        return "" if autopilot.sticks.throttle <= limit else "Throttle too high"
+        return "" if autopilot.rc.sticks.throttle <= limit else "Throttle too high"
 
     def _refusals(self) -> list[str]:
         """Return the failed checks, including those that ARMING_CHECK cannot disable."""

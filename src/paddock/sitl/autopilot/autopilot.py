@@ -20,10 +20,10 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
 from paddock.sitl.autopilot.commands import COMMANDS
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator.estimator import Estimator
 from paddock.sitl.autopilot.failsafe import Failsafes
-from paddock.sitl.autopilot.fence import Fence, check_fence_item, check_polygons
+from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.sitl.autopilot.health import Battery, Health, inject_faults
 from paddock.sitl.autopilot.home import HomePosition, check_rally_item
@@ -38,7 +38,7 @@ from paddock.sitl.autopilot.mission.items import (
     plain_frame,
 )
 from paddock.sitl.autopilot.parameter_tables import make_parameters
-from paddock.sitl.autopilot.rc import RcInput, Sticks
+from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.telemetry import Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
@@ -57,6 +57,7 @@ class BuiltInAutopilot(Autopilot):
     """One vehicle's autopilot. Not thread-safe: only the thread that ticks may use it."""
 
     kind = "builtin"
+    live = True
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class BuiltInAutopilot(Autopilot):
         self.estimate = UNKNOWN
         self.sensors = SensorColumns(*empty_block(1)[0].tolist())
         self.armed = False
-        self._standing = self.estimator.standing = False
+        self.estimator.standing = False
         self.guided = GuidedTarget()
         self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
         self.telemetry = Telemetry()
@@ -105,16 +106,10 @@ class BuiltInAutopilot(Autopilot):
         self.fence, self.failsafes = Fence(self), Failsafes(self)
         self.vehicle: VehicleControl = self._vehicle_type(self)
         self.executor = MissionExecutor(self)
-        self.fence.use(self.plans[PlanKind.FENCE])
         self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
 
     # pilot interface -------------------------------------------------------------------------------------------------
-
-    @property
-    def live(self) -> bool:
-        """Always True."""
-        return True
 
     @property
     def period_us(self) -> int:
@@ -176,9 +171,8 @@ class BuiltInAutopilot(Autopilot):
         self.mode.update(dt)
         self.vehicle.update_landed(dt)
         # the estimator may rely on a stationary vehicle; a plane may start in the air
-        standing = not self.armed and self.telemetry.landed == Landed.ON_GROUND and self.vehicle.kind != "plane"
-        if standing is not self._standing:
-            self._standing = self.estimator.standing = standing
+        landed = self.telemetry.landed == Landed.ON_GROUND
+        self.estimator.standing = landed and not self.armed and self.vehicle.kind != "plane"
         self.telemetry.update(self)
         self.status.mode, self.status.armed = self.mode.name, self.armed
 
@@ -190,11 +184,6 @@ class BuiltInAutopilot(Autopilot):
         return self.estimator.frame
 
     @property
-    def sticks(self) -> Sticks:
-        """The pilot's inputs."""
-        return self.rc.sticks
-
-    @property
     def home(self) -> tuple[float, float, float] | None:
         """Latitude and longitude (deg), altitude (m above sea level); None before the first good fix."""
         return self.home_position.place
@@ -204,14 +193,6 @@ class BuiltInAutopilot(Autopilot):
         """Deprecated: use `vehicle`."""
         warnings.warn("BuiltInAutopilot.craft is deprecated; use vehicle", DeprecationWarning, stacklevel=2)
         return self.vehicle
-
-    def home_ned(self) -> Ned:
-        """Return home in the local frame; the origin while home is unknown."""
-        return self.home_position.ned()
-
-    def return_point(self) -> Ned:
-        """Return the nearest rally point, or home."""
-        return self.home_position.return_point()
 
     def mode_number(self, name: str) -> int | None:
         """Return the number of a mode; None if this vehicle type does not have it."""
@@ -279,10 +260,12 @@ class BuiltInAutopilot(Autopilot):
                 result, index = check_polygons(items)
         if result:
             return result, index
+        if kind == PlanKind.MISSION and items is not self.plans[kind]:
+            self.executor.rewind(items)
         self.plans[kind] = items
         self.parameters.show(TOTALS[kind], len(items))
-        if kind == PlanKind.FENCE:
-            self.fence.upload(items)
+        if kind == PlanKind.FENCE and any(item.command == RETURN_POINT for item in items):
+            self.send_text(Severity.NOTICE, "Fence: return point ignored, RTL uses home or rally points")
         return MissionResult.ACCEPTED, 0
 
     def command(self, command: int, p: Sequence[float], frame: int = AltitudeFrame.RELATIVE) -> Ack:

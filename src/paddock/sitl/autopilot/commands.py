@@ -13,16 +13,7 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import guided
-from paddock.sitl.autopilot.ack import (
-    Ack,
-    CommandResult,
-    denied,
-    rejected,
-    require,
-    require_position,
-    unsupported,
-    whole,
-)
+from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
@@ -40,6 +31,12 @@ MIN_ORBIT_RADIUS = 0.5  # m
 CUSTOM_MODE = 1  # bit of MAV_MODE_FLAG
 UNSUPPORTED_ROI = (1.0, 2.0, 4.0)  # MAV_ROI: next waypoint, numbered waypoint, another vehicle
 NOSE_INWARDS = (0.0, 2.0, 5.0)  # ORBIT_YAW_BEHAVIOUR: to the centre, uncontrolled, unchanged
+
+
+def whole(value: float) -> int | None:
+    """Return an integer that was sent as a float, or None if it is not an integer."""
+    return None if isnan(value) or value != int(value) else int(value)
+
 
 # arming, home, fence, system -----------------------------------------------------------------------------------------
 
@@ -74,7 +71,7 @@ def set_home(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Non
     require(not isnan(p[6]), denied("Home: no altitude"))
     require(p[4] != 0.0 or p[5] != 0.0, denied("Home: invalid position 0, 0"))
     local, place = require(autopilot.frame, unknown), require(home.to_ned(p[4], p[5], p[6], frame), unknown)
-    far = home.distance(place)
+    far = autopilot.estimate.distance(place)
     require(far <= MAX_HOME_DISTANCE, denied(f"Home: {far / 1000.0:.0f} km away"))
     home.locked = True
     home.set((p[4], p[5], p[6] if frame == AltitudeFrame.GLOBAL else local.altitude - place[2]))

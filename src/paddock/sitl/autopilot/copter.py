@@ -6,15 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import control_period, write_gains
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
-from paddock.sitl.autopilot.modes.copter import COPTER_MODES
-from paddock.sitl.autopilot.modes.copter.common import CopterMode
+from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
-from paddock.sitl.autopilot.vehicle import VehicleControl
+from paddock.sitl.autopilot.vehicle import PWM_MIN, VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
@@ -32,13 +30,14 @@ class Copter(VehicleControl):
 
     kind = "copter"
     mav_type = 2  # MAV_TYPE_QUADROTOR
-    modes = COPTER_MODES
+    modes = find_modes("copter")
     first_mode = 0  # STABILIZE
     return_mode = 6  # RTL
     stop_mode = 9  # LAND
     hold_mode = 5  # LOITER
     parameters = COPTER
     control_period_us = 4000
+    channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
@@ -48,18 +47,17 @@ class Copter(VehicleControl):
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self.track, self.heading = CopterTrack(), CopterHeading()
         self.landed = True
-        self._changes = -1  # parameters.changes of the gains
         self._still = 0.0  # s without motion
         self._grounded = 0.0  # s on the ground with idle motors
         self._flown = False  # since arming
-        autopilot.estimator.on_jump = self.shift
+
+    def read_parameters(self) -> None:
+        """Write the gains of the compiled control."""
+        write_gains(self.autopilot.parameters, self.gains)
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Write motors 1 to 4 for the setpoint; stopped while disarmed."""
-        parameters = self.autopilot.parameters
-        if parameters.changes != self._changes:
-            self._changes = parameters.changes
-            write_gains(parameters, self.gains)
+        self.refresh()
         armed = self.autopilot.armed
         if not armed:
             self.setpoint[at.SPOOL] = at.SHUT
@@ -85,12 +83,16 @@ class Copter(VehicleControl):
         """Whether the motors carry the weight, judging by the thrust."""
         return bool(self.memory[at.PHASE] == at.AIRBORNE)
 
+    def begin(self) -> None:
+        """Start track and heading from the current motion."""
+        self.track.begin(self.autopilot.estimate)
+        self.heading.begin(self.autopilot.estimate)
+
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
         self.setpoint[:] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
-        self.track.begin(self.autopilot.estimate)
-        self.heading.begin(self.autopilot.estimate)
+        self.begin()
 
     def follow(self) -> None:
         """Follow the track."""
@@ -119,8 +121,7 @@ class Copter(VehicleControl):
         """Handle a jump of the estimate by m: positions held in the world move along."""
         self.track.shift(north, east, down)
         self.setpoint[at.NORTH : at.DOWN + 1] += (north, east, down)
-        if isinstance(self.autopilot.mode, CopterMode):
-            self.autopilot.mode.shift(north, east, down)
+        super().shift(north, east, down)
 
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
@@ -134,15 +135,13 @@ class Copter(VehicleControl):
                 self.landed = True
             elif self.airborne and self._still == 0.0:
                 self.landed, self._flown = False, True
-        if self.landed:
-            telemetry.landed = Landed.TAKEOFF if self.memory[at.PHASE] == at.RISING else Landed.ON_GROUND
-        else:
-            telemetry.landed = mode.stage if isinstance(mode, CopterMode) else Landed.IN_AIR
+        ground = Landed.TAKEOFF if self.memory[at.PHASE] == at.RISING else Landed.ON_GROUND
+        telemetry.landed = ground if self.landed else mode.stage
         telemetry.throttle = float(self.memory[at.COLLECTIVE])
         telemetry.nav_roll, telemetry.nav_pitch = self.memory[[at.WANTED_ROLL, at.WANTED_PITCH]].tolist()
         if autopilot.armed and self.landed:
             self._grounded = 0.0 if flies else self._grounded + dt
-            ends = isinstance(mode, CopterMode) and mode.lands and self._grounded >= STOP_TIME
+            ends = mode.lands and self._grounded >= STOP_TIME
             if ends or 0.0 < autopilot.parameters.value("DISARM_DELAY") <= self._grounded:
                 autopilot.send_text(Severity.INFO, "Landed: Disarming")
                 autopilot.disarm(force=True)
@@ -156,7 +155,3 @@ class Copter(VehicleControl):
         if self.setpoint[at.VERTICAL] == at.THRUST:
             return bool(share < MIN_PILOT_THRUST * self.hover)
         return bool(sink > STILL_CLIMB and share < CARRIED * self.hover)
-
-    def outputs(self, commands: Floats) -> list[int]:
-        """Return motors 1 to 4 from 1000 to 2000 us."""
-        return [round(1000.0 + 1000.0 * share) for share in commands[1:5].tolist()] + [0] * (MOTORS * 2 - 4)

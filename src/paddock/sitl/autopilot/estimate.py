@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import cos, degrees, radians, sin, sqrt
+from math import cos, degrees, hypot, pi, radians, sin, sqrt
 from typing import NamedTuple
 
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS
@@ -51,9 +52,30 @@ class Estimate(NamedTuple):
         """North, east and down of the origin, m."""
         return self.north, self.east, self.down
 
+    def distance(self, point: Sequence[float]) -> float:
+        """Return the horizontal distance to a point (north, east), m."""
+        return hypot(point[0] - self.north, point[1] - self.east)
+
 
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
+
+
+Point = tuple[float, float]  # north and east, m
+
+
+def segment_distance(point: Point, start: Point, end: Point) -> float:
+    """Return the distance from a point to a segment, m."""
+    north, east = end[0] - start[0], end[1] - start[1]
+    square = north * north + east * east
+    share = ((point[0] - start[0]) * north + (point[1] - start[1]) * east) / square if square > 0.0 else 0.0
+    share = min(max(share, 0.0), 1.0)
+    return hypot(point[0] - (start[0] + share * north), point[1] - (start[1] + share * east))
+
+
+def wrap(angle: float) -> float:
+    """Wrap an angle to -pi to pi."""
+    return (angle + pi) % (2.0 * pi) - pi
 
 
 @dataclass(frozen=True)

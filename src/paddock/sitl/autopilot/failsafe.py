@@ -17,7 +17,8 @@ from paddock.sitl.autopilot.vehicle import drives
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-RETURN, STOP, HOLD, SMART, ALT_HOLD, DISARM = "return", "stop", "hold", "smart", "alt_hold", "disarm"
+RETURN, STOP, HOLD = "return_mode", "stop_mode", "hold_mode"  # attributes of VehicleControl
+SMART, ALT_HOLD, DISARM = "SMARTRTL", "ALT_HOLD", "disarm"  # modes by name; no mode
 Steps = tuple[str, ...]
 RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), (SMART, STOP)
 
@@ -56,14 +57,8 @@ def respond(autopilot: BuiltInAutopilot, actions: Steps, reason: str) -> bool:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
             return autopilot.disarm(force=True).accepted
-        vehicle = autopilot.vehicle
-        number = {
-            RETURN: vehicle.return_mode,
-            STOP: vehicle.stop_mode,
-            HOLD: vehicle.hold_mode,
-            SMART: autopilot.mode_number("SMARTRTL"),
-            ALT_HOLD: autopilot.mode_number("ALT_HOLD"),
-        }[action]
+        owned = action in (RETURN, STOP, HOLD)
+        number: int | None = getattr(autopilot.vehicle, action) if owned else autopilot.mode_number(action)
         if number is not None and autopilot.set_mode(number).accepted:
             autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
             return True
@@ -152,19 +147,15 @@ class Failsafes:
         autopilot, level = self.autopilot, self.autopilot.battery.level
         gcs_timeout = autopilot.parameters.value("FS_GCS_TIMEOUT") * 1e6
         position_lost = autopilot.home is not None and not autopilot.estimate.position_ok  # once it was known
-        self._check(self.critical, level >= CRITICAL, dt)
-        self._check(self.position, position_lost, dt)
-        self._check(self.low, level >= LOW, dt)
-        self._check(self.rc, autopilot.rc.lost, dt)
-        self._check(self.gcs, self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout, dt)
+        gcs_lost = self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout
+        conditions = level >= CRITICAL, position_lost, level >= LOW, autopilot.rc.lost, gcs_lost
+        for failsafe, condition in zip(self.all, conditions, strict=True):
+            if failsafe.changes(condition, dt):
+                self._report(failsafe)
+                failsafe.acted = failsafe.acted and failsafe.active
+            if failsafe.active and not failsafe.acted and autopilot.armed:
+                self._act(failsafe)
         self._check_crash(dt)
-
-    def _check(self, failsafe: Failsafe, condition: bool, dt: float) -> None:
-        if failsafe.changes(condition, dt):
-            self._report(failsafe)
-            failsafe.acted = failsafe.acted and failsafe.active
-        if failsafe.active and not failsafe.acted and self.autopilot.armed:
-            self._act(failsafe)
 
     def _report(self, failsafe: Failsafe) -> None:
         """Report battery and position when they change; a lost link only when the failsafe acts or clears."""

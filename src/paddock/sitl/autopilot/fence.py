@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import IntEnum
 from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.estimate import LocalFrame
+from paddock.sitl.autopilot.estimate import LocalFrame, Point, segment_distance
 from paddock.sitl.autopilot.failsafe import STOP, respond, steps
-from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, check_position
+from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-
-Point = tuple[float, float]
 
 ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8  # bits of FENCE_TYPE
 
@@ -33,19 +30,11 @@ MIN_POLYGON_WIDTH = 0.1  # m
 MAX_RADIUS = 100_000.0  # m
 
 
-class FenceItem(IntEnum):
-    """The MAV_CMDs of a fence."""
-
-    RETURN_POINT = 5000
-    INCLUSION_VERTEX = 5001
-    EXCLUSION_VERTEX = 5002
-    INCLUSION_CIRCLE = 5003
-    EXCLUSION_CIRCLE = 5004
-
-
-VERTICES = (FenceItem.INCLUSION_VERTEX, FenceItem.EXCLUSION_VERTEX)
-CIRCLES = (FenceItem.INCLUSION_CIRCLE, FenceItem.EXCLUSION_CIRCLE)
-INCLUSIONS = (FenceItem.INCLUSION_VERTEX, FenceItem.INCLUSION_CIRCLE)
+# MAV_CMD_NAV_FENCE_...
+RETURN_POINT = 5000
+VERTICES = (5001, 5002)  # of an inclusion, of an exclusion
+CIRCLES = (5003, 5004)
+INCLUSIONS = (5001, 5003)
 
 
 @dataclass(frozen=True)
@@ -71,32 +60,33 @@ class FenceZone:
         for n1, e1 in self.points:
             if (e0 > east) != (e1 > east) and north < n0 + (n1 - n0) * (east - e0) / (e1 - e0):
                 inside = not inside
-            dn, de = n1 - n0, e1 - e0
-            square = dn * dn + de * de
-            along = ((north - n0) * dn + (east - e0) * de) / square if square > 0.0 else 0.0
-            along = 0.0 if along < 0.0 else 1.0 if along > 1.0 else along
-            least = min(least, hypot(n0 + along * dn - north, e0 + along * de - east))
+            least = min(least, segment_distance((north, east), (n0, e0), (n1, e1)))
             n0, e0 = n1, e1
         return -least if inside else least
+
+
+def _groups(items: Sequence[MissionItem]) -> Iterator[tuple[int, Sequence[MissionItem]]]:
+    """Yield the vertices of each polygon, and every other item alone, with the index of the first."""
+    k = 0
+    while k < len(items):
+        count = int(items[k].p1) if items[k].command in VERTICES else 1
+        yield k, items[k : k + count]
+        k += count
 
 
 def fence_zones(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[FenceZone, ...]:
     """Return the zones of a checked fence plan in a local frame."""
     zones: list[FenceZone] = []
-    k = 0
-    while k < len(items):
-        item = items[k]
-        count = int(item.p1) if item.command in VERTICES else 1
-        points = tuple(frame.to_ned(i.x, i.y, 0.0)[:2] for i in items[k : k + count])
-        if item.command in (*VERTICES, *CIRCLES):
-            zones.append(FenceZone(item.command in INCLUSIONS, points, item.p1 if item.command in CIRCLES else 0.0))
-        k += count
+    for _, (first, *others) in _groups(items):
+        if first.command in (*VERTICES, *CIRCLES):
+            points = tuple(frame.to_ned(item.x, item.y, 0.0)[:2] for item in (first, *others))
+            zones.append(FenceZone(first.command in INCLUSIONS, points, first.p1 if first.command in CIRCLES else 0.0))
     return tuple(zones)
 
 
 def check_fence_item(item: MissionItem) -> int:
     """Return the MAV_MISSION_RESULT of a fence item."""
-    if item.command not in tuple(FenceItem):
+    if item.command not in (RETURN_POINT, *VERTICES, *CIRCLES):
         return MissionResult.UNSUPPORTED
     if item.command in VERTICES and not (isfinite(item.p1) and item.p1 == int(item.p1) >= MIN_VERTICES):
         return MissionResult.INVALID_PARAM1
@@ -107,18 +97,15 @@ def check_fence_item(item: MissionItem) -> int:
 
 def check_polygons(items: Sequence[MissionItem]) -> tuple[int, int]:
     """Check that vertices of a polygon are consecutive, have equal counts and enclose an area: result and index."""
-    k = 0
-    while k < len(items):
-        first = items[k]
-        count = int(first.p1) if first.command in VERTICES else 1
-        for index in range(k, k + count):
-            if index >= len(items):
-                return MissionResult.INVALID_PARAM1, k
-            if items[index].command != first.command or items[index].p1 != first.p1:
+    for k, group in _groups(items):
+        first = group[0]
+        for index, item in enumerate(group, k):
+            if item.command != first.command or item.p1 != first.p1:
                 return MissionResult.INVALID_PARAM1, index
-        if first.command in VERTICES and _width(items[k : k + count]) < MIN_POLYGON_WIDTH:
+        if first.command in VERTICES and len(group) < first.p1:
+            return MissionResult.INVALID_PARAM1, k
+        if first.command in VERTICES and _width(group) < MIN_POLYGON_WIDTH:
             return MissionResult.INVALID, k
-        k += count
     return MissionResult.ACCEPTED, 0
 
 
@@ -161,21 +148,13 @@ class Fence:
         """Whether the fence has horizontal limits."""
         return self.enabled and bool(self.autopilot.parameters.whole("FENCE_TYPE") & (CIRCLE | POLYGON))
 
-    def use(self, items: Sequence[MissionItem]) -> None:
-        """Replace the uploaded zones."""
-        self._items, self._frame, self._zones = tuple(items), None, ()
-
-    def upload(self, items: Sequence[MissionItem]) -> None:
-        """Take an uploaded fence."""
-        self.use(items)
-        if any(item.command == FenceItem.RETURN_POINT for item in items):
-            self.autopilot.send_text(Severity.NOTICE, "Fence: return point ignored, RTL uses home or rally points")
-
     def zones(self) -> tuple[FenceZone, ...]:
         """Return the uploaded zones in the local frame; empty without an origin."""
-        frame = self.autopilot.frame
-        if frame is not None and frame is not self._frame:
-            self._frame, self._zones = frame, fence_zones(self._items, frame)
+        frame, items = self.autopilot.frame, self.autopilot.plans[PlanKind.FENCE]
+        if frame is None:
+            return ()
+        if frame is not self._frame or items is not self._items:
+            self._frame, self._items, self._zones = frame, items, fence_zones(items, frame)
         return self._zones
 
     def update(self) -> None:
@@ -206,7 +185,7 @@ class Fence:
         parameters = self.autopilot.parameters
         if not parameters.whole("FENCE_TYPE") & bit:
             return -inf
-        home = self.autopilot.home_ned()
+        home = self.autopilot.home_position.ned()
         if bit == CIRCLE:
             return hypot(north - home[0], east - home[1]) - parameters.value("FENCE_RADIUS")
         if bit == POLYGON:

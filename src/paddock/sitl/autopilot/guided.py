@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import hypot, isfinite, isnan, nan, radians, remainder, tau
+from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.ack import Ack, denied, rejected, require, require_position, unsupported
@@ -58,7 +58,7 @@ def require_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
         check(bool(target.velocity or target.attitude or turns), "target is empty")
         return
     north, east, down = target.position
-    distance = hypot(north - autopilot.estimate.north, east - autopilot.estimate.east)
+    distance = autopilot.estimate.distance(target.position)
     check(distance <= MAX_DISTANCE, f"{distance / 1000.0:.0f} km away")
     check(abs(down) <= MAX_ALTITUDE, f"altitude {-down:.0f} m")
     check(autopilot.fence.allows(north, east, down), "outside the fence")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from math import hypot
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.estimate import LocalFrame, Ned
+from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import HomeChanged
 
@@ -23,8 +22,6 @@ class HomePosition:
         self.autopilot = autopilot
         self.place: tuple[float, float, float] | None = None  # deg, deg, m above sea level
         self.locked = False  # by DO_SET_HOME: arming does not move it
-        self._frame: LocalFrame | None = None
-        self._ned: Ned = (0.0, 0.0, 0.0)
 
     def update(self) -> None:
         """Set home at the first valid position."""
@@ -41,17 +38,13 @@ class HomePosition:
 
     def set(self, place: tuple[float, float, float]) -> None:
         """Set home: deg, deg, m above sea level."""
-        self.place, self._frame = place, None
+        self.place = place
         self.autopilot.outbox.append(HomeChanged())
 
     def ned(self) -> Ned:
         """Return home in the local frame; the origin while home is unknown."""
         frame = self.autopilot.frame
-        if self.place is None or frame is None:
-            return 0.0, 0.0, 0.0
-        if frame is not self._frame:
-            self._frame, self._ned = frame, frame.to_ned(*self.place)
-        return self._ned
+        return (0.0, 0.0, 0.0) if self.place is None or frame is None else frame.to_ned(*self.place)
 
     def to_ned(self, latitude: float, longitude: float, altitude: float, frame: int) -> Ned | None:
         """Convert a position whose altitude is relative to `frame`; None without an origin."""
@@ -68,16 +61,12 @@ class HomePosition:
         if not items or autopilot.frame is None:
             return self.ned()
         points = [self.to_ned(item.x, item.y, item.z, item.frame) for item in items]
+        distance = autopilot.estimate.distance
         limit = autopilot.parameters.value("RALLY_LIMIT_KM") * 1000.0
-        usable = [p for p in points if p is not None and (limit <= 0.0 or self.distance(p) <= limit)]
+        usable = [p for p in points if p is not None and (limit <= 0.0 or distance(p) <= limit)]
         if autopilot.parameters.value("RALLY_INCL_HOME") or not usable:
             usable.append(self.ned())
-        return min(usable, key=self.distance)
-
-    def distance(self, point: Ned) -> float:
-        """Return the horizontal distance to a point, m."""
-        estimate = self.autopilot.estimate
-        return hypot(point[0] - estimate.north, point[1] - estimate.east)
+        return min(usable, key=distance)
 
 
 def check_rally_item(item: MissionItem) -> int:

@@ -6,12 +6,12 @@ default, lowest and highest value, type on the wire (REAL32 unless given), summa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
-from paddock.sitl.autopilot.vehicle import drives
+from paddock.sitl.autopilot.vehicle import PWM_MAX, PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.vehicle import VehicleControl
@@ -227,17 +227,8 @@ def switch_prefix(kind: str) -> str:
 # read-only parameters that ground stations look for ------------------------------------------------------------------
 
 CHANNELS = 8  # RC and servo channels described
-PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
 THROTTLE_CHANNEL = 3
 STICK_CHANNELS = {"ROLL": 1, "PITCH": 2, "THROTTLE": 3, "YAW": 4}
-FORWARD_ONLY = frozenset({33, 34, 35, 36, 70})  # servo functions at rest at PWM_MIN: motors, throttle
-SERVO_FUNCTIONS: Mapping[str, Mapping[int, int]] = {
-    "copter": {1: 33, 2: 34, 3: 35, 4: 36},  # motors 1 to 4
-    "rover": {1: 73, 3: 74},  # throttle left, throttle right
-    "rover_ackermann": {1: 26, 3: 70},  # steering, throttle
-    "plane": {1: 4, 2: 19, 3: 70, 4: 21},  # aileron, elevator, throttle, rudder
-}
-"""SERVOn_FUNCTION of each channel in use, matching `VehicleControl.outputs`."""
 
 
 def _fixed(name: str, value: float, kind: ParamKind = INT16, summary: str = "") -> Parameter:
@@ -270,10 +261,11 @@ def ground_station_parameters(vehicle: type[VehicleControl]) -> Iterator[Paramet
         yield _fixed(f"RCMAP_{stick}", channel, INT8, "RC channel")
     for k in range(1, CHANNELS + 1):
         yield from _pwm_range(f"RC{k}", PWM_MIN if k == THROTTLE_CHANNEL and not drives(kind) else PWM_MID)
+    outputs = {channel: (function, rest) for channel, function, _, rest in vehicle.channels}
     for k in range(1, CHANNELS + 1):
-        function = SERVO_FUNCTIONS[kind].get(k, 0)
+        function, rest = outputs.get(k, (0, PWM_MID))
         yield _fixed(f"SERVO{k}_FUNCTION", function, summary="ArduPilot's number of the output function; 0: disabled")
-        yield from _pwm_range(f"SERVO{k}", PWM_MIN if function in FORWARD_ONLY and not drives(kind) else PWM_MID)
+        yield from _pwm_range(f"SERVO{k}", rest)
     if kind == "copter":
         yield _fixed("MOT_PWM_MIN", PWM_MIN, summary="us: motor stopped")
         yield _fixed("MOT_PWM_MAX", PWM_MAX, summary="us: full thrust")

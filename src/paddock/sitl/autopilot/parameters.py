@@ -102,8 +102,7 @@ class Parameters:
 
     def set(self, name: str, value: float) -> bool:
         """Set and save a value; return False if the parameter is unknown or read-only, or the value out of range."""
-        parameter = self._known.get(name)
-        fitted = parameter.fit(value) if parameter is not None and not parameter.fixed else None
+        fitted = self._fit(name, value)
         if fitted is None:
             return False
         if fitted != self._values[name]:
@@ -148,50 +147,41 @@ class Parameters:
             raise PaddockError(f"{self.path.parent}: cannot save parameters: {error.strerror}") from error
 
     def save(self) -> None:
-        """Write the values that were set to the file, if there is one."""
+        """Write the values that were set to the file, if there is one, atomically."""
         if self.path is None:
             return
         try:
-            _write(self.path, json.dumps(self._saved, indent=1, sort_keys=True) + "\n")
+            fresh = self.path.with_suffix(".new")
+            fresh.parent.mkdir(parents=True, exist_ok=True)
+            fresh.write_text(json.dumps(self._saved, indent=1, sort_keys=True) + "\n")
+            fresh.replace(self.path)
         except OSError as error:
             message = f"{self.path}: cannot save parameters: {error.strerror}"
             if self._report is None:
                 raise PaddockError(message) from error
             self._report(message)
 
-    def load(self, path: Path | None = None) -> list[str]:
-        """Load a file (by default its own); return the names in it that are unknown or out of range."""
-        source = path or self.path
+    def load(self) -> list[str]:
+        """Load the file, if there is one; return the names in it that are unknown or out of range."""
+        source = self.path
         if source is None or not source.exists():
             return []
-        values = _read(source)
-        refused = [name for name, value in values.items() if not self._take(name, value)]
+        try:
+            values = json.loads(source.read_text())
+        except (OSError, ValueError) as error:
+            raise PaddockError(f"{source}: cannot read parameters: {error}") from error
+        if not isinstance(values, dict):
+            raise PaddockError(
+                f'{source}: expected an object such as {{"FENCE_ENABLE": 1}}, not {type(values).__name__}'
+            )
+        fitted = {name: self._fit(name, value) for name, value in values.items() if type(value) in (int, float)}
+        known = {name: value for name, value in fitted.items() if value is not None}
+        self._values.update(known)
+        self._saved.update(known)
         self.changes += 1
-        return refused
+        return [name for name in values if name not in known]
 
-    def _take(self, name: str, value: object) -> bool:
+    def _fit(self, name: str, value: float) -> float | None:
+        """Return a value that may be set; None if the parameter is unknown or read-only, or the value out of range."""
         parameter = self._known.get(name)
-        if parameter is None or parameter.fixed or isinstance(value, bool) or not isinstance(value, int | float):
-            return False
-        fitted = parameter.fit(float(value))
-        if fitted is not None:
-            self._values[name] = self._saved[name] = fitted
-        return fitted is not None
-
-
-def _write(path: Path, text: str) -> None:
-    """Write atomically."""
-    fresh = path.with_suffix(".new")
-    fresh.parent.mkdir(parents=True, exist_ok=True)
-    fresh.write_text(text)
-    fresh.replace(path)
-
-
-def _read(source: Path) -> dict[str, object]:
-    try:
-        values = json.loads(source.read_text())
-    except (OSError, ValueError) as error:
-        raise PaddockError(f"{source}: cannot read parameters: {error}") from error
-    if not isinstance(values, dict):
-        raise PaddockError(f'{source}: expected an object such as {{"FENCE_ENABLE": 1}}, not {type(values).__name__}')
-    return values
+        return None if parameter is None or parameter.fixed else parameter.fit(value)

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory, PlaneSetpoint, plane_control, plane_gains
-from paddock.sitl.autopilot.modes.plane import PLANE_MODES
+from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import PLANE
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.autopilot.vehicle import VehicleControl
+from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-PWM_MIN, PWM_MID = 1000, 1500  # us
 FLYING_SHARE = 0.5  # of AIRSPEED_MIN: faster is flying
 
 
@@ -23,27 +22,30 @@ class Plane(VehicleControl):
 
     kind = "plane"
     mav_type = 1  # MAV_TYPE_FIXED_WING
-    modes = PLANE_MODES
+    modes = find_modes("plane")
     first_mode = 0  # MANUAL
     return_mode = 11  # RTL
     stop_mode = hold_mode = 12  # LOITER
     parameters = PLANE
     control_period_us = 20_000
+    channels = (  # aileron, elevator, throttle, rudder, as in ArduPilot
+        *((1, 4, FIRST_SERVO, PWM_MID), (2, 19, FIRST_SERVO + 1, PWM_MID)),
+        *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
+    )
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.setpoint = PlaneSetpoint()
         self.memory = PlaneMemory()
-        self._read_parameters()
+        self.refresh()
 
-    def _read_parameters(self) -> None:
-        self._changes = self.autopilot.parameters.changes
+    def read_parameters(self) -> None:
+        """Derive the gains."""
         self._gains = plane_gains(self.autopilot.parameters)
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Run the loops; a disarmed plane has centred surfaces and zero throttle."""
-        if self._changes != self.autopilot.parameters.changes:
-            self._read_parameters()
+        self.refresh()
         setpoint = self.setpoint if self.autopilot.armed else PlaneSetpoint()
         self.memory = plane_control(setpoint, self._gains, self.memory, estimate, sensors, dt, commands)
 
@@ -62,11 +64,3 @@ class Plane(VehicleControl):
         if self.setpoint.speed > 0.0:
             telemetry.altitude_error = autopilot.estimate.down - self.setpoint.down
             telemetry.speed_error = self.setpoint.speed - self.memory.speed
-
-    def outputs(self, commands: Floats) -> list[int]:
-        """Return channels 1 aileron, 2 elevator, 3 throttle, 4 rudder, as in ArduPilot."""
-        pwm = [0] * 16
-        for channel, servo in ((0, 0), (1, 1), (3, 2)):
-            pwm[channel] = round(PWM_MID + 500 * commands[FIRST_SERVO + servo])
-        pwm[2] = round(PWM_MIN + 1000 * commands[1])
-        return pwm

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameter_tables import switch_prefix
 from paddock.sitl.autopilot.telemetry import Landed, Severity
-from paddock.sitl.autopilot.vehicle import drives
+from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 CHANNELS = 18
 THROTTLE = 2  # channel index
 RELEASED, UNCHANGED = 0, 65535
-PWM_MIN, PWM_MID = 1000, 1500  # us
 AXIS_UNUSED = 32767  # of MANUAL_CONTROL
 SWITCH_EDGES = (1230, 1360, 1490, 1620, 1749)  # us: upper end of positions 1 to 5
 SWITCH_SETTLE_US = 200_000
@@ -34,44 +33,18 @@ class Sticks:
     pwm: list[int] = field(default_factory=lambda: [0] * CHANNELS)  # as in RC_CHANNELS, 0: unused
 
 
-class ModeSwitch:
-    """The RC mode switch. Only a change of position sets the mode, so that others may set it in between."""
-
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        self.autopilot = autopilot
-        self._applied = self._seen = 0  # position applied last, position now; 0: none
-        self._since_us = 0
-
-    def update(self, pwm: Sequence[int]) -> None:
-        """Apply a new position once it is stable; `pwm` in us, 0 for an unused channel."""
-        now, position = self.autopilot.now_us, self._position(pwm)
-        if position != self._seen:
-            self._seen, self._since_us = position, now
-        if position in (0, self._applied) or now - self._since_us < SWITCH_SETTLE_US:
-            return
-        self._applied = position
-        number = self.autopilot.parameters.whole(f"{self._prefix}{position}")
-        ack = self.autopilot.set_mode(number, "mode switch")
-        if not ack.accepted:
-            self.autopilot.send_text(Severity.WARNING, f"Mode switch: {ack.text}")
-
-    @property
-    def _prefix(self) -> str:
-        return switch_prefix(self.autopilot.vehicle.kind)
-
-    def _position(self, pwm: Sequence[int]) -> int:
-        channel = self.autopilot.parameters.whole(f"{self._prefix}_CH")
-        width = pwm[channel - 1] if channel else 0
-        return 1 + sum(width > edge for edge in SWITCH_EDGES) if width else 0
-
-
 class RcInput:
-    """RC as the vehicle receives it. `sticks` keep their last values until the input counts as lost."""
+    """RC as the vehicle receives it. `sticks` keep their last values until the input counts as lost.
+
+    Only a change of position of the mode switch sets the mode, so that others may set it in between.
+    """
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.sticks = Sticks()
-        self.switch = ModeSwitch(autopilot)
+        self._switch = 0  # position of the mode switch; 0: none
+        self._switch_applied = 0  # position applied last
+        self._switch_us = 0  # time of its last change
 
     @property
     def seen(self) -> bool:
@@ -95,7 +68,23 @@ class RcInput:
             self.sticks = Sticks(time_us=self.sticks.time_us)
         if self.seen and not self.sticks.pwm[THROTTLE]:
             self.sticks.throttle = self._neutral_throttle
-        self.switch.update(self.sticks.pwm)
+        self._update_switch()
+
+    def _update_switch(self) -> None:
+        """Apply a new position of the mode switch once it is stable."""
+        now, whole = self.autopilot.now_us, self.autopilot.parameters.whole
+        prefix = switch_prefix(self.autopilot.vehicle.kind)
+        channel = whole(f"{prefix}_CH")
+        width = self.sticks.pwm[channel - 1] if channel else 0
+        position = 1 + sum(width > edge for edge in SWITCH_EDGES) if width else 0
+        if position != self._switch:
+            self._switch, self._switch_us = position, now
+        if position in (0, self._switch_applied) or now - self._switch_us < SWITCH_SETTLE_US:
+            return
+        self._switch_applied = position
+        ack = self.autopilot.set_mode(whole(f"{prefix}{position}"), "mode switch")
+        if not ack.accepted:
+            self.autopilot.send_text(Severity.WARNING, f"Mode switch: {ack.text}")
 
     @property
     def _reverses(self) -> bool:

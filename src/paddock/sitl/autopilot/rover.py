@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
-from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail, rover_limits
-from paddock.sitl.autopilot.modes.rover import ROVER_MODES
-from paddock.sitl.autopilot.modes.rover.common import RoverMode
+from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
+from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.telemetry import Landed
-from paddock.sitl.autopilot.vehicle import VehicleControl
+from paddock.sitl.autopilot.vehicle import PWM_MID, VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
@@ -23,12 +22,13 @@ class Rover(VehicleControl):
 
     kind = "rover"
     mav_type = 10  # MAV_TYPE_GROUND_ROVER
-    modes = ROVER_MODES
+    modes = find_modes("rover")
     first_mode = 0  # MANUAL
     return_mode = 11  # RTL
     stop_mode = hold_mode = 4  # HOLD
     parameters = ROVER
     control_period_us = 20_000
+    channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
     pivots = True
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
@@ -36,16 +36,15 @@ class Rover(VehicleControl):
         self.setpoint = RoverSetpoint()
         self.memory = RoverMemory()
         self.driver = RoverDriver(self)
-        self.trail = Trail(0, 1.0)
+        self.trail = Trail(0, 1.0, (0.0, 0.0))
         self._was_armed = False
-        self._read_parameters()
-        autopilot.estimator.on_jump = self.shift
+        self.refresh()
 
-    def _read_parameters(self) -> None:
+    def read_parameters(self) -> None:
+        """Derive gains and limits."""
         parameters = self.autopilot.parameters
-        self._changes = parameters.changes
         self._gains = rover_gains(parameters, self.pivots)
-        self.driver.limits = rover_limits(parameters)
+        self.driver.read_parameters(parameters)
 
     @property
     def min_turn_radius(self) -> float:
@@ -54,15 +53,9 @@ class Rover(VehicleControl):
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Run the inner loops; the motors of a disarmed rover are off."""
-        if self._changes != self.autopilot.parameters.changes:
-            self._read_parameters()
+        self.refresh()
         setpoint = self.setpoint if self.autopilot.armed else RoverSetpoint()
         self.memory = rover_control(setpoint, self._gains, self.memory, estimate, dt, commands)
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m: positions held in the world move along."""
-        if isinstance(self.autopilot.mode, RoverMode):
-            self.autopilot.mode.shift(north, east)
 
     def reset_control(self) -> None:
         """Reset setpoint and integrators; learned gains are kept."""
@@ -82,13 +75,8 @@ class Rover(VehicleControl):
         if not self._was_armed:
             self._was_armed = True
             p = autopilot.parameters
-            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"))
-            self.trail.begin(position)
+            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"), position)
         self.trail.add(position)
-
-    def outputs(self, commands: Floats) -> list[int]:
-        """Return channels 1 left, 3 right, as in ArduPilot's skid-steered rovers."""
-        return _channels(commands[1], commands[2])
 
 
 class AckermannRover(Rover):
@@ -96,18 +84,9 @@ class AckermannRover(Rover):
 
     kind = "rover_ackermann"
     pivots = False
+    channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
 
     @property
     def min_turn_radius(self) -> float:
         """Radius of the tightest turn, m, as learned or from TURN_RADIUS."""
         return 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
-
-    def outputs(self, commands: Floats) -> list[int]:
-        """Return channels 1 steering, 3 throttle, as in ArduPilot's rovers."""
-        return _channels(commands[1 + MOTORS], commands[1])
-
-
-def _channels(first: float, third: float) -> list[int]:
-    pwm = [0] * 16
-    pwm[0], pwm[2] = round(1500 + 500 * first), round(1500 + 500 * third)
-    return pwm

@@ -8,7 +8,6 @@ from math import nan
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.autopilot.mission.items import PlanKind
 from paddock.sitl.sensor_data import SensorColumns
 
 if TYPE_CHECKING:
@@ -104,6 +103,11 @@ class Telemetry:
     wind_speed: float = nan
     wind_direction: float = nan
 
+    def aim(self, distance: float, bearing: float, crosstrack: float) -> None:
+        """Report the target: m, rad, m."""
+        self.target_distance, self.crosstrack = distance, crosstrack
+        self.target_bearing = self.nav_bearing = bearing
+
     def update(self, autopilot: BuiltInAutopilot) -> None:
         """Copy the autopilot's state."""
         health, executor = autopilot.health, autopilot.executor
@@ -115,17 +119,14 @@ class Telemetry:
             self.system_status = BOOT
         elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
             self.system_status = CRITICAL
-        self.sensors_present, self.sensors_enabled, self.sensors_healthy = (
-            health.present,
-            health.enabled,
-            health.healthy,
-        )
+        self.sensors_present, self.sensors_enabled = health.present, health.enabled
+        self.sensors_healthy = health.healthy
         self.battery_consumed = autopilot.battery.consumed
         self.outputs = autopilot.vehicle.outputs(autopilot.commands)
-        self.mission_count = len(autopilot.plans[PlanKind.MISSION])
         self.mission_current, self.mission_state = executor.current, int(executor.state)
+        self.mission_count = len(executor.items)
         frame, estimate = autopilot.frame, autopilot.estimate
         if frame is not None:
             place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)
             self.latitude, self.longitude, self.altitude = place
-            self.relative_altitude = autopilot.home_ned()[2] - estimate.down
+            self.relative_altitude = autopilot.home_position.ned()[2] - estimate.down

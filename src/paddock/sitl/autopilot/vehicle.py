@@ -9,11 +9,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from paddock.errors import unknown_name
+from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.autopilot.mission.legs import NavTarget
     from paddock.sitl.autopilot.parameters import Parameter
+
+PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
 
 VEHICLE_TYPES = {  # module and class of each vehicle type, imported on first use
     "copter": "paddock.sitl.autopilot.copter:Copter",
@@ -30,6 +34,8 @@ class Mode(ABC):
     number: ClassVar[int]  # custom_mode of HEARTBEAT
     needs_position: ClassVar[bool] = True
     can_arm: ClassVar[bool] = True
+    lands = False  # disarm immediately after landing
+    stage = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
@@ -52,6 +58,30 @@ class Mode(ABC):
     def leave(self) -> None:  # noqa: B027
         """End the mode."""
 
+    def shift(self, north: float, east: float, down: float) -> None:  # noqa: B027
+        """Handle a jump of the estimate by m: positions held in the world move along, those on the map stay."""
+
+
+class MissionMode(Mode):
+    """What the AUTO of each vehicle type shares."""
+
+    name = "AUTO"
+
+    def refusal(self) -> str:
+        """Require a mission with a waypoint."""
+        return self.autopilot.executor.refusal()
+
+    def leave(self) -> None:
+        """Pause the mission."""
+        self.autopilot.executor.running = False
+
+    def nav_target(self, dt: float) -> NavTarget:
+        """Return the mission's target; start or resume the mission if it does not run."""
+        executor = self.autopilot.executor
+        if not executor.running:
+            executor.start()
+        return executor.update(dt)
+
 
 class VehicleControl(ABC):
     """The control of one vehicle: its modes write a setpoint, which `control` turns into actuator commands."""
@@ -65,9 +95,26 @@ class VehicleControl(ABC):
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
     parameters: ClassVar[tuple[Parameter, ...]]
     control_period_us: ClassVar[int]
+    channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
+    """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
+        self._changes = -1  # `parameters.changes` of the gains
+        autopilot.estimator.on_jump = self.shift
+
+    def read_parameters(self) -> None:  # noqa: B027
+        """Derive gains and limits from the parameters."""
+
+    def refresh(self) -> None:
+        """Read the parameters again if one has changed."""
+        if self._changes != self.autopilot.parameters.changes:
+            self._changes = self.autopilot.parameters.changes
+            self.read_parameters()
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Handle a jump of the estimate by m: positions held in the world move along."""
+        self.autopilot.mode.shift(north, east, down)
 
     @abstractmethod
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
@@ -81,9 +128,12 @@ class VehicleControl(ABC):
     def update_landed(self, dt: float) -> None:
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
-    @abstractmethod
     def outputs(self, commands: Floats) -> list[int]:
-        """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW."""
+        """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
+        pwm = [0] * 16
+        for channel, _, column, rest in self.channels:
+            pwm[channel - 1] = round(rest + (PWM_MAX - rest) * commands[column])
+        return pwm
 
 
 def drives(kind: str) -> bool:

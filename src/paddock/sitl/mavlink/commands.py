@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import isfinite, isinf, nan
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
@@ -34,14 +34,7 @@ ABOVE_SEA_LEVEL = frozenset({mav.MAV_CMD_DO_SET_HOME, mav.MAV_CMD_DO_REPOSITION,
 
 UNSET = 2**31 - 1  # an integer latitude or longitude that is not given
 MAX_REMEMBERED = 256  # acks for repeated commands
-
-
-class MavlinkCommand(NamedTuple):
-    """A decoded command."""
-
-    command: int
-    p: tuple[float, ...]
-    frame: int
+MavlinkCommand = tuple[int, tuple[float, ...], int]  # command, parameters, frame
 
 
 class CommandProtocol:
@@ -64,7 +57,7 @@ class CommandProtocol:
         m = message
         p = (m.param1, m.param2, m.param3, m.param4, m.param5, m.param6, m.param7)
         frame = AltitudeFrame.GLOBAL if m.command in ABOVE_SEA_LEVEL else AltitudeFrame.RELATIVE
-        request = MavlinkCommand(m.command, p, frame)
+        request = m.command, p, frame
         known = self._acks.get((sender.key, m.command)) if m.confirmation else None
         repeated = known is not None and repr(known[0]) == repr(request)  # NaN != NaN
         ack = known[1] if known is not None and repeated else self._carry_out(request, sender)
@@ -76,7 +69,7 @@ class CommandProtocol:
         frame = PLAIN_FRAMES.get(m.frame)
         x, y = ((nan if value == UNSET else value / DEGREE) if located else float(value) for value in (m.x, m.y))
         p = (m.param1, m.param2, m.param3, m.param4, x, y, m.z)
-        request = MavlinkCommand(m.command, p, frame or AltitudeFrame.GLOBAL)
+        request = m.command, p, frame or AltitudeFrame.GLOBAL
         if located and frame is None:
             ack = Ack(CommandResult.DENIED, f"Command {m.command}: unsupported frame {m.frame}")
             self._report(ack)
@@ -85,21 +78,22 @@ class CommandProtocol:
         self._finish(request, ack, sender)
 
     def _carry_out(self, request: MavlinkCommand, sender: Sender) -> Ack:
-        if any(isinf(value) for value in request.p):
-            ack = Ack(CommandResult.DENIED, f"Command {request.command}: infinite parameter")
-        elif (own := self._own.get(request.command)) is not None:
-            return own(request.p, sender)
+        command, p, frame = request
+        if any(map(isinf, p)):
+            ack = Ack(CommandResult.DENIED, f"Command {command}: infinite parameter")
+        elif (own := self._own.get(command)) is not None:
+            return own(p, sender)
         else:
-            ack = self.vehicle.autopilot.command(request.command, request.p, request.frame)
+            ack = self.vehicle.autopilot.command(command, p, frame)
         self._report(ack)
         return ack
 
     def _finish(self, request: MavlinkCommand, ack: Ack, sender: Sender) -> None:
-        self._acks.pop((sender.key, request.command), None)
-        self._acks[sender.key, request.command] = (request, ack)
+        self._acks.pop((sender.key, request[0]), None)
+        self._acks[sender.key, request[0]] = (request, ack)
         if len(self._acks) > MAX_REMEMBERED:
             del self._acks[next(iter(self._acks))]
-        self._acknowledge(request.command, ack, sender)
+        self._acknowledge(request[0], ack, sender)
 
     def _set_mode(self, message: Any, sender: Sender) -> None:
         """Acknowledge as a command with the number of the message, as ArduPilot does."""

@@ -79,7 +79,12 @@ class MavlinkHub:
 
     def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
         opened = bind(self.ports.host, port, owner, option)
-        link = MavlinkLink(opened, MavlinkPeers(_resolved(target) if target else None, self._silence))
+        if target is not None:
+            try:
+                target = socket.gethostbyname(target[0]), target[1]  # replies come from numeric addresses
+            except OSError as error:
+                raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
+        link = MavlinkLink(opened, MavlinkPeers(target, self._silence))
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
@@ -116,7 +121,12 @@ class MavlinkHub:
         wall = time.monotonic()
         paused, self._now_us = now_us == self._now_us, now_us
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
-            self._keep(wall)
+            self._kept = wall
+            for sysid, vehicle in self.vehicles.items():
+                vehicle.beat(wall)
+                vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
+            for link in self.links.values():
+                link.peers.evict(wall)
         if paused:
             if wall - self._moved >= PAUSED_AFTER and wall - self._polled >= PAUSED_PERIOD:
                 self._work(now_us, wall, True)
@@ -147,20 +157,3 @@ class MavlinkHub:
             key.data.receive(self._reader, wall)
         for vehicle in self.vehicles.values():
             vehicle.service(now_us, wall, paused)
-
-    def _keep(self, wall: float) -> None:
-        """Do what depends on wall time."""
-        self._kept = wall
-        for sysid, vehicle in self.vehicles.items():
-            vehicle.beat(wall)
-            vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
-        for link in self.links.values():
-            link.peers.evict(wall)
-
-
-def _resolved(address: Address) -> Address:
-    """Resolve the host name: replies come from numeric addresses."""
-    try:
-        return socket.gethostbyname(address[0]), address[1]
-    except OSError as error:
-        raise PaddockError(f"unknown ground station host {address[0]!r}: {error}") from error

@@ -93,7 +93,7 @@ class Inputs:
             return
         north, east, down = local.to_ned(m.lat_int / DEGREE, m.lon_int / DEGREE, m.alt)
         if frame is not AltitudeFrame.GLOBAL:
-            down = self.autopilot.home_ned()[2] - m.alt
+            down = self.autopilot.home_position.ned()[2] - m.alt
         self._take(m, (north, east, self.autopilot.estimate.down if m.type_mask & NO_Z else down), False)
 
     def _take(self, m: Any, position: Ned | None, turned: bool) -> None:

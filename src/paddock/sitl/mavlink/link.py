@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from struct import Struct
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.mavlink.packets import PacketCounters, PacketReader, renumbered
@@ -97,17 +97,13 @@ def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
         opened.bind((host, port))
     except OSError as error:
         opened.close()
-        raise PortError(_refusal(error, host, port, owner, option)) from error
+        reasons = {
+            errno.EADDRINUSE: f"UDP port {port} is in use by another program; close it or choose another with",
+            errno.EACCES: f"UDP port {port} needs privileges; choose one above 1023 with",
+        }
+        other = f"cannot open UDP port {host}:{port}: {error.strerror or error}; see"
+        raise PortError(f"{owner}: {reasons.get(error.errno or 0, other)} {where_set(option)}") from error
     return opened
-
-
-def _refusal(error: OSError, host: str, port: int, owner: str, option: str) -> str:
-    how = where_set(option)
-    if error.errno == errno.EADDRINUSE:
-        return f"{owner}: UDP port {port} is in use by another program; close it or choose another with {how}"
-    if error.errno == errno.EACCES:
-        return f"{owner}: UDP port {port} needs privileges; choose one above 1023 with {how}"
-    return f"{owner}: cannot open UDP port {host}:{port}: {error.strerror or error}; see {how}"
 
 
 # peers ---------------------------------------------------------------------------------------------------------------
@@ -125,14 +121,8 @@ class MavlinkPeer:
     address: Address
     last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
-    sequences: dict[int, int] = field(default_factory=dict)  # next sequence number, by vehicle
+    sequences: dict[int, int] = field(default_factory=dict)  # next number, by vehicle: each peer sees an unbroken count
     streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
-
-    def next_sequence(self, sysid: int) -> int:
-        """Return the next sequence number: each peer sees an unbroken count."""
-        number = self.sequences.get(sysid, 0)
-        self.sequences[sysid] = (number + 1) % 256
-        return number
 
 
 class MavlinkPeers:
@@ -218,7 +208,9 @@ class MavlinkLink:
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
         """Send to every peer, or to one."""
         for peer in (only,) if only is not None else self.peers:
-            self._send_to(peer.address, renumbered(packet, peer.next_sequence(sysid), extra))
+            number = peer.sequences.get(sysid, 0)
+            peer.sequences[sysid] = (number + 1) % 256
+            self._send_to(peer.address, renumbered(packet, number, extra))
 
     def _send_to(self, address: Address, packet: bytes) -> None:
         try:
@@ -239,24 +231,18 @@ class MavlinkLink:
     def _take(self, messages: list[Any], address: Address, wall: float) -> None:
         for message in messages:
             peer = self.peers.receive(address, wall)
-            for vehicle in self._addressed(message):
-                vehicle.handle(message, Sender(self, peer, message))
-
-    def _addressed(self, message: Any) -> list[MavlinkVehicle]:
-        """Return the vehicles that a message addresses; all, if it has no target."""
-        system = getattr(message, "target_system", getattr(message, "target", 0))
-        return [vehicle for sysid, vehicle in self.vehicles.items() if system in (0, sysid)]
+            target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
+            for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
+                vehicle.handle(message, Sender(self, peer, message.get_srcSystem(), message.get_srcComponent()))
 
 
-class Sender:
+class Sender(NamedTuple):
     """The sender of a message: the reply goes there."""
 
-    __slots__ = ("component", "link", "peer", "system")
-
-    def __init__(self, link: MavlinkLink, peer: MavlinkPeer, message: Any) -> None:
-        self.link, self.peer = link, peer
-        self.system: int = message.get_srcSystem()
-        self.component: int = message.get_srcComponent()
+    link: MavlinkLink
+    peer: MavlinkPeer
+    system: int
+    component: int
 
     @property
     def key(self) -> tuple[Address, int, int]:

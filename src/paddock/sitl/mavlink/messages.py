@@ -94,7 +94,7 @@ def _autopilot_version(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 
 def _rc_channels(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """The pilot's inputs, us."""
-    pwm = _padded(a.sticks.pwm, 18)
+    pwm = _padded(a.rc.sticks.pwm, 18)
     used = max((k + 1 for k, width in enumerate(pwm) if width), default=0)
     return t.time_us // 1000, used, *pwm, UNKNOWN
 
@@ -114,7 +114,7 @@ def _nav_controller_output(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 def _home_position(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """None while home is unknown."""
     place = None if a.home is None else _place(*a.home)
-    return None if place is None else (*place, *a.home_ned(), (1.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, t.time_us)
+    return None if place is None else (*place, *a.home_position.ned(), (1.0, 0.0, 0.0, 0.0), 0.0, 0.0, 0.0, t.time_us)
 
 
 def _place(latitude: float, longitude: float, altitude: float) -> tuple[int, int, int]:
@@ -140,7 +140,7 @@ STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
     FENCE_STATUS=_fence_status,
     AUTOPILOT_VERSION=_autopilot_version,
     RC_CHANNELS=_rc_channels,
-    RC_CHANNELS_RAW=lambda a, t: (t.time_us // 1000, 0, *_padded(a.sticks.pwm, 8), UNKNOWN),  # older ground stations
+    RC_CHANNELS_RAW=lambda a, t: (t.time_us // 1000, 0, *_padded(a.rc.sticks.pwm, 8), UNKNOWN),  # older ground stations
     SERVO_OUTPUT_RAW=lambda a, t: (t.time_us % 2**32, 0, *_padded(t.outputs, 16)),
     NAV_CONTROLLER_OUTPUT=_nav_controller_output,
     HOME_POSITION=_home_position,

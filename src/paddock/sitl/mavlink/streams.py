@@ -6,7 +6,7 @@ requests do not change the log of a run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -14,8 +14,6 @@ from paddock.sitl.mavlink.dialect import by_id, mav
 from paddock.sitl.mavlink.messages import KNOWN
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer
     from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
@@ -27,11 +25,6 @@ class StreamGroup(NamedTuple):
     rate: float  # without that parameter
     shares: Mapping[int, float]
     also: tuple[int, ...] = ()  # sent only if the group is requested
-
-    @property
-    def messages(self) -> tuple[int, ...]:
-        """All messages of the group."""
-        return (*self.shares, *self.also)
 
 
 GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
@@ -116,16 +109,13 @@ class Streams:
         self._look_ahead()
         return True
 
-    def set_group(self, group: int, rate: float, now_us: int) -> bool:
-        """REQUEST_DATA_STREAM in Hz, 0 stops; False for an unknown group."""
-        ids: Iterable[int] = GROUPS[group].messages if group in GROUPS else ()
-        if group == mav.MAV_DATA_STREAM_ALL:
-            ids = [id for each in GROUPS.values() for id in each.messages]
-        self._asked.update(ids)
-        for id in ids:
-            self._put(id, SECOND / rate if rate > 0 else -1.0, now_us)
+    def set_group(self, group: int, rate: float, now_us: int) -> None:
+        """REQUEST_DATA_STREAM in Hz, 0 stops; an unknown group is ignored."""
+        for number, messages in GROUPS.items():
+            for id in (*messages.shares, *messages.also) if group in (number, mav.MAV_DATA_STREAM_ALL) else ():
+                self._asked.add(id)
+                self._put(id, SECOND / rate if rate > 0 else -1.0, now_us)
         self._look_ahead()
-        return bool(ids)
 
     def use_parameter(self, name: str, now_us: int, newest: bool) -> None:
         """Apply a changed SR0_ parameter; `newest`: also to messages with a requested interval."""

@@ -50,7 +50,9 @@ class MavlinkVehicle:
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
             "PING": self._ping,
-            "REQUEST_DATA_STREAM": self._data_stream,
+            "REQUEST_DATA_STREAM": lambda message, sender: self.streaming.own(sender.peer).set_group(
+                message.req_stream_id, message.req_message_rate if message.start_stop else 0, self.now_us
+            ),
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
             "SET_HOME_POSITION": self._set_home,
             "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
@@ -99,10 +101,6 @@ class MavlinkVehicle:
         if message.target_system == 0:
             ping = mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component)
             self.reply(ping, sender)
-
-    def _data_stream(self, message: Any, sender: Sender) -> None:
-        rate = message.req_message_rate if message.start_stop else 0
-        self.streaming.own(sender.peer).set_group(message.req_stream_id, rate, self.now_us)
 
     def _set_home(self, message: Any, sender: Sender) -> None:
         place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3

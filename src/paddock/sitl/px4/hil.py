@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from math import atan2, degrees, hypot, isfinite, sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 from paddock.sensing.site import altitude_of
 from paddock.sitl.mavlink.dialect import mav
@@ -13,23 +13,17 @@ from paddock.world.geodesy import Origin
 Triple = tuple[float, float, float]
 
 
-class Turning(NamedTuple):
-    """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the previous truth."""
-
-    rate: Triple
-    acceleration: Triple
-
-
 class TrueMotion:
     """True rates of one vehicle from consecutive truths, free of sensor noise; None until there are two."""
 
     def __init__(self) -> None:
-        self._before: SensorColumns | None = None
-        self.turning: Turning | None = None
+        self.forget()
 
     def forget(self) -> None:
         """Forget the previous truth."""
-        self._before = self.turning = None
+        self._before: SensorColumns | None = None
+        self.turning: tuple[Triple, Triple] | None = None
+        """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the last truth."""
 
     def update(self, v: SensorColumns) -> None:
         """Take the truth of a row."""
@@ -41,7 +35,7 @@ class TrueMotion:
             self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
 
 
-def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning:
+def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> tuple[Triple, Triple]:
     """Return the means over `seconds`, during which the vehicle turns by less than half a turn."""
     aw, ax, ay, az = before.true_qw, before.true_qx, before.true_qy, before.true_qz
     w, x, y, z = v.true_qw, v.true_qx, v.true_qy, v.true_qz
@@ -56,10 +50,8 @@ def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> Turning
         2 * (x * y - w * z) * n + (1 - 2 * (x * x + z * z)) * e + 2 * (y * z + w * x) * d,
         2 * (x * z + w * y) * n + 2 * (y * z - w * x) * e + (1 - 2 * (x * x + y * y)) * d,
     )
-    return Turning(
-        (turn[0] * scale, turn[1] * scale, turn[2] * scale),
-        (gained[0] / seconds, gained[1] / seconds, gained[2] / seconds),
-    )
+    rate = turn[0] * scale, turn[1] * scale, turn[2] * scale
+    return rate, (gained[0] / seconds, gained[1] / seconds, gained[2] / seconds)
 
 
 ACCEL, GYRO, MAG, BARO, DIFFERENTIAL = 0x7, 0x38, 0x1C0, 0x1A00, 0x400  # bits of HIL_SENSOR.fields_updated
@@ -137,11 +129,11 @@ class HilMessages:
         return mav.MAVLink_hil_state_quaternion_message(
             clock_us,
             [v.true_qw, v.true_qx, v.true_qy, v.true_qz],
-            *turning.rate,
+            *turning[0],
             _whole(float(latitude) * 1e7, 31), _whole(float(longitude) * 1e7, 31), _whole(float(height) * 1e3, 31),
             _whole(v.true_vn * 100.0, 15), _whole(v.true_ve * 100.0, 15), _whole(v.true_vd * 100.0, 15),
             speed, speed,
-            *(_whole(part * MILLI_G, 15) for part in turning.acceleration),
+            *(_whole(part * MILLI_G, 15) for part in turning[1]),
         )  # fmt: skip
 
 

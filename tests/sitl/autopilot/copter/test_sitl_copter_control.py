@@ -161,7 +161,7 @@ def test_a_leg_keeps_its_limits_and_ends_where_it_should(length: float) -> None:
 def flown(legs: CopterLegs, track: CopterTrack, dt: float = 0.02, seconds: float = 60.0) -> tuple[Floats, list[int]]:
     """Positions and velocities until the legs have ended."""
     rows = []
-    while not legs.arrived and len(rows) * dt < seconds:
+    while legs.running and len(rows) * dt < seconds:
         legs.advance(dt, track)
         rows.append((track.north, track.east, track.down, track.vn, track.ve, track.vd))
     return np.array(rows)
@@ -183,7 +183,7 @@ def test_a_corner_is_cut_by_less_than_the_radius() -> None:
     legs = CopterLegs(track)
     legs.go((50.0, 0.0, 0.0), LIMITS)
     rows = []
-    while not legs.arrived:
+    while legs.running:
         legs.round_corner((50.0, 50.0, 0.0), 2.0, LIMITS)
         legs.advance(0.02, track)
         rows.append((track.north, track.east, hypot(track.vn, track.ve)))
@@ -199,7 +199,7 @@ def test_a_waypoint_on_a_straight_line_does_not_change_the_speed() -> None:
     legs = CopterLegs(track)
     legs.go((60.0, 0.0, 0.0), LIMITS)
     rows = []
-    while not legs.arrived:
+    while legs.running:
         legs.round_corner((120.0, 0.0, 0.0), 2.0, LIMITS)
         legs.advance(0.02, track)
         rows.append((track.north, track.vn))

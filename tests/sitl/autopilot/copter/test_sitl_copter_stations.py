@@ -129,5 +129,5 @@ def test_a_mission_changes_the_speeds_of_climb_and_descent(rig: Any) -> None:
     above = log[log[:, 3] > 6.0]
     assert above[:, 6].max() == pytest.approx(1.0, abs=0.15)
     assert above[:, 6].min() < -1.8  # faster than the 1.5 m/s before
-    said = [notice.text for notice in craft.autopilot.outbox if isinstance(notice, StatusText)]
-    assert "Mission: 2 ChangeSpeed climb 1 m/s" in said
+    texts = [notice.text for notice in craft.autopilot.outbox if isinstance(notice, StatusText)]
+    assert "Mission: 2 ChangeSpeed climb 1 m/s" in texts

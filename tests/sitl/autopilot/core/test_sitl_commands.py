@@ -217,7 +217,7 @@ def test_set_and_get_home(copter: Any) -> None:
     there = (47.0 + 50 * METRE, 8.0)
     assert order(copter, 179, 0, 0, 0, 0, *there, 5.0) == ACCEPTED  # 5 m above the old one
     assert copter.pilot.home == pytest.approx((*there, 505.0), abs=1e-6)
-    assert copter.pilot.home_ned() == pytest.approx((50.0, 0.0, -5.0), abs=0.01)
+    assert copter.pilot.home_position.ned() == pytest.approx((50.0, 0.0, -5.0), abs=0.01)
     assert [type(notice) for notice in copter.pilot.outbox] == [HomeChanged]
     copter.pilot.set_mode(4)
     copter.pilot.arm()

@@ -117,7 +117,7 @@ def test_home_is_set_at_the_first_position_and_on_arming(copter: Any) -> None:
     copter.believe(north=100.0, east=50.0, down=-2.0)
     copter.run(0.1)
     assert copter.pilot.arm().accepted
-    assert copter.pilot.home_ned() == pytest.approx((100.0, 50.0, -2.0), abs=1e-6)
+    assert copter.pilot.home_position.ned() == pytest.approx((100.0, 50.0, -2.0), abs=1e-6)
     assert copter.pilot.home == pytest.approx((47.0 + 100 * METRE, 8.000657, 502.0), abs=1e-6)
     copter.believe(down=-12.0)
     copter.run(0.1)
@@ -129,15 +129,15 @@ def test_return_point_is_the_nearest_rally_point_within_the_limit(copter: Any) -
     near, far = rally(47.0 + 200 * METRE, 8.0, 30.0), rally(47.0 + 1000 * METRE, 8.0, 30.0)
     assert copter.pilot.set_plan(PlanKind.RALLY, [near, far]) == (0, 0)
     assert copter.pilot.parameters.value("RALLY_TOTAL") == 2
-    assert copter.pilot.return_point() == (0.0, 0.0, 0.0)  # home is nearer
+    assert copter.pilot.home_position.return_point() == (0.0, 0.0, 0.0)  # home is nearer
     copter.believe(north=150.0)
     copter.run(0.02)
-    assert copter.pilot.return_point() == pytest.approx((200.0, 0.0, -30.0), abs=0.01)
+    assert copter.pilot.home_position.return_point() == pytest.approx((200.0, 0.0, -30.0), abs=0.01)
     copter.believe(north=900.0)
     copter.run(0.02)
-    assert copter.pilot.return_point() == pytest.approx((1000.0, 0.0, -30.0), abs=0.05)
+    assert copter.pilot.home_position.return_point() == pytest.approx((1000.0, 0.0, -30.0), abs=0.05)
     copter.pilot.parameters.set("RALLY_LIMIT_KM", 0.05)
-    assert copter.pilot.return_point() == (0.0, 0.0, 0.0)
+    assert copter.pilot.home_position.return_point() == (0.0, 0.0, 0.0)
 
 
 # the pilot's sticks ---------------------------------------------------------------------------------------------------
@@ -145,7 +145,7 @@ def test_return_point_is_the_nearest_rally_point_within_the_limit(copter: Any) -
 
 def test_rc_overrides_become_sticks(copter: Any) -> None:
     copter.pilot.rc.override([1750, 1250, 1300, 2000] + [65535] * 14)
-    sticks = copter.pilot.sticks
+    sticks = copter.pilot.rc.sticks
     assert (sticks.roll, sticks.pitch, sticks.throttle, sticks.yaw) == (0.5, -0.5, 0.3, 1.0)
     copter.pilot.rc.override([65535, 65535, 0, 1500])  # unchanged, unchanged, released, centre
     assert (sticks.roll, sticks.throttle, sticks.yaw, sticks.pwm[:4]) == (0.5, 0.0, 0.0, [1750, 1250, 0, 1500])
@@ -158,27 +158,27 @@ def test_released_throttle_is_neutral(copter: Any, rover: Any) -> None:
     for vehicle in (copter, rover):
         vehicle.pilot.rc.override(only_yaw)
         vehicle.run(0.1)
-        assert (vehicle.pilot.sticks.throttle, vehicle.pilot.sticks.yaw) == (0.0, 0.2)
+        assert (vehicle.pilot.rc.sticks.throttle, vehicle.pilot.rc.sticks.yaw) == (0.0, 0.2)
     copter.pilot.vehicle.landed = Landed.IN_AIR  # while the same override holds
     copter.run(0.1)
-    assert copter.pilot.sticks.throttle == 0.5
+    assert copter.pilot.rc.sticks.throttle == 0.5
     copter.pilot.rc.override([65535, 65535, 1700, 65535])
     copter.run(0.1)
-    assert copter.pilot.sticks.throttle == 0.7
+    assert copter.pilot.rc.sticks.throttle == 0.7
     copter.pilot.rc.override(only_yaw)
-    assert copter.pilot.sticks.throttle == 0.5
+    assert copter.pilot.rc.sticks.throttle == 0.5
     copter.pilot.rc.manual_control(0, 0, 32767, 0)  # an axis that the joystick does not have
-    assert copter.pilot.sticks.throttle == 0.5
+    assert copter.pilot.rc.sticks.throttle == 0.5
 
 
 def test_manual_control(copter: Any, rover: Any) -> None:
     copter.pilot.rc.manual_control(500, -250, 600, 32767)
-    sticks = copter.pilot.sticks
+    sticks = copter.pilot.rc.sticks
     assert (sticks.pitch, sticks.roll, sticks.throttle, sticks.yaw) == (-0.5, -0.25, 0.6, 0.0)
     assert sticks.pwm[:4] == [1375, 1250, 1600, 1500]
     rover.pilot.rc.manual_control(0, 1000, -500, 0)
-    assert (rover.pilot.sticks.roll, rover.pilot.sticks.throttle) == (1.0, -0.5)
-    assert rover.pilot.sticks.pwm[:4] == [2000, 1500, 1250, 1500]
+    assert (rover.pilot.rc.sticks.roll, rover.pilot.rc.sticks.throttle) == (1.0, -0.5)
+    assert rover.pilot.rc.sticks.pwm[:4] == [2000, 1500, 1250, 1500]
 
 
 def test_rc_override_time_0_and_minus_1(bench: Make) -> None:
@@ -199,6 +199,6 @@ def test_disarming_discards_the_guided_target(copter: Any) -> None:
 def test_a_rover_stops_when_rc_times_out(rover: Any) -> None:
     rover.pilot.rc.manual(Sticks(throttle=0.8))
     rover.run(2.9)
-    assert rover.pilot.sticks.throttle == 0.8 and rover.pilot.rc.fresh
+    assert rover.pilot.rc.sticks.throttle == 0.8 and rover.pilot.rc.fresh
     rover.run(0.3)
-    assert rover.pilot.sticks.throttle == 0.0 and rover.pilot.rc.lost
+    assert rover.pilot.rc.sticks.throttle == 0.0 and rover.pilot.rc.lost

@@ -67,7 +67,7 @@ class Trip:
 
     @property
     def distance(self) -> float:
-        home = self.pilot.home_ned()
+        home = self.pilot.home_position.ned()
         return hypot(self.pilot.estimate.north - home[0], self.pilot.estimate.east - home[1])
 
 

@@ -103,7 +103,7 @@ def test_the_turn_radius_of_a_car_is_learned(car: Make) -> None:
 
 def test_position_relative_to_a_leg() -> None:
     on = path.track((3.0, 4.0), (0.0, 0.0), (0.0, 10.0))
-    assert on == pytest.approx((4.0, -3.0, 10.0, pi / 2))  # north of a leg to the east is left of it
+    assert on == pytest.approx((4.0, -3.0, 10.0))  # north of a leg to the east is left of it
     assert path.track((3.0, 4.0), (1.0, 1.0), (1.0, 1.0)).length == 0.0
 
 
@@ -145,8 +145,7 @@ def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
 
 
 def test_a_loop_of_the_trail_is_removed() -> None:
-    trail = Trail(100, 1.0)
-    trail.begin((0.0, 0.0))
+    trail = Trail(100, 1.0, (0.0, 0.0))
     loop = [(k, 0.0) for k in range(11)] + [(10.0, k) for k in range(8)] + [(10.0 - k, 7.0) for k in range(6)]
     for point in [*loop, (5.0, 5.0), (5.0, 3.0), (5.0, 1.5), (5.0, 0.1)]:
         trail.add((float(point[0]), float(point[1])))
@@ -154,8 +153,7 @@ def test_a_loop_of_the_trail_is_removed() -> None:
 
 
 def test_a_trail_that_is_too_long_is_incomplete() -> None:
-    trail = Trail(5, 1.0)
-    trail.begin((0.0, 0.0))
+    trail = Trail(5, 1.0, (0.0, 0.0))
     for k in range(1, 30):
         trail.add((float(k), 0.0))
     assert not trail.full and len(trail.points) <= 6  # straight: it was simplified

@@ -22,6 +22,8 @@ from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters
 
+Three = tuple[float, float, float]
+
 # setpoint, written by the modes
 SPOOL = 0  # SHUT, IDLE or FLY
 HORIZONTAL = 1  # LEAN or ALONG
@@ -86,7 +88,7 @@ TILT_DECELERATION = 40.0  # rad/s2: what the slowest airframe can do
 YAW_DECELERATION = 4.0  # rad/s2
 
 
-def leaning(setpoint: Floats, gains: Floats, memory: Floats, yaw: float, dt: float) -> tuple[float, float, float]:
+def leaning(setpoint: Floats, gains: Floats, memory: Floats, yaw: float, dt: float) -> Three:
     """Return the direction of the body's down axis (north, east, down) for the pilot's lean."""
     share = dt / (gains[LEAN_TIME] + dt)
     memory[LEAN_ROLL] += share * (setpoint[ROLL] - memory[LEAN_ROLL])
@@ -110,9 +112,7 @@ def turn_rate(error: float, gain: float, deceleration: float, largest: float) ->
     return sign(error) * clamp(approach_speed(absolute(error), gain, deceleration), 0.0, largest)
 
 
-def wanted_rates(
-    setpoint: Floats, gains: Floats, estimate: Floats, zn: float, ze: float, zd: float
-) -> tuple[float, float, float]:
+def wanted_rates(setpoint: Floats, gains: Floats, estimate: Floats, zn: float, ze: float, zd: float) -> Three:
     """Return body rates, rad/s, that align the down axis with a direction and the nose with its heading."""
     qx, qy, qz, qw = estimate[E_QX], estimate[E_QY], estimate[E_QZ], estimate[E_QW]
     bx, by, bz = unrotate(qx, qy, qz, qw, zn, ze, zd)
@@ -141,13 +141,7 @@ def integrate(memory: Floats, place: int, step: float, most: float, free: bool) 
 
 
 def drive(
-    wanted: tuple[float, float, float],
-    collective: float,
-    gains: Floats,
-    memory: Floats,
-    estimate: Floats,
-    dt: float,
-    motors: Floats,
+    wanted: Three, collective: float, gains: Floats, memory: Floats, estimate: Floats, dt: float, motors: Floats
 ) -> None:
     """Run the rate loops (P, I, and D on the measured rate) and the mixer."""
     p, q, r = wanted[0] - estimate[E_P], wanted[1] - estimate[E_Q], wanted[2] - estimate[E_R]
@@ -226,9 +220,7 @@ def begin_rise(setpoint: Floats, memory: Floats) -> None:
     memory[SLOW_SHARE], memory[SLOW_FORCE] = memory[HOVER], GRAVITY
 
 
-def direction(
-    setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float
-) -> tuple[float, float, float]:
+def direction(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt: float) -> Three:
     """Return the direction of the down axis: for the setpoint's path, or for a lean; level without a position."""
     known = estimate[E_POSITION_OK] > 0.5
     if setpoint[HORIZONTAL] != ALONG or memory[PHASE] != AIRBORNE or not known:
@@ -256,7 +248,7 @@ def along(setpoint: Floats, gains: Floats, memory: Floats, estimate: Floats, dt:
     return limited(an, ae, largest)
 
 
-def upright(estimate: Floats) -> tuple[float, float, float]:
+def upright(estimate: Floats) -> Three:
     """Return the body's down axis in north, east, down."""
     return rotate(estimate[E_QX], estimate[E_QY], estimate[E_QZ], estimate[E_QW], 0.0, 0.0, 1.0)
 

@@ -8,9 +8,9 @@ copter that is already moving ends that motion as a leg of its own, while the ne
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import cbrt, copysign, hypot, pi, sqrt
+from math import cbrt, copysign, hypot, sqrt
 
-from paddock.sitl.autopilot.estimate import Estimate, Ned
+from paddock.sitl.autopilot.estimate import Estimate, Ned, wrap
 from paddock.vehicles.parts.quad_control import approach_speed
 
 SPEED_GAIN = 3.0  # 1/s: response to a target speed
@@ -30,11 +30,6 @@ class MotionLimits:
     jerk: float
 
 
-def wrap(angle: float) -> float:
-    """Wrap an angle to -pi to pi."""
-    return (angle + pi) % (2.0 * pi) - pi
-
-
 def towards(now: float, wanted: float, step: float) -> float:
     """Return `wanted`, or as near as one step comes."""
     return now + max(-step, min(step, wanted - now))
@@ -51,16 +46,12 @@ class CopterTrack:
     def begin(self, estimate: Estimate) -> None:
         """Start at the copter's position and velocity."""
         self.begin_horizontal(estimate)
-        self.begin_vertical(estimate)
+        self.down, self.vd, self.ad = estimate.down, estimate.vd, 0.0
 
     def begin_horizontal(self, estimate: Estimate) -> None:
         """Start north and east only."""
         self.north, self.east, self.vn, self.ve = estimate.north, estimate.east, estimate.vn, estimate.ve
         self.an = self.ae = 0.0
-
-    def begin_vertical(self, estimate: Estimate) -> None:
-        """Start down only."""
-        self.down, self.vd, self.ad = estimate.down, estimate.vd, 0.0
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Move along with a jump of the estimate by m."""
@@ -162,10 +153,8 @@ class LegLimits:
 
 def along(direction: Ned, limits: LegLimits) -> MotionLimits:
     """Return the limits along a unit vector."""
-    level = sqrt(direction[0] ** 2 + direction[1] ** 2)
-    vertical = limits.down if direction[2] > 0.0 else limits.up
-    steep = abs(direction[2])
-    pairs = [(level, limits.level), (steep, vertical)]
+    level, steep = sqrt(direction[0] ** 2 + direction[1] ** 2), abs(direction[2])
+    pairs = [(level, limits.level), (steep, limits.down if direction[2] > 0.0 else limits.up)]
     used = [(share, limit) for share, limit in pairs if share > 1e-6] or [(1.0, limits.level)]
     return MotionLimits(
         min(limit.speed / share for share, limit in used),
@@ -281,15 +270,12 @@ class CopterLegs:
         """Advance by dt s and move the track."""
         for leg in self.running:
             leg.time += dt
-        self._retire()
+        while self.running and self.running[0].over:
+            leg = self.running.pop(0)
+            self.origin = _moved(self.origin, leg.direction, leg.length)
         (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._now()
         accelerations = [(leg.direction, leg.state()[2]) for leg in self.running]
         track.an, track.ae, track.ad = (sum(d[k] * a for d, a in accelerations) for k in range(3))
-
-    @property
-    def arrived(self) -> bool:
-        """Whether all legs have ended."""
-        return not self.running
 
     def _begin(self, target: Ned, limits: LegLimits) -> None:
         direction, length = _between(self.end, target)
@@ -299,11 +285,6 @@ class CopterLegs:
     def _add(self, leg: StraightLeg) -> None:
         self.running.append(leg)
         self.end = _moved(self.end, leg.direction, leg.length)
-
-    def _retire(self) -> None:
-        while self.running and self.running[0].over:
-            leg = self.running.pop(0)
-            self.origin = _moved(self.origin, leg.direction, leg.length)
 
     def _now(self) -> tuple[Ned, Ned]:
         place, velocity = self.origin, (0.0, 0.0, 0.0)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
 from paddock.compute.routine import routine
 from paddock.sitl.actuators import MOTORS
-from paddock.sitl.autopilot.estimate import PLACE
+from paddock.sitl.autopilot.estimate import PLACE, Point, wrap
 from paddock.sitl.sensor_data import COLUMN, Floats
 
 if TYPE_CHECKING:
@@ -207,25 +207,15 @@ HEIGHT_GAIN = 0.15  # 1/s
 
 def plane_gains(p: Parameters) -> PlaneGains:
     """Return the gains of the loops."""
-    return PlaneGains(
-        roll_p=p.value("RLL_ANG_P"),
-        roll_i=p.value("RLL_ANG_I"),
-        roll_d=p.value("RLL_ANG_D"),
-        pitch_p=p.value("PTCH_ANG_P"),
-        pitch_i=p.value("PTCH_ANG_I"),
-        pitch_d=p.value("PTCH_ANG_D"),
-        rudder_slip=p.value("YAW2SRV_SLIP"),
-        rudder_rate=p.value("YAW2SRV_DAMP"),
-        roll_limit=math.radians(p.value("ROLL_LIMIT_DEG")),
-        pitch_high=math.radians(p.value("PTCH_LIM_MAX_DEG")),
-        pitch_low=math.radians(p.value("PTCH_LIM_MIN_DEG")),
-        cruise=p.value("AIRSPEED_CRUISE"),
-        slowest=p.value("AIRSPEED_MIN"),
-        climb=p.value("TECS_CLMB_MAX"),
-        sink=p.value("TECS_SINK_MAX"),
-        throttle=p.value("TRIM_THROTTLE") / 100.0,
-        heading_gain=HEADING_GAIN,
-        height_gain=HEIGHT_GAIN,
+    terms = ("RLL_ANG_P", "RLL_ANG_I", "RLL_ANG_D", "PTCH_ANG_P", "PTCH_ANG_I", "PTCH_ANG_D")
+    limits = ("ROLL_LIMIT_DEG", "PTCH_LIM_MAX_DEG", "PTCH_LIM_MIN_DEG")
+    return PlaneGains._make(
+        (
+            *map(p.value, (*terms, "YAW2SRV_SLIP", "YAW2SRV_DAMP")),
+            *(math.radians(p.value(name)) for name in limits),
+            *map(p.value, ("AIRSPEED_CRUISE", "AIRSPEED_MIN", "TECS_CLMB_MAX", "TECS_SINK_MAX")),
+            *(p.value("TRIM_THROTTLE") / 100.0, HEADING_GAIN, HEIGHT_GAIN),
+        )
     )
 
 
@@ -234,17 +224,11 @@ def plane_gains(p: Parameters) -> PlaneGains:
 COURSE_GAIN = 0.35  # 1/s
 LINE_TIME = 6.0  # s: time constant of the approach to a line
 
-Point = tuple[float, float]
-
-
-def _wrap(angle: float) -> float:
-    return (angle + math.pi) % (2.0 * math.pi) - math.pi
-
 
 def roll_for_course(course: float, velocity: Point, bend: float = 0.0) -> float:
     """Return the roll that turns the ground track to a course, or along a path of curvature `bend` (rad/m, + right)."""
     speed = max(math.hypot(*velocity), 1.0)
-    rate = COURSE_GAIN * _wrap(course - math.atan2(velocity[1], velocity[0])) + bend * speed
+    rate = COURSE_GAIN * wrap(course - math.atan2(velocity[1], velocity[0])) + bend * speed
     return math.atan(speed * rate / GRAVITY)
 
 

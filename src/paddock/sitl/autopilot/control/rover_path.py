@@ -5,18 +5,15 @@ Metres north and east, angles clockwise from north.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import atan2, cos, hypot, pi, radians, remainder, sin, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
+from paddock.sitl.autopilot.estimate import Point, segment_distance
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameters
     from paddock.sitl.autopilot.rover import Rover
-
-
-Point = tuple[float, float]
 
 
 class LegPosition(NamedTuple):
@@ -25,19 +22,16 @@ class LegPosition(NamedTuple):
     along: float  # m from its start; may be beyond either end
     across: float  # m to the right of it
     length: float  # m
-    bearing: float  # rad
 
 
 def track(position: Point, start: Point, end: Point) -> LegPosition:
-    """Return a position relative to a leg; a leg of zero length has the bearing from the position."""
+    """Return a position relative to a leg."""
     north, east = end[0] - start[0], end[1] - start[1]
     length = hypot(north, east)
     if length < 1e-6:
-        north, east = end[0] - position[0], end[1] - position[1]
-        return LegPosition(-hypot(north, east), 0.0, 0.0, atan2(east, north))
+        return LegPosition(-_distance(position, end), 0.0, 0.0)
     pn, pe = position[0] - start[0], position[1] - start[1]
-    along = (pn * north + pe * east) / length
-    return LegPosition(along, (pe * north - pn * east) / length, length, atan2(east, north))
+    return LegPosition((pn * north + pe * east) / length, (pe * north - pn * east) / length, length)
 
 
 def look_ahead(
@@ -73,7 +67,7 @@ def turned(a: float, b: float) -> float:
 
 def curvature_to(point: Point, position: Point, heading: float) -> float:
     """Return the curvature, 1/m, + clockwise, of the arc from the heading to the point; sharpest if it lies behind."""
-    distance = max(hypot(point[0] - position[0], point[1] - position[1]), 0.05)
+    distance = max(_distance(position, point), 0.05)
     error = turned(heading, bearing(position, point))
     sine = sin(error) if abs(error) < 0.5 * pi else (1.0 if error > 0.0 else -1.0)
     return 2.0 * sine / distance
@@ -94,10 +88,8 @@ def braking_speed(distance: float, speed_there: float, deceleration: float) -> f
 def circle_heading(position: Point, centre: Point, radius: float, clockwise: bool, distance: float) -> float:
     """Return the course (rad) that leads onto a circle and around it."""
     north, east = position[0] - centre[0], position[1] - centre[1]
-    outward = atan2(east, north)
-    off = hypot(north, east) - radius
-    way = 1.0 if clockwise else -1.0
-    return outward + way * (0.5 * pi + atan2(off, distance))
+    way, off = 1.0 if clockwise else -1.0, hypot(north, east) - radius
+    return atan2(east, north) + way * (0.5 * pi + atan2(off, distance))
 
 
 def ahead(position: Point, heading: float, distance: float) -> Point:
@@ -117,97 +109,70 @@ CUT = 0.3  # m: how far a corner may be cut
 GENTLE = 0.6  # share of the maximum deceleration that is planned with
 
 
-@dataclass(frozen=True)
-class RoverLimits:
-    """Path limits, derived from the parameters."""
-
-    speed: float  # m/s
-    deceleration: float  # m/s2
-    sideways: float  # m/s2
-    turn_rate: float  # rad/s
-    turn_acceleration: float  # rad/s2
-    heading_p: float
-    heading_d: float
-    pivot_angle: float  # rad; 0: never
-    pivot_rate: float  # rad/s
-    look: float  # s of driving to look ahead
-
-
-def rover_limits(p: Parameters) -> RoverLimits:
-    """Derive the limits from the parameters."""
-    v = p.value
-    return RoverLimits(
-        speed=v("WP_SPEED") or v("CRUISE_SPEED"),
-        deceleration=GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX")),
-        sideways=v("ATC_TURN_MAX_G") * GRAVITY,
-        turn_rate=radians(v("ATC_STR_RAT_MAX")),
-        turn_acceleration=radians(v("ATC_STR_ACC_MAX")),
-        heading_p=v("ATC_STR_ANG_P"),
-        heading_d=v("ATC_STR_ANG_D"),
-        pivot_angle=radians(v("WP_PIVOT_ANGLE")),
-        pivot_rate=radians(v("WP_PIVOT_RATE")),
-        look=v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi,
-    )
-
-
 class RoverDriver:
     """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
 
     def __init__(self, rover: Rover) -> None:
-        self.rover = rover
-        self.limits = rover_limits(rover.autopilot.parameters)
+        self.rover, self.autopilot = rover, rover.autopilot
         self.pivoting = False
         self._stood = False  # since the pivot began
+        self.read_parameters(rover.autopilot.parameters)
+
+    def read_parameters(self, p: Parameters) -> None:
+        """Derive the limits from the parameters."""
+        v = p.value
+        self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")  # m/s
+        self._deceleration = GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX"))  # m/s2
+        self.sideways = v("ATC_TURN_MAX_G") * GRAVITY  # m/s2
+        self._turn_rate, self._turn_acceleration = radians(v("ATC_STR_RAT_MAX")), radians(v("ATC_STR_ACC_MAX"))
+        self._heading_p, self._heading_d = v("ATC_STR_ANG_P"), v("ATC_STR_ANG_D")
+        self._pivot_angle, self._pivot_rate = radians(v("WP_PIVOT_ANGLE")), radians(v("WP_PIVOT_RATE"))  # 0: never
+        self._look_time = v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi  # s of driving to look ahead
 
     # state -----------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Point:
         """Position, m north and east."""
-        return self.rover.autopilot.estimate.north, self.rover.autopilot.estimate.east
+        return self.autopilot.estimate.position[:2]
 
     @property
     def speed(self) -> float:
         """Speed along the heading, m/s."""
-        now = self.rover.autopilot.estimate
+        now = self.autopilot.estimate
         return now.vn * cos(now.yaw) + now.ve * sin(now.yaw)
-
-    def distance(self, point: Point) -> float:
-        """Return the distance to a point, m."""
-        north, east = self.position
-        return hypot(point[0] - north, point[1] - east)
 
     def reached(self, start: Point, end: Point, radius: float) -> bool:
         """Return whether the end of a leg is within a radius or passed."""
         on = track(self.position, start, end)
-        return self.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
+        return self.autopilot.estimate.distance(end) <= radius or (on.length > 0.0 and on.along >= on.length)
 
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
-        way = self.speed * abs(self.speed) / (2.0 * self.limits.deceleration)
-        return ahead(self.position, self.rover.autopilot.estimate.yaw, way)
+        way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
+        return ahead(self.position, self.autopilot.estimate.yaw, way)
 
     # commands --------------------------------------------------------------------------------------------------
 
     def rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""
         self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, speed, turn_rate)
-        self.rover.autopilot.telemetry.speed_error = speed - self.speed
+        self.autopilot.telemetry.speed_error = speed - self.speed
 
     def halt(self) -> None:
         """Brake and stand; without a valid speed, switch the motors off."""
         self.pivoting = False
-        self._report_values(0.0, self.rover.autopilot.estimate.yaw, 0.0)
-        if self.rover.autopilot.estimate.position_ok:
+        self.autopilot.telemetry.aim(0.0, self.autopilot.estimate.yaw, 0.0)
+        if self.autopilot.estimate.position_ok:
             self.rates(0.0, 0.0)
         else:
             self.rover.setpoint = RoverSetpoint(DIRECT)
 
     def heading(self, yaw: float, speed: float) -> None:
         """Turn to a heading (rad) and drive at m/s, slower while the error is large."""
-        error = turned(self.rover.autopilot.estimate.yaw, yaw)
+        error = turned(self.autopilot.estimate.yaw, yaw)
         if not self._pivot(error):
-            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self.limits.turn_rate))
+            self.rates(speed * max(cos(error), 0.2), self._heading_rate(error, self._turn_rate))
 
     def along(self, start: Point, end: Point, after: Point | None = None, speed: float = 0.0) -> float:
         """Follow the leg from start to end at m/s (0: WP_SPEED), and stop there unless the path continues to `after`.
@@ -216,58 +181,58 @@ class RoverDriver:
         """
         turn = corner(start, end, after)
         through = after if turn < pi and not self._pivots_at(turn) else None
-        position, yaw = self.position, self.rover.autopilot.estimate.yaw
-        wanted = speed or self.limits.speed
+        position, yaw = self.position, self.autopilot.estimate.yaw
+        wanted = speed or self.cruise
         look = self._look(self.speed)
         on = track(position, start, end)
         point = look_ahead(on, position, start, end, through, look)
-        self._report_values(self.distance(end), bearing(position, point), on.across)
-        self.rover.autopilot.telemetry.target_bearing = bearing(position, end)
+        self.autopilot.telemetry.aim(self.autopilot.estimate.distance(end), bearing(position, point), on.across)
+        self.autopilot.telemetry.target_bearing = bearing(position, end)
         there = min(self._corner_speed(turn), wanted) if through else 0.0
         lead = max(0.5 * self._look(there), STOP_RADIUS) if through else STOP_RADIUS
         if self._pivot(turned(yaw, bearing(position, point))):
             return lead
         left = on.length - on.along
-        most = braking_speed(left - lead if through else left, there, self.limits.deceleration)
+        most = braking_speed(left - lead if through else left, there, self._deceleration)
         self._arc(curvature_to(point, position, yaw), max(min(wanted, most), CREEP))
         return lead
 
     def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
         """Circle a point at m/s (0: WP_SPEED)."""
-        position, yaw = self.position, self.rover.autopilot.estimate.yaw
-        wanted = min(speed or self.limits.speed, sqrt(self.limits.sideways * radius))
+        position, yaw = self.position, self.autopilot.estimate.yaw
+        wanted = min(speed or self.cruise, sqrt(self.sideways * radius))
         look = self._look(self.speed)
         course = circle_heading(position, centre, radius, clockwise, look)
         error = turned(yaw, course)
-        off = self.distance(centre) - radius
-        self._report_values(abs(off), course, off)
+        off = self.autopilot.estimate.distance(centre) - radius
+        self.autopilot.telemetry.aim(abs(off), course, off)
         if self._pivot(error):
             return
         bend = max(self.speed, 0.0) / radius * look * look / (look * look + off * off)
-        turn_rate = (bend if clockwise else -bend) + self.limits.heading_p * error
+        turn_rate = (bend if clockwise else -bend) + self._heading_p * error
         self.rates(wanted * max(cos(error), 0.2), turn_rate)
 
     # internals --------------------------------------------------------------------------------------------------
 
     def _look(self, speed: float) -> float:
         """Return the look-ahead distance, m, at a speed."""
-        return max(self.limits.look * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
+        return max(self._look_time * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
 
     def _corner_speed(self, turn: float) -> float:
         """Return the speed, m/s, for a corner of `turn` rad, limited by lateral acceleration and by cutting it."""
         sine = max(sin(0.5 * turn), 1e-3)
-        sliding = self.limits.sideways * self.limits.look / (2.0 * sine)
-        cutting = CUT / (0.45 * self.limits.look * sine)
+        sliding = self.sideways * self._look_time / (2.0 * sine)
+        cutting = CUT / (0.45 * self._look_time * sine)
         return max(min(sliding, cutting), CREEP)
 
     def _arc(self, curvature: float, speed: float) -> None:
         """Drive an arc at m/s, or as fast as its curvature (1/m) allows."""
         bend = max(abs(curvature), 1e-6)
-        slow = min(speed, sqrt(self.limits.sideways / bend), max(0.8 * self.limits.turn_rate / bend, CREEP))
+        slow = min(speed, sqrt(self.sideways / bend), max(0.8 * self._turn_rate / bend, CREEP))
         self.rates(slow, curvature * max(self.speed, 0.3 * slow))
 
     def _pivots_at(self, turn: float) -> bool:
-        return self.rover.pivots and 0.0 < self.limits.pivot_angle < turn
+        return self.rover.pivots and 0.0 < self._pivot_angle < turn
 
     def _pivot(self, error: float) -> bool:
         """Pivot if the heading error is large, after braking; return whether it pivots."""
@@ -278,20 +243,15 @@ class RoverDriver:
         if not self.pivoting:
             return False
         self._stood = self._stood or abs(self.speed) < STANDING
-        self.rates(0.0, self._heading_rate(error, self.limits.pivot_rate) if self._stood else 0.0)
+        self.rates(0.0, self._heading_rate(error, self._pivot_rate) if self._stood else 0.0)
         return True
 
     def _heading_rate(self, error: float, most: float) -> float:
         """Return the turn rate towards a heading, rad/s: proportional, damped, and slow enough to stop in time."""
-        stoppable = sqrt(self.limits.turn_acceleration * abs(error))
-        rate = self.limits.heading_p * error - self.limits.heading_d * self.rover.autopilot.estimate.r
+        stoppable = sqrt(self._turn_acceleration * abs(error))
+        rate = self._heading_p * error - self._heading_d * self.autopilot.estimate.r
         most = min(most, stoppable)
         return min(max(rate, -most), most)
-
-    def _report_values(self, distance: float, course: float, across: float) -> None:
-        telemetry = self.rover.autopilot.telemetry
-        telemetry.target_distance, telemetry.crosstrack = distance, across
-        telemetry.target_bearing = telemetry.nav_bearing = course
 
 
 # trail ---------------------------------------------------------------------------------------------------------------
@@ -300,24 +260,18 @@ class RoverDriver:
 class Trail:
     """The path driven since arming, for SMARTRTL: loops are removed, straight stretches merged."""
 
-    def __init__(self, most: int, accuracy: float) -> None:
+    def __init__(self, most: int, accuracy: float, start: Point) -> None:
         """Keep at most `most` points, each at least `accuracy` m from the last."""
-        self.most = most
-        self.accuracy = max(accuracy, 0.1)
-        self.points: list[Point] = []
-        self.full = False  # a point was dropped: the path is incomplete
-
-    def begin(self, position: Point) -> None:
-        """Restart from a position."""
-        self.points = [position] if self.most > 0 else []
-        self.full = self.most <= 0
+        self.most, self.accuracy = most, max(accuracy, 0.1)
+        self.points = [start] if most > 0 else []
+        self.full = most <= 0  # a point was dropped: the path is incomplete
 
     def add(self, position: Point) -> None:
         """Add a position, if it is `accuracy` m away from the last."""
         if self.full or not self.points or _distance(self.points[-1], position) < self.accuracy:
             return
         for k in range(len(self.points) - 2):  # remove the loop where the path comes back to an earlier part
-            if _off(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
+            if segment_distance(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
                 del self.points[k + 1 :]
                 break
         self.points.append(position)
@@ -336,7 +290,7 @@ def simplified(points: list[Point], tolerance: float) -> list[Point]:
     pending = [(0, len(points) - 1)]
     while pending:
         first, last = pending.pop()
-        found = ((_off(points[k], points[first], points[last]), k) for k in range(first + 1, last))
+        found = ((segment_distance(points[k], points[first], points[last]), k) for k in range(first + 1, last))
         off, k = max(found, default=(0.0, 0))
         if off > tolerance:
             keep.add(k)
@@ -346,12 +300,3 @@ def simplified(points: list[Point], tolerance: float) -> list[Point]:
 
 def _distance(a: Point, b: Point) -> float:
     return hypot(a[0] - b[0], a[1] - b[1])
-
-
-def _off(point: Point, start: Point, end: Point) -> float:
-    """Return the distance from a point to a segment, m."""
-    north, east = end[0] - start[0], end[1] - start[1]
-    square = north * north + east * east
-    share = ((point[0] - start[0]) * north + (point[1] - start[1]) * east) / square if square > 0.0 else 0.0
-    share = min(max(share, 0.0), 1.0)
-    return _distance(point, (start[0] + share * north, start[1] + share * east))

@@ -13,19 +13,6 @@ from paddock.compute.routine import routine
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.autopilot.estimator.measurements import (
-    EPH,
-    EPV,
-    SPEED,
-    begin_barometer,
-    fix_place,
-    good_fix,
-    jump,
-    take_barometer,
-    take_compass,
-    take_fix,
-    take_imu,
-)
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData
 
 # fmt: off
@@ -36,12 +23,14 @@ from paddock.sitl.autopilot.estimator.kalman import (
     IMU_GOOD, IMU_TIME, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, VELOCITY, euler, matrix,
     rotated, turn_heading,
 )
+from paddock.sitl.autopilot.estimator.measurements import (
+    ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_place, good_fix, jump, take_barometer, take_compass, take_fix,
+    take_imu,
+)
 # isort: on
 # fmt: on
 
 TIME = COLUMN["time_us"]
-ACCEL = COLUMN["accel_x"]
-GYRO = COLUMN["gyro_x"]
 TRUE = COLUMN["true_north"]
 TRUE_VELOCITY = COLUMN["true_vn"]
 TRUE_ATTITUDE = COLUMN["true_qw"]
@@ -193,6 +182,7 @@ class Estimator:
         self._memory[:] = 0.0
         self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self.row[PLACE["qw"]] = 1.0
+        self.standing = False  # the vehicle is known not to move: disarmed or landed
         self._truth_placed = False
         self._jumps = 0.0
         self.jumped = [0.0, 0.0, 0.0]  # m north, east, down, sum of all jumps
@@ -200,6 +190,7 @@ class Estimator:
     def update(self, sensors: SensorData | Floats) -> None:
         """Use the new samples of a row of sensor data; the result is `row`."""
         row = sensors.row if isinstance(sensors, SensorData) else sensors
+        self._memory[kalman.STANDING] = self.standing
         fixed = run_filter(row, self.state, self.covariance, self._memory, self._work, self.row)
         if self._memory[kalman.JUMPS] != self._jumps:
             self._jumps = self._memory[kalman.JUMPS]
@@ -219,15 +210,6 @@ class Estimator:
     def health(self) -> SensorHealth:
         """Which sensors are healthy."""
         return SensorHealth(*(self._memory[kalman.GYRO_OK : kalman.BARO_OK + 1] == 1.0).tolist())
-
-    @property
-    def standing(self) -> bool:
-        """Whether the vehicle is known not to move: disarmed or landed."""
-        return bool(self._memory[kalman.STANDING] == 1.0)
-
-    @standing.setter
-    def standing(self, value: bool) -> None:
-        self._memory[kalman.STANDING] = float(value)
 
     def _place_origin(self, row: Floats) -> None:
         """Set the local frame and its declination from the first good fix, and start the filter."""

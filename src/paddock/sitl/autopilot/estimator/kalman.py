@@ -83,6 +83,7 @@ COURSE_SPEED = 3.0  # m/s: without a compass, the course sets the heading above 
 
 # attitude ------------------------------------------------------------------------------------------------------------
 
+Two = tuple[float, float]
 Three = tuple[float, float, float]
 Nine = tuple[float, float, float, float, float, float, float, float, float]
 
@@ -143,20 +144,6 @@ def put_quaternion(x: Floats, w: float, a: float, b: float, c: float) -> None:
     x[QUATERNION + 2], x[QUATERNION + 3] = b * scale, c * scale
 
 
-def from_euler(x: Floats, roll: float, pitch: float, yaw: float) -> None:
-    """Store the attitude of Euler angles, rad."""
-    sr, cr = sincos(0.5 * roll)
-    sp, cp = sincos(0.5 * pitch)
-    sy, cy = sincos(0.5 * yaw)
-    put_quaternion(
-        x,
-        cr * cp * cy + sr * sp * sy,
-        sr * cp * cy - cr * sp * sy,
-        cr * sp * cy + sr * cp * sy,
-        cr * cp * sy - sr * sp * cy,
-    )
-
-
 def euler(x: Floats) -> Three:
     """Return roll, pitch and yaw, rad."""
     r = matrix(x)
@@ -188,6 +175,15 @@ def seen_variance(p: Floats, work: Floats) -> float:
         work[1, i] = product
         total += work[0, i] * product
     return total
+
+
+def fuse_row(x: Floats, p: Floats, work: Floats, innovation: float, noise: float) -> float:
+    """Fuse a measurement of the row `work[0]` unless it is beyond the gate; return its normalised innovation."""
+    variance = seen_variance(p, work) + noise * noise
+    ratio = gate_ratio(innovation, variance)
+    if ratio <= 1.0:
+        correct(x, p, work, innovation, variance)
+    return ratio
 
 
 def correct(x: Floats, p: Floats, work: Floats, innovation: float, variance: float) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import isfinite
 
 from paddock.compute.math import atan2, sincos, sqrt, wrap_angle
+from paddock.compute.quaternion import euler_quaternion
 from paddock.sensing.site import EARTH_RADIUS, altitude_of
 from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.sensor_data import COLUMN, Floats
@@ -19,9 +20,9 @@ from paddock.sitl.autopilot.estimator.kalman import (
     GNSS_TIME, GRAVITY, GYRO_BIAS, GYRO_BIAS_START, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN, HEADING_UNKNOWN,
     HORIZONTAL_NOISE, IMU_GOOD, IMU_TIME, JUMPED, JUMPS, LATITUDE, LEAST_NOISE, LONGEST_STEP, LONGITUDE, PER_EAST,
     PER_NORTH, POSITION_HOLDS, PROBATION, RATES, REFUSALS_FRESH, REFUSALS_LOST, REFUSED, REST_NOISE, REST_PERIOD,
-    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three,
-    correct, decorrelate, euler, from_euler, fuse_error, gate_ratio, matrix, predict, reset_heading, rotated,
-    seen_variance, widen_heading,
+    REST_TIME, STANDING, TILT_START, US, VELOCITY, VELOCITY_NOISE, VERTICAL_NOISE, WATCHES, WATCH_WIDTH, Three, Two,
+    decorrelate, euler, fuse_error, fuse_row, gate_ratio, matrix, predict, put_quaternion, reset_heading, rotated,
+    widen_heading,
 )
 # isort: on
 # fmt: on
@@ -87,7 +88,8 @@ def _align(x: Floats, p: Floats, m: Floats, gyro: Three, accel: Three) -> None:
     """Level with gravity; heading unknown, everything else 0 and uncertain."""
     roll = atan2(-accel[1], -accel[2])
     pitch = atan2(accel[0], sqrt(accel[1] * accel[1] + accel[2] * accel[2]))
-    from_euler(x, roll, pitch, 0.0)
+    a, b, c, w = euler_quaternion(roll, pitch, 0.0)
+    put_quaternion(x, w, a, b, c)
     for i in range(ERRORS):
         for j in range(ERRORS):
             p[i, j] = 0.0
@@ -160,13 +162,8 @@ def _fuse_heading(x: Floats, p: Floats, m: Floats, work: Floats, out: Floats, in
         work[0, k] = 0.0
     for k in range(3):
         work[0, E_TILT + k] = r[6 + k] - m[DIP] * (c * r[k] + s * r[3 + k])
-    variance = seen_variance(p, work) + COMPASS_NOISE * COMPASS_NOISE
-    out[COMPASS_RATIO] = gate_ratio(innovation, variance)
-    if out[COMPASS_RATIO] <= 1.0:
-        m[COMPASS_REFUSED] = 0.0
-        correct(x, p, work, innovation, variance)
-        return
-    m[COMPASS_REFUSED] += 1.0
+    out[COMPASS_RATIO] = fuse_row(x, p, work, innovation, COMPASS_NOISE)
+    m[COMPASS_REFUSED] = 0.0 if out[COMPASS_RATIO] <= 1.0 else m[COMPASS_REFUSED] + 1.0
     if m[COMPASS_REFUSED] > COMPASS_PATIENCE:
         widen_heading(x, p, COMPASS_NOISE)
 
@@ -188,7 +185,12 @@ def take_barometer(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, o
     m[BARO_GOOD], m[BARO_ALTITUDE] = time, altitude
     if first:
         begin_barometer(x, p, m)
-    _fuse_height(x, p, work, out, altitude, (m[IMU_TIME] - time) * US)
+    age = (m[IMU_TIME] - time) * US
+    for k in range(ERRORS):
+        work[0, k] = 0.0
+    work[0, E_POSITION + 2], work[0, E_VELOCITY + 2], work[0, E_BARO] = -1.0, age, 1.0
+    innovation = altitude - (x[BARO_BIAS] - x[DOWN] + x[VELOCITY + 2] * age)
+    out[HEIGHT_RATIO] = fuse_row(x, p, work, innovation, BARO_NOISE)
 
 
 def begin_barometer(x: Floats, p: Floats, m: Floats) -> None:
@@ -200,17 +202,6 @@ def begin_barometer(x: Floats, p: Floats, m: Floats) -> None:
         p[E_BARO, k] = p[E_POSITION + 2, k]
         p[k, E_BARO] = p[E_POSITION + 2, k]
     p[E_BARO, E_BARO] += variance
-
-
-def _fuse_height(x: Floats, p: Floats, work: Floats, out: Floats, altitude: float, age: float) -> None:
-    for k in range(ERRORS):
-        work[0, k] = 0.0
-    work[0, E_POSITION + 2], work[0, E_VELOCITY + 2], work[0, E_BARO] = -1.0, age, 1.0
-    innovation = altitude - (x[BARO_BIAS] - x[DOWN] + x[VELOCITY + 2] * age)
-    variance = seen_variance(p, work) + BARO_NOISE * BARO_NOISE
-    out[HEIGHT_RATIO] = gate_ratio(innovation, variance)
-    if out[HEIGHT_RATIO] <= 1.0:
-        correct(x, p, work, innovation, variance)
 
 
 # GNSS ----------------------------------------------------------------------------------------------------------------
@@ -295,14 +286,7 @@ def _within_gates(x: Floats, p: Floats, m: Floats, out: Floats, place: Three, ve
 
 
 def _accept(
-    x: Floats,
-    p: Floats,
-    m: Floats,
-    work: Floats,
-    place: Three,
-    velocity: Three,
-    noise: tuple[float, float],
-    silence: float,
+    x: Floats, p: Floats, m: Floats, work: Floats, place: Three, velocity: Three, noise: Two, silence: float
 ) -> None:
     """Fuse a fix `silence` us after the last; its correction after an outage counts as a jump.
 
@@ -326,7 +310,7 @@ def _note_jump(x: Floats, m: Floats, before: Three) -> None:
         m[JUMPED + k] += x[k] - before[k]
 
 
-def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: tuple[float, float]) -> None:
+def jump(x: Floats, p: Floats, m: Floats, place: Three, velocity: Three, noise: Two) -> None:
     """Reset position and velocity to a fix; the barometer offset follows."""
     x[BARO_BIAS] += place[2] - x[DOWN]
     before = (x[0], x[1], x[2])

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import (
-    CLIMB_SPEEDS,
-    DO_CHANGE_SPEED,
-    ITEM_KINDS,
-    MissionItem,
-    NavTask,
-    PlanKind,
-    Role,
-)
+from paddock.sitl.autopilot.mission.items import DO_CHANGE_SPEED, ITEM_KINDS, MissionItem, NavTask, PlanKind, Role
 from paddock.sitl.autopilot.mission.legs import MIN_RADIUS, MissionLeg, NavTarget, make_leg, place_of
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
@@ -36,7 +28,7 @@ YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
 SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
 AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
-VERTICAL = {2.0: " climb", 3.0: " descent"}
+VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
 GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
@@ -146,7 +138,7 @@ class MissionActions:
             self._report(sequence, item, ", no camera on board")
             return
         self._report(sequence, item)
-        if item.command == DO_CHANGE_SPEED and item.p1 not in CLIMB_SPEEDS:
+        if item.command == DO_CHANGE_SPEED and item.p1 not in VERTICAL:
             self.change_speed(item.p2)
         elif item.command in SET_ROI:
             clear = item.x == 0.0 and item.y == 0.0
@@ -189,34 +181,28 @@ class MissionState(IntEnum):
 
 
 class MissionExecutor:
-    """The mission of one vehicle in progress. The plan is the autopilot's; a new one starts from its first item."""
+    """The mission of one vehicle in progress; a new plan starts from its first item."""
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
-        self.running = False  # between `start` and `stop`
+        self.running = False  # AUTO is active
         self.finished = False
         self.actions = MissionActions(autopilot)
-        self._rewind(autopilot.plans[PlanKind.MISSION])
+        self.rewind(autopilot.plans[PlanKind.MISSION])
 
-    def _rewind(self, items: Sequence[MissionItem]) -> None:
+    def rewind(self, items: Sequence[MissionItem]) -> None:
+        """Return to the start, of a new plan or of the same."""
         self.items = items
         self._jumps: dict[int, int] = {}  # made so far, by the sequence of the DO_JUMP
         self._leg: MissionLeg | None = None
-        self._current = 0
+        self.current = 0  # sequence of the current item; 0 before the start
         self.actions = MissionActions(self.autopilot, None if self.running else self.actions.roi)
         self.finished = False
 
     @property
-    def current(self) -> int:
-        """Sequence of the current item; 0 before the start."""
-        self._load_plan()
-        return self._current
-
-    @property
     def state(self) -> MissionState:
         """State for MISSION_CURRENT."""
-        self._load_plan()
         if len(self.items) <= FIRST:
             return MissionState.NO_MISSION
         if self.finished:
@@ -231,44 +217,37 @@ class MissionExecutor:
 
     def refusal(self) -> str:
         """Return why AUTO cannot be entered, or an empty string."""
-        self._load_plan()
         if len(self.items) <= FIRST:
             return "no mission"
         return "" if next_stretch(self.items, FIRST, dict(self._jumps)).nav is not None else "mission has no waypoint"
 
     def start(self, resume: bool | None = None) -> None:
         """Start, or resume where it stopped (None: as MIS_RESTART selects). A finished mission restarts."""
-        self._load_plan()
         resume = not self.autopilot.parameters.value("MIS_RESTART") if resume is None else resume
-        sequence = self._current if resume and not self.finished and self._current >= FIRST else FIRST
+        sequence = self.current if resume and not self.finished and self.current >= FIRST else FIRST
         self.running = True
         if sequence == FIRST:
-            self._rewind(self.items)
+            self.rewind(self.items)
         self._go(next_stretch(self.items, sequence, self._jumps), self.autopilot.estimate.position)
-
-    def stop(self) -> None:
-        """Pause the mission: AUTO ends."""
-        self.running = False
 
     def set_current(self, sequence: int) -> Ack:
         """Continue with an item; 0 or 1 restarts the mission."""
-        self._load_plan()
         if not 0 <= sequence < len(self.items) or len(self.items) <= FIRST:
             return denied(f"Mission: no item {sequence}, mission has {len(self.items)} items")
         if sequence <= FIRST:
-            self._rewind(self.items)
+            self.rewind(self.items)
         self.finished = False
         self._leg = None
-        self._current = max(sequence, FIRST)
+        self.current = max(sequence, FIRST)
         if self.running:
-            self._go(next_stretch(self.items, self._current, self._jumps), self.autopilot.estimate.position)
+            self._go(next_stretch(self.items, self.current, self._jumps), self.autopilot.estimate.position)
         else:
-            self.autopilot.outbox.append(CurrentItem(self._current))
+            self.autopilot.outbox.append(CurrentItem(self.current))
         return ACCEPTED
 
     def update(self, dt: float) -> NavTarget:
         """Return the target, `dt` s after the last call; a new plan starts immediately."""
-        if self._load_plan() and self.running:
+        if self.running and self._leg is None and not self.finished:
             self.start(resume=False)
         if not self.running or self._leg is None:
             return self._done()
@@ -278,14 +257,6 @@ class MissionExecutor:
             start = self.autopilot.estimate.position if leg.target.task in STAYS else leg.target.target
             self._go(next_stretch(self.items, leg.sequence + 1, self._jumps), start)
         return self._target(self._leg) if self._leg is not None else self._done()
-
-    def _load_plan(self) -> bool:
-        """Rewind if the autopilot's plan has been replaced; return whether it has."""
-        items = self.autopilot.plans[PlanKind.MISSION]
-        if items is self.items:
-            return False
-        self._rewind(items)
-        return True
 
     def _go(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
@@ -303,7 +274,7 @@ class MissionExecutor:
         if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
             start = self.autopilot.estimate.position
         leg.target = replace(leg.target, start=start, after=self._after(leg))
-        self._leg, self._current = leg, leg.sequence
+        self._leg, self.current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from math import atan2, inf, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
@@ -76,7 +75,30 @@ class MissionLeg:
 
     def done(self, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
         """Return whether the item is done, `dt` s after the last call; `lead` m may shorten the acceptance radius."""
-        return FINISHED[self.target.task](self, autopilot, lead, dt)
+        task, here, radius = self.target.task, autopilot.estimate.position, min(self.radius, lead)
+        if task is NavTask.TAKEOFF:
+            return here[2] <= self.target.target[2] + CLIMB_TOLERANCE
+        if task is NavTask.LAND or (task is NavTask.RETURN and self.flying):
+            return autopilot.telemetry.landed == Landed.ON_GROUND
+        if task is NavTask.RETURN:
+            return self.reached(here, radius)
+        if task is NavTask.CIRCLE:
+            return self._circled(here)
+        if task is NavTask.DELAY or (self.arrived and self.wait > 0.0):
+            self.waited += dt
+        self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
+        return self.arrived and self.waited >= self.wait
+
+    def _circled(self, here: Ned) -> bool:
+        """Count turns once the vehicle is on the circle, within a third of its radius."""
+        north, east = here[0] - self.target.target[0], here[1] - self.target.target[1]
+        radius, bearing = abs(self.target.radius), atan2(east, north)
+        self.arrived = self.arrived or abs((north * north + east * east) ** 0.5 - radius) <= max(radius / 3.0, 1.0)
+        if self.arrived and self.bearing == self.bearing:
+            turn = remainder(bearing - self.bearing, tau)
+            self.swept += turn if self.target.radius >= 0.0 else -turn
+        self.bearing = bearing
+        return self.swept >= self.target.turns * 2.0 * pi
 
     def distance(self, position: Ned) -> float:
         """Return the distance to the target, m."""
@@ -98,7 +120,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     """Return the leg from `start` to an item."""
     kind = ITEM_KINDS[item.command]
     assert kind.task is not None
-    place = autopilot.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
+    place = autopilot.home_position.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
     wait, yaw, radius = item.p1 if isnan(kind.wait) else kind.wait, nan, _acceptance(autopilot)
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
@@ -128,54 +150,5 @@ def _circle_radius(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
     return max(abs(autopilot.parameters.value(name)) * scales[name], MIN_CIRCLE)
 
 
-# completion ----------------------------------------------------------------------------------------------------------
-
-
 def _length(v: Ned) -> float:
     return float((v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5)
-
-
-def _arrived_and_waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    if not leg.arrived:
-        leg.arrived = leg.reached(autopilot.estimate.position, min(leg.radius, lead))
-    elif leg.wait > 0.0:
-        leg.waited += dt
-    return leg.arrived and leg.waited >= leg.wait
-
-
-def _circled(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    """Count turns once the vehicle is on the circle, within a third of its radius."""
-    north, east, _ = autopilot.estimate.position
-    north, east = north - leg.target.target[0], east - leg.target.target[1]
-    radius = abs(leg.target.radius)
-    bearing = atan2(east, north)
-    leg.arrived = leg.arrived or abs((north * north + east * east) ** 0.5 - radius) <= max(radius / 3.0, 1.0)
-    if leg.arrived and leg.bearing == leg.bearing:
-        turn = remainder(bearing - leg.bearing, tau)
-        leg.swept += turn if leg.target.radius >= 0.0 else -turn
-    leg.bearing = bearing
-    return leg.swept >= leg.target.turns * 2.0 * pi
-
-
-def _waited(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    leg.waited += dt
-    return leg.waited >= leg.wait
-
-
-def _returned(leg: MissionLeg, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
-    if leg.flying:
-        return autopilot.telemetry.landed == Landed.ON_GROUND
-    return leg.reached(autopilot.estimate.position, min(leg.radius, lead))
-
-
-FINISHED: Mapping[NavTask, Callable[[MissionLeg, BuiltInAutopilot, float, float], bool]] = {
-    NavTask.TAKEOFF: lambda leg, autopilot, *_: autopilot.estimate.down <= leg.target.target[2] + CLIMB_TOLERANCE,
-    NavTask.WAYPOINT: _arrived_and_waited,
-    NavTask.LOITER: lambda leg, *rest: leg.wait < inf and _arrived_and_waited(leg, *rest),
-    NavTask.CIRCLE: _circled,
-    NavTask.LAND: lambda leg, autopilot, *_: autopilot.telemetry.landed == Landed.ON_GROUND,
-    NavTask.RETURN: _returned,
-    NavTask.DELAY: _waited,
-    NavTask.DONE: lambda leg, autopilot, lead, dt: False,
-}
-"""Task -> whether the leg's item is done."""

@@ -7,11 +7,11 @@ from math import hypot, isnan, radians
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.mission.items import NavTask
 from paddock.sitl.autopilot.mission.legs import NavTarget
-from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+from paddock.sitl.autopilot.modes.copter.common import FACING_DISTANCE, CopterMode
 from paddock.sitl.autopilot.modes.copter.manoeuvres import Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.vehicle import MissionMode
 
-FACING_DISTANCE = 3.0  # m: closer to a waypoint the heading is kept
 MAX_LAG = 2.0  # m lag the track at which the track slows down; twice that stops it
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
 WAITING = (NavTask.DELAY, NavTask.DONE)
@@ -20,14 +20,10 @@ GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 Manoeuvre = TakeOff | Descent | Homeward | Orbit
 
 
-class CopterAuto(CopterMode):
+class CopterAuto(MissionMode, CopterMode):
     """Fly the mission; a copter on the ground takes off for a target in the air."""
 
-    name, number = "AUTO", 3
-
-    def refusal(self) -> str:
-        """Require a mission with a waypoint."""
-        return self.autopilot.executor.refusal()
+    number = 3
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
@@ -48,10 +44,6 @@ class CopterAuto(CopterMode):
             self._manoeuvre.shift(north, east)
         elif isinstance(self._manoeuvre, Orbit):
             self._manoeuvre.leave_circle()
-
-    def leave(self) -> None:
-        """Pause the mission."""
-        self.executor.stop()
 
     def update(self, dt: float) -> None:
         """Fly one step of the mission."""
@@ -111,8 +103,6 @@ class CopterAuto(CopterMode):
         else:
             self._manoeuvre = self._manoeuvre or self._begin(nav)
             self._manoeuvre.update(dt)
-            landing = isinstance(self._manoeuvre, Descent) or getattr(self._manoeuvre, "landing", False)
-            self.stage = Landed.LANDING if landing else Landed.IN_AIR
 
     def _begin(self, nav: NavTarget) -> Manoeuvre:
         if nav.task is NavTask.TAKEOFF:
@@ -130,7 +120,7 @@ class CopterAuto(CopterMode):
             self._plan(nav, None)
         assert self._legs is not None
         estimate, track = self.autopilot.estimate, self.copter.track
-        if nav.after is not None and nav.after[2] < self.autopilot.home_ned()[2] - MIN_CORNER_ALTITUDE:
+        if nav.after is not None and nav.after[2] < self.autopilot.home_position.ned()[2] - MIN_CORNER_ALTITUDE:
             self._legs.round_corner(nav.after, self.value("WPNAV_RADIUS") / 100.0, self.limits(nav.speed))
         lag = track.distance(estimate.north, estimate.east)
         self._legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
@@ -142,10 +132,7 @@ class CopterAuto(CopterMode):
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
 
     def _face(self, nav: NavTarget, dt: float) -> None:
-        track = self.copter.track
         if not isnan(nav.yaw):
             self.turn_to(nav.yaw, dt)
-        elif self.value("WP_YAW_BEHAVIOR") and track.distance(nav.target[0], nav.target[1]) > FACING_DISTANCE:
-            self.turn_to(bearing(nav.target[0] - track.north, nav.target[1] - track.east, 0.0), dt)
         else:
-            self.copter.heading.spin(0.0, dt)
+            self.face(nav.target[0], nav.target[1], dt, self.value("WP_YAW_BEHAVIOR"))

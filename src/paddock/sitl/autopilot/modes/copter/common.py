@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, cast
 
 from paddock.sitl.autopilot.control.copter_path import LegLimits, MotionLimits
 from paddock.sitl.autopilot.rc import Sticks
-from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import Mode
 
 if TYPE_CHECKING:
@@ -16,7 +15,8 @@ if TYPE_CHECKING:
 
 
 STICK_DEADBAND = 0.05
-STALE_US = 3_000_000
+STALE_US = 3_000_000  # age at which sticks and targets expire
+FACING_DISTANCE = 3.0  # m: closer to a position the heading is kept
 NEUTRAL = Sticks(throttle=0.5)  # sticks without RC input: mid throttle holds the altitude
 
 
@@ -29,20 +29,13 @@ def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
 class CopterMode(Mode):
     """A mode of a copter."""
 
-    lands = False  # disarm immediately after landing
-    stage = Landed.IN_AIR  # or TAKEOFF or LANDING
-
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.copter = cast("Copter", autopilot.vehicle)
 
     def enter(self) -> None:
         """Start the track from the current motion."""
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
-
-    def shift(self, north: float, east: float, down: float) -> None:
-        """Handle a jump of the estimate by m; the track has moved along, positions on the map stay."""
+        self.copter.begin()
 
     def level_limits(self, speed: float = float("nan")) -> MotionLimits:
         """Return the horizontal limits; `speed` m/s replaces WPNAV_SPEED unless NaN."""
@@ -75,17 +68,24 @@ class CopterMode(Mode):
         """Turn to a heading at up to ATC_SLEW_YAW; the heading itself turns at `ahead` rad/s."""
         self.copter.heading.turn_to(yaw, radians(self.value("ATC_SLEW_YAW") / 100.0), dt, ahead)
 
+    def face(self, north: float, east: float, dt: float, wanted: object) -> None:
+        """Turn towards a position, if `wanted` and not too close; otherwise keep the heading."""
+        track = self.copter.track
+        if wanted and track.distance(north, east) > FACING_DISTANCE:
+            self.turn_to(bearing(north - track.north, east - track.east, 0.0), dt)
+        else:
+            self.copter.heading.spin(0.0, dt)
+
     def report(self, north: float, east: float, down: float, crosstrack: float = 0.0) -> None:
         """Report distance and bearing of the target in the telemetry."""
         estimate, telemetry = self.autopilot.estimate, self.autopilot.telemetry
         dn, de = north - estimate.north, east - estimate.east
-        telemetry.target_distance, telemetry.target_bearing = hypot(dn, de), bearing(dn, de, estimate.yaw)
-        telemetry.nav_bearing, telemetry.crosstrack = telemetry.target_bearing, crosstrack
+        telemetry.aim(hypot(dn, de), bearing(dn, de, estimate.yaw), crosstrack)
         telemetry.altitude_error = estimate.down - down
 
     def sticks(self) -> Sticks:
         """Return the pilot's sticks, or neutral ones without current RC input."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         current = sticks.time_us >= 0 and self.autopilot.now_us - sticks.time_us <= STALE_US
         return sticks if current else NEUTRAL
 
@@ -129,8 +129,7 @@ class CopterMode(Mode):
         """Return whether the copter still ramps up its throttle; the track restarts from its position."""
         if self.copter.airborne:
             return False
-        self.copter.track.begin(self.autopilot.estimate)
-        self.copter.heading.begin(self.autopilot.estimate)
+        self.copter.begin()
         self.copter.lean(0.0, 0.0)
         return True
 

@@ -7,12 +7,10 @@ from math import asin, atan2, isnan, nan, radians
 
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+from paddock.sitl.autopilot.modes.copter.common import FACING_DISTANCE, STALE_US, CopterMode, bearing
 from paddock.sitl.autopilot.modes.copter.manoeuvres import TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 
-STALE_US = 3_000_000  # age at which velocity and attitude targets expire
-FACING_DISTANCE = 3.0  # m: closer to a position the heading is kept
 LIFT_OFF_THRUST = 0.55  # where 0.5 holds the altitude
 
 
@@ -83,7 +81,7 @@ class CopterGuided(CopterMode):
             self._target, self._yaw = replace(self._target, speed=guided.speed, yaw_rate=guided.yaw_rate), guided.yaw
             return
         if not isnan(guided.takeoff):
-            self._take_off = TakeOff(self, self.autopilot.home_ned()[2] - guided.takeoff)
+            self._take_off = TakeOff(self, self.autopilot.home_position.ned()[2] - guided.takeoff)
         elif not self.copter.landed:
             self._take_off = None
         # fly a new target; one that only turns keeps the path

@@ -24,29 +24,23 @@ class CopterLand(CopterMode):
     def enter(self) -> None:
         """Brake and descend."""
         super().enter()
-        self.descent = Descent(self)
+        self.manoeuvre: Descent | Homeward = Descent(self)
 
     def update(self, dt: float) -> None:
-        """Descend until landed."""
+        """Move until landed."""
         if not self.stays_down(wants_up=False):
-            self.descent.update(dt)
+            self.manoeuvre.update(dt)
 
 
-class CopterRtl(CopterMode):
+class CopterRtl(CopterLand):
     """Climb, return to home or the nearest rally point, land."""
 
-    name, number, can_arm, lands = "RTL", 6, False, True
+    name, number, needs_position, stage = "RTL", 6, True, Landed.IN_AIR
 
     def enter(self) -> None:
         """Brake, and climb from there."""
         super().enter()
-        self.homeward = Homeward(self)
-
-    def update(self, dt: float) -> None:
-        """Return until landed."""
-        if not self.stays_down(wants_up=False):
-            self.homeward.update(dt)
-            self.stage = Landed.LANDING if self.homeward.landing else Landed.IN_AIR
+        self.manoeuvre = Homeward(self)
 
 
 class CopterBrake(CopterMode):

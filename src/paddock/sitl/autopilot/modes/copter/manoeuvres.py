@@ -7,6 +7,7 @@ from math import atan2, copysign, cos, hypot, isfinite, nan, pi, sin, sqrt
 from paddock.sitl.autopilot.control.copter_path import MotionLimits, towards
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.modes.copter.common import CopterMode, bearing
+from paddock.sitl.autopilot.telemetry import Landed
 
 CLIMB_TOLERANCE = 0.3  # m below the target altitude at which a take-off is done
 DESCENT_RADIUS = 1.0  # m from the landing position at which the descent starts
@@ -15,7 +16,6 @@ SLOWING = 0.5  # 1/s: descent rate per height above LAND_ALT_LOW
 RANGEFINDER_MAX = 40.0  # m
 RTL_CLIMB_TOLERANCE = 0.5  # m below the target altitude at which the climb of an RTL is done
 ARRIVED_RADIUS, ARRIVED_SPEED = 0.5, 0.3  # m, m/s
-FACING_DISTANCE = 3.0  # m: closer to the target the heading is kept
 CIRCLE_ENTRY_RADIUS, CIRCLE_ENTRY_SPEED = 0.5, 0.5  # m, m/s
 SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the circle
 
@@ -58,7 +58,7 @@ class Descent:
     def update(self, dt: float) -> None:
         """Move the setpoint."""
         mode, track = self.mode, self.mode.copter.track
-        level = mode.level_limits()
+        mode.stage, level = Landed.LANDING, mode.level_limits()
         if self.place is None:
             vn, ve = mode.pilot_velocity(min(level.speed, 5.0))
             track.steer(vn, ve, level, dt)
@@ -91,18 +91,18 @@ class Descent:
         sensors = autopilot.telemetry.sensors
         if sensors is not None and isfinite(sensors.range_1) and 0.0 < sensors.range_1 < RANGEFINDER_MAX:
             return sensors.range_1
-        return autopilot.home_ned()[2] - autopilot.estimate.down
+        return autopilot.home_position.ned()[2] - autopilot.estimate.down
 
 
 class Homeward:
-    """Climb, return, wait above home, land. `landing` is set during the last part."""
+    """Climb, return, wait above home, land."""
 
     def __init__(self, mode: CopterMode) -> None:
         self.mode = mode
         self.landing = False
         autopilot = mode.autopilot
-        self.north, self.east, _ = autopilot.return_point()
-        self.down = min(autopilot.estimate.down, autopilot.home_ned()[2] - mode.value("RTL_ALT") / 100.0)
+        self.north, self.east, _ = autopilot.home_position.return_point()
+        self.down = min(autopilot.estimate.down, autopilot.home_position.ned()[2] - mode.value("RTL_ALT") / 100.0)
         self._climbing, self._waited = True, 0.0
         self._descent = Descent(mode, (self.north, self.east))
 
@@ -115,7 +115,7 @@ class Homeward:
         else:
             mode, track = self.mode, self.mode.copter.track
             mode.seek(self.north, self.east, self.down, dt, (mode.value("RTL_SPEED") or nan) / 100.0)
-            self._face(dt)
+            self.mode.face(self.north, self.east, dt, mode.value("WP_YAW_BEHAVIOR") in (1, 3))
             mode.copter.follow()
             mode.report(self.north, self.east, self.down)
             if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
@@ -130,13 +130,6 @@ class Homeward:
         self._climbing = mode.autopilot.estimate.down > self.down + RTL_CLIMB_TOLERANCE
         mode.report(self.north, self.east, self.down)
 
-    def _face(self, dt: float) -> None:
-        mode, track = self.mode, self.mode.copter.track
-        if mode.value("WP_YAW_BEHAVIOR") in (1, 3) and track.distance(self.north, self.east) > FACING_DISTANCE:
-            mode.turn_to(bearing(self.north - track.north, self.east - track.east, mode.copter.heading.yaw), dt)
-        else:
-            mode.copter.heading.spin(0.0, dt)
-
     def _wait(self, dt: float) -> None:
         """Wait above home, then land or descend to RTL_ALT_FINAL."""
         self._waited += dt
@@ -144,9 +137,9 @@ class Homeward:
             return
         final = self.mode.value("RTL_ALT_FINAL") / 100.0
         if final > 0.0:
-            self.down = self.mode.autopilot.home_ned()[2] - final
+            self.down = self.mode.autopilot.home_position.ned()[2] - final
         else:
-            self.landing = True
+            self.landing, self.mode.stage = True, Landed.LANDING
 
 
 class Orbit:
@@ -155,7 +148,6 @@ class Orbit:
     def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
-        self.turned = 0.0  # rad so far
         self._wanted, self._rate = rate, 0.0
         self._angle = nan  # direction from the centre, once on the circle
 
@@ -165,7 +157,6 @@ class Orbit:
         if self.radius < 0.1:
             track.seek(self.north, self.east, mode.level_limits(), dt)
             mode.copter.heading.spin(self._wanted, dt)
-            self.turned += abs(self._wanted) * dt
         elif self._angle != self._angle:
             self._approach(dt)
         else:
@@ -204,7 +195,6 @@ class Orbit:
         rate = copysign(min(abs(self._wanted), fastest), self._wanted)
         self._rate = towards(self._rate, rate, SPIN_UP * level.acceleration / self.radius * dt)
         self._angle += self._rate * dt
-        self.turned += abs(self._rate) * dt
         c, s = cos(self._angle), sin(self._angle)
         speed, pull = self.radius * self._rate, self.radius * self._rate * self._rate
         # close the remaining gap to the circle gradually

@@ -9,37 +9,27 @@ from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.mission.items import NavTask
 from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.modes.plane.common import PlaneMode
+from paddock.sitl.autopilot.vehicle import MissionMode
 
 CIRCLED = (NavTask.LOITER, NavTask.RETURN, NavTask.LAND)
 
 
-class PlaneAuto(PlaneMode):
+class PlaneAuto(MissionMode, PlaneMode):
     """Fly the mission; take off straight ahead, circle to wait and instead of landing."""
 
-    name, number = "AUTO", 10
-
-    def refusal(self) -> str:
-        """Require a mission with a waypoint."""
-        return self.autopilot.executor.refusal()
+    number = 10
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         self.heading = self.autopilot.estimate.yaw
         self._waiting: Ned | None = None
 
-    def leave(self) -> None:
-        """Pause the mission."""
-        self.autopilot.executor.stop()
-
     def update(self, dt: float) -> None:
         """Fly one step of the mission."""
-        executor = self.autopilot.executor
-        if not self.autopilot.armed:
+        if self.autopilot.armed:
+            self._follow(self.nav_target(dt))
+        else:
             self.heading = self.autopilot.estimate.yaw
-            return
-        if not executor.running:
-            executor.start()
-        self._follow(executor.update(dt))
 
     def _follow(self, nav: NavTarget) -> None:
         place, down = nav.target[:2], nav.target[2]
@@ -61,5 +51,5 @@ class PlaneAuto(PlaneMode):
             # on the straight slope between waypoints, ahead by the lag of the altitude loop
             length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
             early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
-            left = min(max(self.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
+            left = min(max(self.autopilot.estimate.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
             self.follow(nav.start[:2], place, down + left * (nav.start[2] - down), nav.speed)

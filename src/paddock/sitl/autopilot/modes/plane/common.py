@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from math import atan2, hypot, nan
+from math import atan2, nan
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.control.plane import FLIGHT, PlaneSetpoint, Point, roll_for_circle, roll_for_line
+from paddock.sitl.autopilot.control.plane import FLIGHT, PlaneSetpoint, roll_for_circle, roll_for_line
+from paddock.sitl.autopilot.estimate import Point
 from paddock.sitl.autopilot.vehicle import Mode
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ class PlaneMode(Mode):
     @property
     def place(self) -> Point:
         """Position, m north and east."""
-        return self.autopilot.estimate.north, self.autopilot.estimate.east
+        return self.autopilot.estimate.position[:2]
 
     @property
     def velocity(self) -> Point:
@@ -40,7 +41,7 @@ class PlaneMode(Mode):
     def return_altitude(self) -> float:
         """Return the altitude of RTL, m down in the local frame."""
         altitude = self.value("RTL_ALTITUDE")
-        return self.autopilot.estimate.down if altitude < 0.0 else self.autopilot.home_ned()[2] - altitude
+        return self.autopilot.estimate.down if altitude < 0.0 else self.autopilot.home_position.ned()[2] - altitude
 
     def fly(self, roll: float, down: float, speed: float = nan) -> None:
         """Fly with a roll angle, to an altitude."""
@@ -63,14 +64,8 @@ class PlaneMode(Mode):
         size = max(abs(wanted), MIN_RADIUS)
         side = size if wanted >= 0.0 else -size
         self.fly(roll_for_circle(self.place, self.velocity, centre, side), down, speed)
-        self._report(centre, self.distance(centre) - size)
-
-    def distance(self, point: Point) -> float:
-        """Return the distance over the ground, m."""
-        return hypot(point[0] - self.place[0], point[1] - self.place[1])
+        self._report(centre, self.autopilot.estimate.distance(centre) - size)
 
     def _report(self, target: Point, across: float) -> None:
-        telemetry = self.autopilot.telemetry
-        telemetry.target_distance, telemetry.crosstrack = self.distance(target), across
-        telemetry.target_bearing = atan2(target[1] - self.place[1], target[0] - self.place[0])
-        telemetry.nav_bearing = telemetry.target_bearing
+        bearing = atan2(target[1] - self.place[1], target[0] - self.place[0])
+        self.autopilot.telemetry.aim(self.autopilot.estimate.distance(target), bearing, across)

@@ -36,7 +36,7 @@ class PlaneRtl(PlaneMode):
 
     def enter(self) -> None:
         """Choose position and altitude."""
-        north, east, _ = self.autopilot.return_point()
+        north, east, _ = self.autopilot.home_position.return_point()
         self.centre, self.down = (north, east), self.return_altitude()
 
     def update(self, dt: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isnan, nan, radians
+from math import radians
 
 from paddock.sitl.autopilot.control.plane import ATTITUDE, PlaneSetpoint
 from paddock.sitl.autopilot.modes.plane.common import PlaneMode
@@ -17,7 +17,7 @@ class PlaneManual(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Pass the sticks through."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         self.plane.setpoint = PlaneSetpoint(
             aileron=sticks.roll, elevator=sticks.pitch, rudder=sticks.yaw, throttle=max(sticks.throttle, 0.0)
         )
@@ -30,7 +30,7 @@ class PlaneFbwa(PlaneMode):
 
     def update(self, dt: float) -> None:
         """Set the attitude as the sticks ask."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         most = self.value("PTCH_LIM_MAX_DEG") if sticks.pitch >= 0.0 else -self.value("PTCH_LIM_MIN_DEG")
         self.plane.setpoint = PlaneSetpoint(
             ATTITUDE,
@@ -52,13 +52,7 @@ class PlaneCruise(PlaneMode):
 
     def enter(self) -> None:
         """Hold the current heading and altitude."""
-        self.heading, self.down, self.speed = self.autopilot.estimate.yaw, self.autopilot.estimate.down, nan
-
-    def hold(self, heading: float = nan, down: float = nan, speed: float = nan) -> None:
-        """Change heading (rad), altitude (m down in the local frame) or airspeed (m/s); NaN: unchanged."""
-        self.heading = self.heading if isnan(heading) else heading
-        self.down = self.down if isnan(down) else down
-        self.speed = self.speed if isnan(speed) else speed
+        self.heading, self.down = self.autopilot.estimate.yaw, self.autopilot.estimate.down
 
     def update(self, dt: float) -> None:
         """Follow the sticks, hold the rest."""
@@ -67,14 +61,14 @@ class PlaneCruise(PlaneMode):
             self.enter()
         rolling = climbing = 0.0
         if autopilot.rc.fresh:
-            rolling, climbing = _beyond(autopilot.sticks.roll), _beyond(autopilot.sticks.pitch)
+            rolling, climbing = _beyond(autopilot.rc.sticks.roll), _beyond(autopilot.rc.sticks.pitch)
         most = self.value("TECS_CLMB_MAX") if climbing >= 0.0 else self.value("TECS_SINK_MAX")
         self.down -= climbing * most * dt
         if rolling:
             self.heading = autopilot.estimate.yaw
-            self.fly(rolling * radians(self.value("ROLL_LIMIT_DEG")), self.down, self.speed)
+            self.fly(rolling * radians(self.value("ROLL_LIMIT_DEG")), self.down)
         else:
-            self.head(self.heading, self.down, self.speed)
+            self.head(self.heading, self.down)
 
 
 def _beyond(stick: float) -> float:

@@ -7,38 +7,29 @@ from paddock.sitl.autopilot.mission.items import NavTask
 from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
 from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.vehicle import MissionMode
 
 DONE_MODES = (4, 5, 1, 0)  # by MIS_DONE_BEHAVE: HOLD, LOITER, ACRO, MANUAL
 
 
-class RoverAuto(RoverMode):
+class RoverAuto(MissionMode, RoverMode):
     """Drive the mission; a disarmed rover waits at the start."""
 
-    name, number = "AUTO", 10
-
-    def refusal(self) -> str:
-        """Require a mission with a waypoint."""
-        return self.autopilot.executor.refusal()
+    number = 10
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
         self._hold_point: HoldPoint | None = None
 
-    def leave(self) -> None:
-        """Pause the mission."""
-        self.autopilot.executor.stop()
-
     def update(self, dt: float) -> None:
         """Drive one step of the mission."""
-        autopilot, executor = self.autopilot, self.autopilot.executor
+        autopilot = self.autopilot
         if not autopilot.armed or not autopilot.estimate.position_ok:
             self.driver.halt()
             return
-        if not executor.running:
-            executor.start()
-        self._follow(executor.update(dt))
-        if executor.finished:
+        self._follow(self.nav_target(dt))
+        if autopilot.executor.finished:
             number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
             ack = autopilot.set_mode(number, "mission complete")
             if not ack.accepted:
@@ -52,8 +43,7 @@ class RoverAuto(RoverMode):
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
             # drive to a position, then stay within LOIT_RADIUS
             if self._hold_point is None or self._hold_point.place != end:
-                self._hold_point = HoldPoint(driver, end, self.value("LOIT_RADIUS"))
-                self._hold_point.approach(start)
+                self._hold_point = self.hold_at(end, start)
             executor.lead = STOP_RADIUS
             self._hold_point.keep(speed)
         elif nav.task is NavTask.WAYPOINT:

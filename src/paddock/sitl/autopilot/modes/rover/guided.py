@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from math import atan2, cos, hypot, isnan, sin
 
-from paddock.sitl.autopilot.control.rover_path import Point
-from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
 from paddock.sitl.autopilot.telemetry import Severity
@@ -50,8 +49,7 @@ class RoverGuided(RoverMode):
 
     def _go(self, place: Point, speed: float) -> None:
         if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = HoldPoint(self.driver, place, self.value("LOIT_RADIUS"))
-            self._hold_point.approach(self.driver.position)
+            self._hold_point = self.hold_at(place, self.driver.position)
         self._hold_point.keep(0.0 if isnan(speed) else speed)
 
     def _move(self, velocity: Ned, target: GuidedTarget) -> None:

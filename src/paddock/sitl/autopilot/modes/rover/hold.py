@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from paddock.sitl.autopilot.control.rover_path import ahead
-from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
+from paddock.sitl.autopilot.modes.rover.common import RoverMode
 
 
 class RoverHold(RoverMode):
@@ -24,9 +24,9 @@ class RoverLoiter(RoverMode):
     def enter(self) -> None:
         """Hold the position where the rover can stop."""
         super().enter()
-        self.hold_point = HoldPoint(self.driver, self.driver.stopping_point(), self.value("LOIT_RADIUS"))
+        self.hold_point = self.hold_at(self.driver.stopping_point())
 
-    def shift(self, north: float, east: float) -> None:
+    def shift(self, north: float, east: float, down: float) -> None:
         """Keep the position in the world."""
         self.hold_point.shift(north, east)
 
@@ -46,7 +46,7 @@ class RoverCircle(RoverMode):
         self.radius = self.value("CIRC_RADIUS")
         self.centre = ahead(self.driver.position, self.autopilot.estimate.yaw, self.radius)
 
-    def shift(self, north: float, east: float) -> None:
+    def shift(self, north: float, east: float, down: float) -> None:
         """Keep the centre in the world."""
         self.centre = self.centre[0] + north, self.centre[1] + east
 

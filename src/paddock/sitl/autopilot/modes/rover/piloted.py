@@ -17,7 +17,7 @@ class RoverManual(RoverMode):
 
     def update(self, dt: float) -> None:
         """Pass the sticks through."""
-        sticks = self.autopilot.sticks
+        sticks = self.autopilot.rc.sticks
         self.rover.setpoint = RoverSetpoint(DIRECT, sticks.throttle, sticks.roll)
 
 
@@ -28,7 +28,7 @@ class RoverAcro(RoverMode):
 
     def update(self, dt: float) -> None:
         """Control turn rate and speed."""
-        turn_rate = self.autopilot.sticks.roll * radians(self.value("ACRO_TURN_RATE"))
+        turn_rate = self.autopilot.rc.sticks.roll * radians(self.value("ACRO_TURN_RATE"))
         self.driver.rates(self.stick_speed(), turn_rate)
 
 
@@ -41,6 +41,6 @@ class RoverSteering(RoverMode):
         """Control turn rate and speed; in reverse, right stick still swings the tail to the right."""
         speed = self.driver.speed
         pace = max(abs(speed), MIN_STEERING_SPEED)
-        most = min(self.driver.limits.sideways / pace, pace / self.value("TURN_RADIUS"))
-        way = -1.0 if speed < 0.0 and self.autopilot.sticks.throttle < 0.0 else 1.0
-        self.driver.rates(self.stick_speed(), way * self.autopilot.sticks.roll * most)
+        most = min(self.driver.sideways / pace, pace / self.value("TURN_RADIUS"))
+        way = -1.0 if speed < 0.0 and self.autopilot.rc.sticks.throttle < 0.0 else 1.0
+        self.driver.rates(self.stick_speed(), way * self.autopilot.rc.sticks.roll * most)

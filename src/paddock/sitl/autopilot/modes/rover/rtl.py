@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from paddock.sitl.autopilot.control.rover_path import Point
-from paddock.sitl.autopilot.modes.rover.common import HoldPoint, RoverMode
+from paddock.sitl.autopilot.estimate import Point
+from paddock.sitl.autopilot.modes.rover.common import RoverMode
 from paddock.sitl.autopilot.telemetry import Severity
 
 
@@ -19,8 +19,7 @@ class RoverRtl(RoverMode):
     def enter(self) -> None:
         """Choose the target."""
         super().enter()
-        self.hold_point = HoldPoint(self.driver, self.autopilot.return_point()[:2], self.value("LOIT_RADIUS"))
-        self.hold_point.approach(self.driver.position)
+        self.hold_point = self.hold_at(self.autopilot.home_position.return_point()[:2], self.driver.position)
 
     def update(self, dt: float) -> None:
         """Drive, then stand."""
@@ -42,14 +41,14 @@ class RoverSmartRtl(RoverMode):
         super().enter()
         self.start: Point = self.driver.position
         self.path = self.rover.trail.way_back(self.start)
-        self.hold_point = HoldPoint(self.driver, self.path[-1], self.value("LOIT_RADIUS"))
+        self.hold_point = self.hold_at(self.path[-1])
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
 
     def update(self, dt: float) -> None:
         """Drive to the next point of the path; hold the last."""
         speed = self.value("RTL_SPEED")
         if len(self.path) == 1:
-            self.hold_point.approach(self.start)
+            self.hold_point.start = self.start
             self.path = []
         if not self.path:
             self.hold_point.keep(speed)

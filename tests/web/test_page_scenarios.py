@@ -1,4 +1,4 @@
-"""Seeking in recordings, editing scenarios, and a screenshot of every demo."""
+"""Recordings, the scenario editor, and a screenshot of each demo."""
 
 from __future__ import annotations
 
@@ -101,11 +101,13 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
-@pytest.mark.parametrize("name", demo_names())
-def test_screenshot_of_every_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name == "race" else pytest.mark.slow) for name in demo_names()]
+)
+def test_screenshot_of_each_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
     window = open_page(serve(demo(name), running=True).url).ready()
-    window.until(lambda: window.signal("clock.time") > 1.0, seconds=60)
-    window.until(lambda: window.signal("pageRates.frames") > 0, seconds=60)
+    window.until(lambda: window.signal("clock.time") > 1.0)
+    window.until(lambda: window.signal("pageRates.frames") > 0)
     window.page.screenshot(path=pictures / f"{name}.png")
     picture = np.asarray(Image.open(io.BytesIO((pictures / f"{name}.png").read_bytes())).convert("RGB"))
     world = picture[90:480, 240:800].reshape(-1, 3)
