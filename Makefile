@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 page := $(shell find web/src web/public web/index.html web/*.json web/build.mjs -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint test-page browser format coverage soak bench bench-peers docs clean
+.PHONY: help demo page test lint check-python check-page test-page browser format coverage soak bench bench-peers docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,15 +24,23 @@ demo: $(VENV)/.installed ## install Paddock and run the demo
 page: $(VENV)/.node ## build the page if its sources have changed
 	$(bin)/python hatch_build.py
 
-test: lint test-page page browser ## lint, then run the tests of the page and of the package
+test: $(VENV)/.node browser ## lint, then run the tests of the page and of the package
+	$(MAKE) --no-print-directory --jobs=2 check-python check-page
 	$(pytest)
 
-lint: $(VENV)/.node ## check style, types and import order, of the package and of the page
+lint: check-python ## check style, types and import order, of the package and of the page
+	$(bin)/python hatch_build.py lint
+
+check-python: $(VENV)/.node
 	$(bin)/ruff check
 	$(bin)/ruff format --check
 	$(bin)/mypy
 	$(bin)/lint-imports
+
+check-page: $(VENV)/.node
 	$(bin)/python hatch_build.py lint
+	$(bin)/python hatch_build.py test
+	$(bin)/python hatch_build.py
 
 test-page: $(VENV)/.node ## run the unit tests of the page
 	$(bin)/python hatch_build.py test

@@ -458,7 +458,7 @@ def stream_tables() -> str:
 def stream_methods() -> str:
     """The JSON-RPC methods, with their parameters."""
     rows = [
-        [f"`{name}`", "<br>".join(map(argument, method.arguments)), method.summary]
+        [f"`{name}`", "<br>".join(map(argument, method.parameters)), method.summary]
         for name, method in sorted(METHODS.items())
     ]
     return table(["method", "parameters", "what it does"], rows)
@@ -486,7 +486,9 @@ def zmq_operations() -> str:
 def operation_columns(one: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
     places = {"hub": "in the hub", "read": "between ticks", "change": "between ticks", "post": "at once"}
-    names = ", ".join(f"`{argument.name}`" for argument in one.arguments)
+    names = ", ".join(
+        f"`{argument.name}`" for argument in one.arguments if not (argument.in_rpc and argument.in_rpc.value)
+    )
     return [names, places[one.entry.where], one.summary]
 
 

@@ -39,5 +39,5 @@ else:
     flock = {"name": "flock", "count": 100, "model": "point", "behaviour": {"flock": {}}}
     spawn = {"random": {"low": [-20, -20, 20], "high": [20, 20, 40]}}
     scenario = {"clock": {"rate": 60}, "vehicles": [{**flock, "spawn": spawn, "speed": 3}]}
-    with paddock.load(scenario) as sim, paddock.share(sim, stream={"port": 0}) as host, sim.running():
+    with paddock.load(scenario) as sim, paddock.share(sim, stream={"port": 0}) as host, sim.clock.running():
         watch("127.0.0.1", host.addresses["stream"]["port"], groups=20)

@@ -40,5 +40,5 @@ if len(sys.argv) > 1:
 else:  # no server running: serve one here and drive it
     red = {"id": 1, "name": "red", "model": "car.bicycle", "pose": [RADIUS, 0, math.pi / 2], "speed": SPEED}
     options = {"port": 0, "state": None}
-    with paddock.load({"vehicles": [red]}) as sim, paddock.share(sim, vds1=options) as served, sim.running():
+    with paddock.load({"vehicles": [red]}) as sim, paddock.share(sim, vds1=options) as served, sim.clock.running():
         drive(("127.0.0.1", served.addresses["vds1"]["port"]), vehicle=1, commands=600)

@@ -52,8 +52,8 @@ else:  # no server running: run a rover with the built-in autopilot here, at ten
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         probe.bind(("127.0.0.1", 0))  # a port that is free
         ports = {"station": link.port.getsockname()[1], "port": probe.getsockname()[1]}
-    rover = {"name": "rover", "model": "rover", "preset": "skid"}
-    sitl = {"pilots": [{"vehicles": "rover"}], "mavlink": ports}
-    with paddock.load({"clock": {"rate": 50, "pace": 10}, "vehicles": [rover], "sitl": sitl}) as sim, sim.running():
+    scenario = {"clock": {"rate": 50, "pace": 10}, "vehicles": [{"name": "rover", "model": "rover", "preset": "skid"}]}
+    scenario["sitl"] = {"pilots": [{"vehicles": "rover"}], "mavlink": ports}
+    with paddock.load(scenario) as sim, sim.clock.running():
         drive(link)
     link.close()

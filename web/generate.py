@@ -100,10 +100,12 @@ def _comment(documented: Any) -> str:
 
 def method(one: Operation) -> str:
     """What a method takes and answers."""
-    fields = [field for argument in one.arguments for field in fields_of(argument)]
+    fields = [field for argument in one.parameters for field in fields_of(argument)]
     fields.sort(key=lambda field: field.startswith("["))
     params = f"{{ {'; '.join(fields)} }}" if fields else "Empty"
-    result = written(one.answer or Moment)
+    result = written(Moment if one.result is type(None) else one.result)
+    if one.entry.answer:
+        result = f"{{ {one.entry.answer}: {result} }}"
     name = one.entry.rpc
     line = f"  {name}: {{ params: {params}; result: {result} }};"
     if len(line) > LONGEST:

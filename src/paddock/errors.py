@@ -1,9 +1,11 @@
-"""Usage errors: one line that names the error, its place and the valid values."""
+"""Usage errors: one line that names the error, its place and the valid values; and names that have changed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, ClassVar
 
 SHOWN = 8
 """How many valid names an error lists before it says how many more there are."""
@@ -44,3 +46,48 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
     """The error for a name of some kind that does not exist, e.g. `unknown model 'quod'; did you mean 'quad'?`."""
     place = f"{where}: " if where else ""
     return UnknownNameError(f"{place}unknown {kind} {name!r}; {suggestion(name, choices)}")
+
+
+class OldSpellings:
+    """A simulation whose attributes can also be read and set by earlier names, with a DeprecationWarning."""
+
+    RENAMED: ClassVar[Mapping[str, str]] = {
+        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
+        **{name: f"behaviours.{name}" for name in ("override", "overrides", "routes")},
+        "order": "behaviours.override",
+        "orders": "behaviours.overrides",
+        "mark": "markers.put",
+        "unmark": "markers.remove",
+        "show_markers": "markers.show",
+        "set_frame": "frames.set",
+        "transform": "frames.transform",
+        **{n: f"mission.{n}" for n in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")},
+    }
+    """Earlier name -> `attribute` or `part.attribute`, for local and remote simulations."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(*self._renamed(name))
+
+        def __setattr__(self, name: str, value: Any) -> None:
+            if name in self.RENAMED:
+                setattr(*self._renamed(name), value)
+            else:
+                super().__setattr__(name, value)
+
+    def _renamed(self, name: str) -> tuple[Any, str]:
+        """Return the owner and the present name of an attribute."""
+        if name not in self.RENAMED:
+            public = [known for known in (*dir(type(self)), *vars(self)) if known[0] != "_"]
+            raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
+        new = self.RENAMED[name]
+        warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
+        part, _, attribute = new.rpartition(".")
+        owner = self._part(part) if part else self
+        if owner is None:
+            raise PaddockError(f"{name}: there is no {part}; add a section `{part}` to the scenario")
+        return owner, attribute
+
+    def _part(self, name: str) -> Any:
+        return getattr(self, name)

@@ -116,11 +116,11 @@ def test_pace_keys_go_to_both_ends(small: Path) -> None:
     sim = paddock.load(small)
     view = RunView(sim, Tally(sim), Console(), keys=False)
     view.handle_keys("+" * 20)
-    assert sim.pace == 0.0
+    assert sim.clock.pace == 0.0
     view.handle_keys("-")
-    assert sim.pace == 100.0
+    assert sim.clock.pace == 100.0
     view.handle_keys("-" * 20)
-    assert sim.pace == 0.05
+    assert sim.clock.pace == 0.05
 
 
 def test_one_vehicle_is_an_arrow() -> None:

@@ -41,8 +41,8 @@ def serve() -> Iterator[Serve]:
             sim = stack.enter_context(paddock.load(scenario or SCENARIO))
             host = stack.enter_context(paddock.share(sim, **{"zmq": {"port": 0}, **options}))
             if drive:
-                sim.pause()
-                stack.enter_context(sim.running())
+                sim.clock.pause()
+                stack.enter_context(sim.clock.running())
             return Served(sim, host)
 
         yield start

@@ -78,7 +78,7 @@ def test_two_handlers_of_one_client(serve: Any) -> None:
 @pytest.mark.parametrize("steps", [[3], [1, 1, 1]])
 def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
     scenario = {
-        "clock": {"rate": 100, "pace": 0, "sync": {"every": 1, "timeout": 0.15, "on_timeout": "brake"}},
+        "clock": {"rate": 100, "pace": 0, "sync": {"every": 1, "timeout": 0.6, "on_timeout": "brake"}},
         "vehicles": [{"name": "red", "model": "car.bicycle", "speed": 8}],
     }
     served = serve(scenario)
@@ -86,7 +86,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
 
         def handler(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
             if request.tick == 1:
-                sleep(0.3)
+                sleep(0.9)
             return {"red": {"throttle": 0.1 * request.tick, "brake": 0.0}}
 
         sim.on_control_request("red", handler=handler)
@@ -97,7 +97,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
         events = [event for event in sim.events(0) if event.kind == "barrier_timeout"]
         assert events[0].tick == 1
         assert events[0].subject == "slow (zmq 1)"
-        assert events[0].detail == "no reply within 0.15 s: brake"
+        assert events[0].detail == "no reply within 0.6 s: brake"
         assert sim.controls.late >= 1
 
 

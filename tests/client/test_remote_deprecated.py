@@ -11,7 +11,6 @@ import pytest
 import paddock
 from paddock.client import control
 from paddock.client.asynchronous import AsyncRemoteSimulation
-from paddock.client.simulation import RENAMED
 
 MISSION = {
     "vehicles": [{"name": "bus", "model": "rover"}],
@@ -32,12 +31,39 @@ def test_every_old_spelling_warns_and_leads_to_the_new_one(serve: Any) -> None:
 
 
 def _check(sim: Any) -> None:
-    for old, new in RENAMED.items():
+    for old, new in sim.RENAMED.items():
         with pytest.warns(DeprecationWarning, match=f"sim.{old} is deprecated: use sim.{new}$"):
             found = getattr(sim, old)
-        assert found.__func__ is attrgetter(new)(sim).__func__
-    with pytest.raises(AttributeError, match=r"has no attribute 'overide'; did you mean 'override'\?$"):
-        _ = sim.overide
+        present = attrgetter(new)(sim)
+        same = (present.__qualname__, getattr(present, "__func__", None)) if callable(present) else present
+        assert same == ((found.__qualname__, getattr(found, "__func__", None)) if callable(found) else found)
+    with pytest.raises(AttributeError, match=r"has no attribute 'metdata'; did you mean 'metadata'\?$"):
+        _ = sim.metdata
+
+
+def test_the_pace_can_be_set_by_its_old_spelling(serve: Any) -> None:
+    served = serve(drive=True)
+    with paddock.connect(served.url) as sim:
+        with pytest.warns(DeprecationWarning, match=r"sim.pace is deprecated: use sim.clock.pace$"):
+            sim.pace = 2.0
+        assert sim.clock.pace == 2.0 == served.sim.clock.pace
+        with pytest.warns(DeprecationWarning, match=r"use sim.clock.paused$"):
+            assert sim.paused
+
+
+def test_old_spellings_of_an_asynchronous_client(serve: Any) -> None:
+    served = serve(drive=True)
+
+    async def check() -> None:
+        async with await paddock.connect_async(served.url) as sim:
+            with pytest.warns(DeprecationWarning, match=r"use sim.clock.set_pace$"):
+                await sim.set_pace(2.0)
+            with pytest.warns(DeprecationWarning, match=r"use sim.clock.pace$"):
+                assert await sim.pace() == 2.0 == await sim.clock.pace()
+            with pytest.warns(DeprecationWarning, match=r"use sim.behaviours.overrides$"):
+                assert await sim.overrides() == []
+
+    asyncio.run(check())
 
 
 def test_the_old_call_of_an_asynchronous_mission(serve: Any) -> None:

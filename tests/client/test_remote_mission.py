@@ -74,7 +74,7 @@ def test_a_mission_is_the_same_from_elsewhere(serve: Any, drive: bool) -> None:
     assert [member.name for member in second[3]] == ["bus[0]", "bus[1]", "late"]
     assert [member.status for member in third[3]][1] == "damaged"
     assert {"task_added", "zone_added", "joined", "task_moved", "task_removed", "damaged"} <= {e[1] for e in found[-1]}
-    actions = [posted for posted in served.sim.log.complete() if posted.source]
+    actions = [posted for posted in served.sim.engine.log.complete() if posted.source]
     assert {posted.source for posted in actions} == {"alice (zmq 1)"}
     assert [posted.action.verb for posted in actions] == [
         *("add_task", "add_zone", "add_vehicle", "move_task", "remove_task", "damage")

@@ -31,17 +31,19 @@ def story(sim: Any) -> dict[str, Any]:
     results["ran"] = (sim.tick, sim.time, sim.state_hash())
     name = sim.spawn(name="blue", model="car.kinematic", pose=[5, 5, 1.0], speed=3)
     sim.frames.set("lidar", "red", (1.2, 0.0, 0.4))
-    sim.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
-    sim.override("scouts[3]", "hold")
-    sim.override("scouts[3]", None)
+    sim.behaviours.override([3, "scouts[0]"], {"waypoints": {"path": np.array([[30.0, 0.0, 20.0], [30.0, 9.0, 25.0]])}})
+    sim.behaviours.override("scouts[3]", "hold")
+    sim.behaviours.override("scouts[3]", None)
     sim.step(7)
     results["snapshot"] = sim.snapshot()
     results["transform"] = sim.frames.transform("world", "lidar")
     results["sensors"] = sim.sensors("red")
     results["fleet_sensors"] = sim.sensors("scouts")
     results["inspect"] = sim.inspect("blue")
-    results["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.overrides()]
-    results["routes"] = [(*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.routes()]
+    results["orders"] = [(given.ids.tolist(), given.behaviour, given.options) for given in sim.behaviours.overrides()]
+    results["routes"] = [
+        (*route[:1], route.ids.tolist(), *route[2:4], route.points.tolist()) for route in sim.behaviours.routes()
+    ]
     results["spawned"] = (name, sim.state_hash())
     results["events"] = [(event.number, event.tick, event.kind, event.subject) for event in sim.events.since(0)]
     sim.remove("blue")
@@ -95,14 +97,14 @@ def test_sensors_of_a_fleet_are_arrays(serve: Any) -> None:
 def test_the_pace_and_pausing(serve: Any) -> None:
     served = serve(drive=True)
     with paddock.connect(served.url, name="alice") as sim:
-        sim.pace = 2.0
-        assert sim.pace == 2.0 == served.sim.pace
-        assert sim.paused
-        sim.resume()
-        assert not sim.paused
-        sim.pause()
+        sim.clock.pace = 2.0
+        assert sim.clock.pace == 2.0 == served.sim.clock.pace
+        assert sim.clock.paused
+        sim.clock.resume()
+        assert not sim.clock.paused
+        sim.clock.pause()
         sim.step(5)
-        assert sim.paused
+        assert sim.clock.paused
         metadata = sim.metadata
         assert metadata["owner"] == "alice (zmq 1)"
         assert metadata["seed"] == 5 and metadata["rate"] == 400
@@ -125,9 +127,9 @@ def test_errors_are_those_of_a_local_simulation(shared: Any) -> None:
             lambda: sim.frames.transform("world", "nowhere"),
             lambda: sim.markers.put(paddock.Marker.circle("goal", 1, frame="nowhere")),
             lambda: sim.remove("unknown"),
-            lambda: sim.override("red", "flok"),
-            lambda: sim.override([], "hold"),
-            lambda: sim.override("red", {"goto": {"x": 1}}),
+            lambda: sim.behaviours.override("red", "flok"),
+            lambda: sim.behaviours.override([], "hold"),
+            lambda: sim.behaviours.override("red", {"goto": {"x": 1}}),
             lambda: sim.markers.remove(id=3),
         ]
         errors = []

@@ -69,8 +69,8 @@ def test_a_partner_is_called_before_its_ticks_and_commands_them(load: Load) -> N
     assert pilot.ticks == [0, 4, 8] and pilot.threads == {threading.get_ident()}
     assert commanded(sim) == [0.08, 1.08, 2.08]
     # a point mass of 5 m/s2 takes up its speed tick by tick: what was commanded at 4 acts from 4 on
-    assert [entry.tick for entry in sim.log.entries] == [0, 4, 8]
-    assert {entry.source for entry in sim.log.entries} == {"pilot"}
+    assert [entry.tick for entry in sim.engine.log.entries] == [0, 4, 8]
+    assert {entry.source for entry in sim.engine.log.entries} == {"pilot"}
 
 
 def test_strides_and_grouping_do_not_matter(load: Load) -> None:
@@ -89,7 +89,7 @@ def test_a_replay_needs_no_partner(load: Load) -> None:
     sim = load(POINTS)
     joined(sim, 3)
     sim.step(31)
-    again = replayed(sim.scenario, sim.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
     assert again.state_hash() == sim.state_hash()
 
 
@@ -108,12 +108,12 @@ def test_stop_ends_the_wait_and_the_tick_is_exchanged_on_resumption(load: Load) 
     pilot = joined(sim, 4)
     sim.step(4)
     pilot.silent = True
-    with sim.running(pace=0.0):
+    with sim.clock.running(pace=0.0):
         end = monotonic() + PATIENT
-        while not sim.engine.pacer.running:
+        while not sim.clock.active:
             assert monotonic() < end
             sleep(0.001)
-        sim.stop()
+        sim.clock.stop()
     assert sim.tick == 4 and pilot.ticks == [0]
     pilot.silent = False
     sim.step(1)
@@ -159,7 +159,7 @@ def test_partners_and_claims_share_the_barrier(load: Load) -> None:
     sim = load(POINTS, {"name": "red", "model": "rover"}, clock={"sync": {"every": 3, "timeout": PATIENT}})
     pilot = joined(sim, 2)
     source = sim.claim("red", source="client")
-    with sim.running(until=7 / 240, pace=0.0):
+    with sim.clock.running(until=7 / 240, pace=0.0):
         for tick in (0, 3, 6):
             request = source.wait(PATIENT)
             assert request is not None and request.tick == tick

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import pytest
@@ -27,29 +28,66 @@ def spot(id: int) -> Marker:
 
 def test_overrides_have_their_earlier_spelling(load: Load) -> None:
     sim = load(POINT)
-    with pytest.warns(DeprecationWarning, match=r"Simulation\.order\(\) is deprecated: use override\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"sim\.order is deprecated: use sim\.behaviours\.override$"):
         sim.order("dot", {"goto": {"x": 5.0, "y": 0.0}})
-    with pytest.warns(DeprecationWarning, match=r"use overrides\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.overrides$"):
         assert [override.behaviour for override in sim.orders()] == ["goto"]
+
+
+def test_every_earlier_spelling_leads_to_the_present_one(load: Load) -> None:
+    sim = load(CREW, rate=20, mission={"tasks": [GATE]})
+    for old, new in Simulation.RENAMED.items():
+        with pytest.warns(DeprecationWarning, match=f"sim.{old} is deprecated: use sim.{new}$"):
+            assert getattr(sim, old) == attrgetter(new)(sim) or new.startswith("mission.")
+
+
+def test_the_clock_has_its_earlier_spelling(load: Load) -> None:
+    sim = load(POINT)
+    with pytest.warns(DeprecationWarning, match=r"sim\.pace is deprecated: use sim\.clock\.pace$"):
+        sim.pace = 2.0
+    assert sim.clock.pace == 2.0 and "pace" not in vars(sim)
+    with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.pause$"):
+        sim.pause()
+    with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.paused$"):
+        assert sim.paused
+    with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.running$"):
+        background = sim.running()
+    with background:
+        with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.resume$"):
+            sim.resume()
+        with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.stop$"):
+            sim.stop()
+    with pytest.warns(DeprecationWarning, match=r"use sim\.engine\.log$"):
+        assert sim.log is sim.engine.log
+
+
+def test_behaviours_have_their_earlier_spelling(load: Load) -> None:
+    sim = load(POINT)
+    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.override$"):
+        sim.override("dot", {"goto": {"x": 5.0, "y": 0.0}})
+    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.routes$"):
+        assert [route.behaviour for route in sim.routes()] == ["goto"]
+    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.overrides$"):
+        assert [override.behaviour for override in sim.overrides()] == ["goto"]
 
 
 def test_markers_have_their_earlier_spelling(load: Load) -> None:
     sim = load(POINT)
-    with pytest.warns(DeprecationWarning, match=r"use markers\.put\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.markers\.put$"):
         sim.mark(spot(1), spot(2))
-    with pytest.warns(DeprecationWarning, match=r"use markers\.show\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.markers\.show$"):
         sim.show_markers("spots", False)
     assert sim.markers.alive() == [] and len(sim.markers.alive(hidden=True)) == 2
-    with pytest.warns(DeprecationWarning, match=r"use markers\.remove\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.markers\.remove$"):
         sim.unmark("spots", 1)
     assert [placed.marker.id for placed in sim.markers.alive(hidden=True)] == [2]
 
 
 def test_frames_have_their_earlier_spelling(load: Load) -> None:
     sim = load(POINT)
-    with pytest.warns(DeprecationWarning, match=r"use frames\.set\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.frames\.set$"):
         sim.set_frame("mast", "dot", (0.0, 0.0, 2.0))
-    with pytest.warns(DeprecationWarning, match=r"use frames\.transform\(\)"):
+    with pytest.warns(DeprecationWarning, match=r"use sim\.frames\.transform$"):
         assert sim.transform("dot", "mast").position.tolist() == [0.0, 0.0, 2.0]
 
 
@@ -66,7 +104,7 @@ def test_mission_verbs_have_their_earlier_spelling(load: Load) -> None:
         ("apply", lambda: sim.direct("remove_task", task="gate")),
     ]
     for verb, call in calls:
-        with pytest.warns(DeprecationWarning, match=rf"use mission\.{verb}\(\)"):
+        with pytest.warns(DeprecationWarning, match=rf"use sim\.mission\.{verb}$"):
             call()
         sim.step(2)  # the mission reacts at its next update
     assert [zone.name for zone in sim.mission.zones] == ["shut"]

@@ -44,7 +44,9 @@ class History(RuleBasedStateMachine):
         fleet = data.draw(st.sampled_from(sorted(self.crew)))
         target = data.draw(st.sampled_from([fleet, *[name for _, name in self.crew[fleet]], self.crew[fleet][0][0]]))
         value = [vx] * len(self.crew[fleet]) if target == fleet and data.draw(st.booleans()) else vx
-        with suppress(paddock.PaddockError) if self.sim.overrides() else nullcontext():  # some may follow a rule
+        with (
+            suppress(paddock.PaddockError) if self.sim.behaviours.overrides() else nullcontext()
+        ):  # some may follow a rule
             self.sim.command(target, vx=value, at_tick=self.sim.tick + later)
 
     @precondition(lambda self: self.crew)
@@ -53,7 +55,7 @@ class History(RuleBasedStateMachine):
         fleet = data.draw(st.sampled_from(sorted(self.crew)))
         ids = [number for number, _ in self.crew[fleet]]
         some = data.draw(st.lists(st.sampled_from([fleet, *ids]), min_size=1, max_size=3))
-        self.sim.override(some, behaviour, at_tick=None if later is None else self.sim.tick + later)
+        self.sim.behaviours.override(some, behaviour, at_tick=None if later is None else self.sim.tick + later)
 
     @rule(count=st.integers(1, 4))
     def spawn(self, count: int) -> None:
@@ -105,7 +107,7 @@ class History(RuleBasedStateMachine):
         ids = [number for fleet in snapshot for number in fleet.ids.tolist()]
         assert len(set(ids)) == len(ids)
         assert all(np.isfinite(fleet.position).all() for fleet in snapshot)
-        overridden = [number for given in self.sim.overrides() for number in given.ids.tolist()]
+        overridden = [number for given in self.sim.behaviours.overrides() for number in given.ids.tolist()]
         assert len(set(overridden)) == len(overridden) and set(overridden) <= set(
             ids
         )  # one override each, and none of a removed vehicle

@@ -204,13 +204,13 @@ def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
     """It follows the override, keeps its place on its route, and goes on when it is given back."""
     sim = paddock.load(ROVERS)
     sim.step(50 * 10)
-    sim.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
+    sim.behaviours.override("r[0]", {"goto": {"x": 0.0, "y": -5.0, "z": 0.0, "speed": 1.0}})
     sim.step(50 * 60)
     held = _view(sim).vehicles[0].progress
     assert np.hypot(*(sim.snapshot()["r[0]"].position[:2] - [0.0, -5.0])) < 1.5
     sim.step(50 * 5)
     assert _view(sim).vehicles[0].progress == held
-    sim.override("r[0]", None)
+    sim.behaviours.override("r[0]", None)
     finished(sim)
     assert {task.state for task in _view(sim).tasks} == {"completed"}
 
@@ -234,7 +234,7 @@ def test_a_mission_shows_its_routes() -> None:
     """What is left of them, from where the vehicles are to their home."""
     sim = paddock.load(PLANES)
     sim.step(20 * 10)
-    routes = [route for route in sim.routes() if route.behaviour == "mission"]
+    routes = [route for route in sim.behaviours.routes() if route.behaviour == "mission"]
     assert len(routes) == 2
     for k, route in enumerate(routes):
         assert route.points[0] == pytest.approx(sim.snapshot()[f"uav[{k}]"].position, abs=30.0)

@@ -96,7 +96,7 @@ def test_the_log_repeats_a_run_with_another_seed() -> None:
     sim.reset(seed=8)
     sim.command("w", vx=1.0)
     sim.step(20)
-    assert paddock.replayed(sim.scenario, sim.log.complete(), 20).state_hash() == sim.state_hash()
+    assert paddock.replayed(sim.scenario, sim.engine.log.complete(), 20).state_hash() == sim.state_hash()
 
 
 def test_watching_can_be_ended() -> None:
@@ -125,7 +125,7 @@ def test_stopping_ends_a_step_that_waits_at_the_barrier_without_a_tick() -> None
     thread = threading.Thread(target=step)
     thread.start()
     assert source.wait(10) is not None
-    sim.stop()
+    sim.clock.stop()
     thread.join(10)
     assert sim.tick == 0
     assert errors == ["step() was stopped at tick 0, 10 ticks early"]

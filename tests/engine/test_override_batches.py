@@ -55,8 +55,8 @@ def launches(sim: Simulation, fleet: str = "crew") -> int:
 def test_each_vehicle_moves_as_it_would_alone(load: Load, model: str) -> None:
     single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
     for k in (4, 0, 5, 2, 1, 3):
-        single.override(f"crew[{k}]", goto(k))
-    listed.override("crew", GOTO_ALL)
+        single.behaviours.override(f"crew[{k}]", goto(k))
+    listed.behaviours.override("crew", GOTO_ALL)
     for sim in (single, listed):
         sim.step(300)
         assert launches(sim) == 1
@@ -68,23 +68,23 @@ def test_each_vehicle_moves_as_it_would_alone(load: Load, model: str) -> None:
 def test_each_vehicle_has_its_own_memory(load: Load) -> None:
     given_behaviour = [{"orbit": {"x": X[k], "y": Y[k], "radius": 4.0 + k, "direction": k % 2}} for k in range(COUNT)]
     sim = load(LEADS, crew())
-    sim.override("crew[1]", given_behaviour[1])
+    sim.behaviours.override("crew[1]", given_behaviour[1])
     sim.step(200)
     for k in (0, 2, 3, 4, 5):  # the one that has learned its circle keeps what it knows when others join
-        sim.override(f"crew[{k}]", given_behaviour[k])
+        sim.behaviours.override(f"crew[{k}]", given_behaviour[k])
     sim.step(100)
-    sim.override("crew[3]", None)
+    sim.behaviours.override("crew[3]", None)
     sim.step(100)
     assert np.array_equal(states(sim)[:, 1], alone(load, "point", given_behaviour[1], 1, 400))
-    assert launches(sim) == 1 and len(sim.overrides()) == COUNT - 1
+    assert launches(sim) == 1 and len(sim.behaviours.overrides()) == COUNT - 1
 
 
 def test_targets_are_distributed_within_an_override(load: Load) -> None:
     given_behaviour: dict[str, Any] = {"follow": {"target": "leads"}}
     sim, same = load(LEADS, crew()), load(LEADS, crew(behaviour=given_behaviour))
-    sim.override(["crew[0]", "crew[1]"], given_behaviour)
-    sim.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
-    sim.override("crew[2]", {"follow": {"target": "leads[0]"}})
+    sim.behaviours.override(["crew[0]", "crew[1]"], given_behaviour)
+    sim.behaviours.override(["crew[4]", "crew[5]"], {"follow": {"target": "leads", "speed": 9}})
+    sim.behaviours.override("crew[2]", {"follow": {"target": "leads[0]"}})
     for one in (sim, same):
         one.step(400)
     assert launches(sim) == 2
@@ -98,8 +98,8 @@ def test_targets_are_distributed_within_an_override(load: Load) -> None:
 def test_groups_with_slots_or_paths_are_not_batched(load: Load) -> None:
     sim = load(crew())
     line = {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}}
-    sim.override(["crew[0]", "crew[1]"], line)
-    sim.override(["crew[2]", "crew[3]"], {"formation": {**line["formation"], "x": 50}})
+    sim.behaviours.override(["crew[0]", "crew[1]"], line)
+    sim.behaviours.override(["crew[2]", "crew[3]"], {"formation": {**line["formation"], "x": 50}})
     sim.step(240 * 25)
     assert launches(sim) == 2
     places = [sim.snapshot()[f"crew[{k}]"].position for k in range(4)]
@@ -113,32 +113,34 @@ def test_values_belong_to_the_vehicles_in_the_order_they_were_named(load: Load) 
     pair = {**crew(), "name": "pair", "count": 2, "spawn": {"poses": POSES[:2]}}
     sim = load(crew(), pair)
     first = int(sim.engine.world.fleets["crew"].ids[0])
-    sim.override(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
-    assert [(given.ids.tolist(), given.options) for given in sim.overrides()] == [
+    sim.behaviours.override(["crew[3]", "pair", first, "crew[1]"], {"goto": {"x": [1, 2, 3, 4, 5], "y": 0.5}})
+    assert [(given.ids.tolist(), given.options) for given in sim.behaviours.overrides()] == [
         ([first, first + 1, first + 3], {"x": [4, 5, 1], "y": 0.5}),
         (sim.engine.world.fleets["pair"].ids.tolist(), {"x": [2, 3], "y": 0.5}),
     ]
-    routes = [(route.ids.tolist(), route.closed, route.points.tolist()) for route in sim.routes()]
+    routes = [(route.ids.tolist(), route.closed, route.points.tolist()) for route in sim.behaviours.routes()]
     ids = [first, first + 1, first + 3, *sim.engine.world.fleets["pair"].ids.tolist()]
     assert routes == [([i], False, [[x, 0.5, 0.0]]) for i, x in zip(ids, [4.0, 5.0, 1.0, 2.0, 3.0], strict=True)]
 
 
 def test_words_in_lists(load: Load) -> None:
     sim = load(crew())
-    sim.override(["crew[0]", "crew[1]"], {"orbit": {"direction": ["left", "right"], "radius": np.array([3.0, 4.0])}})
-    assert sim.overrides()[0].options == {"direction": ["left", "right"], "radius": [3.0, 4.0]}
-    second = [route.points[1, 1] for route in sim.routes()]
+    sim.behaviours.override(
+        ["crew[0]", "crew[1]"], {"orbit": {"direction": ["left", "right"], "radius": np.array([3.0, 4.0])}}
+    )
+    assert sim.behaviours.overrides()[0].options == {"direction": ["left", "right"], "radius": [3.0, 4.0]}
+    second = [route.points[1, 1] for route in sim.behaviours.routes()]
     assert second == pytest.approx([3 * np.sin(2 * np.pi / 64), -4 * np.sin(2 * np.pi / 64)])
 
 
 def test_lists_shrink_when_vehicles_leave_or_get_another_override(load: Load) -> None:
     sim = load(LEADS, crew())
-    sim.override("crew", GOTO_ALL)
+    sim.behaviours.override("crew", GOTO_ALL)
     sim.step(100)
     sim.remove("crew[1]")
-    sim.override("crew[4]", "hold")
+    sim.behaviours.override("crew[4]", "hold")
     sim.step(200)
-    options = next(given.options for given in sim.overrides() if given.behaviour == "goto")
+    options = next(given.options for given in sim.behaviours.overrides() if given.behaviour == "goto")
     assert options == {
         "x": [30.0, 5.0, 0.0, -7.0],
         "y": [4.0, -31.0, 9.0, -2.0],
@@ -151,18 +153,20 @@ def test_lists_shrink_when_vehicles_leave_or_get_another_override(load: Load) ->
 
 def test_saved_restored_and_replayed(load: Load) -> None:
     sim, other = load(LEADS, crew()), load(LEADS, crew())
-    sim.override("crew", GOTO_ALL)
-    sim.override("crew[2]", {"orbit": {"radius": 5}}, at_tick=20)
-    sim.override("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
-    sim.override(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
+    sim.behaviours.override("crew", GOTO_ALL)
+    sim.behaviours.override("crew[2]", {"orbit": {"radius": 5}}, at_tick=20)
+    sim.behaviours.override("crew[5]", {"orbit": {"radius": 8, "x": 4}}, at_tick=30)
+    sim.behaviours.override(["crew[1]", "crew[0]"], {"orbit": {"radius": [3, 6]}}, at_tick=200)
     sim.step(120)
-    blob, before, options = sim.save(), sim.state_hash(), [given.options for given in sim.overrides()]
+    blob, before, options = sim.save(), sim.state_hash(), [given.options for given in sim.behaviours.overrides()]
     sim.step(200)
     after = sim.state_hash()
-    assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == after
+    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == after
     for restored in (other, sim):
         restored.restore(blob)
-        assert restored.state_hash() == before and [given.options for given in restored.overrides()] == options
+        assert (
+            restored.state_hash() == before and [given.options for given in restored.behaviours.overrides()] == options
+        )
         restored.step(200)
         assert restored.state_hash() == after
 
@@ -216,9 +220,9 @@ def test_invalid_lists_are_refused(
     sim = load(crew())
     before = sim.state_hash()
     with pytest.raises(kind) as caught:
-        sim.override(target, behaviour)
+        sim.behaviours.override(target, behaviour)
     assert message in str(caught.value)
-    assert sim.state_hash() == before and not sim.log.entries
+    assert sim.state_hash() == before and not sim.engine.log.entries
 
 
 def test_an_entry_takes_no_lists(load: Load) -> None:

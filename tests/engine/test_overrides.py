@@ -52,7 +52,7 @@ def test_an_overridden_vehicle_moves_like_one_with_that_entry(
 ) -> None:
     spread = SPREAD[model] if behaviour is GOTO else {}
     free, declared = load(LEAD, crew(model, spread=spread)), load(LEAD, crew(model, spread=spread, behaviour=behaviour))
-    free.override(["crew[1]", "crew[3]"], behaviour)
+    free.behaviours.override(["crew[1]", "crew[3]"], behaviour)
     for sim in (free, declared):
         sim.step(600)
     assert np.array_equal(states(free)[:, [1, 3]], states(declared)[:, [1, 3]])
@@ -65,7 +65,7 @@ def test_a_flock_by_override_equals_a_flock_by_entry(load: Load) -> None:
     birds = {"name": "birds", "count": 40, "model": "point", "speed": 3}
     birds["spawn"] = {"random": {"low": [-9, -9, 10], "high": [9, 9, 20]}}
     ordered, declared = load(birds), load({**birds, "behaviour": "flock"})
-    ordered.override("birds", "flock")
+    ordered.behaviours.override("birds", "flock")
     for sim in (ordered, declared):
         sim.step(400)
     assert np.array_equal(states(ordered, "birds"), states(declared, "birds"))
@@ -77,7 +77,7 @@ def test_neighbours_of_an_overriding_flock_are_the_whole_fleet(load: Load) -> No
     urges = []
     for poses in (near[0], far[0]):
         sim = load({**fleet, "spawn": {"poses": poses}})
-        sim.override("birds[0]", "flock")
+        sim.behaviours.override("birds[0]", "flock")
         sim.step(60)
         urges.append(float(sim.snapshot()["birds[0]"].position[0]))
     assert urges[0] < urges[1]  # pushed away from the one without an override
@@ -88,7 +88,7 @@ def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
     undisturbed, sim = load(race), load(race)
     undisturbed.step(500)
     sim.step(100)
-    sim.override("crew[2]", "external")
+    sim.behaviours.override("crew[2]", "external")
     before = sim.inspect("crew[2]")["command"]
     sim.step(7)
     assert sim.inspect("crew[2]")["command"] == before  # handed over as it was
@@ -98,7 +98,7 @@ def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
     assert sim.inspect("crew[2]")["command"] == {"speed": 0.4, "turn_rate": 0.0}
     assert np.linalg.norm(sim.snapshot()["crew[2]"].velocity) == pytest.approx(0.4, abs=1e-3)
     sim.command("crew[2]", turn_rate=0.7)
-    sim.override("crew[2]", None)
+    sim.behaviours.override("crew[2]", None)
     assert sim.inspect("crew[2]")["command"] == {"speed": 0.0, "turn_rate": 0.0}  # the driver's inputs are gone
     with pytest.raises(PaddockError, match=r"'crew\[2\]' is driven by its behaviour 'pure_pursuit', not by commands"):
         sim.command("crew[2]", speed=1.0)
@@ -107,11 +107,11 @@ def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
 def test_the_own_rule_restarts_when_an_override_ends(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
     sim.step(10)
-    sim.override("crew[0]", {"goto": {"x": 50, "y": 0, "z": 5, "speed": 10}})
+    sim.behaviours.override("crew[0]", {"goto": {"x": 50, "y": 0, "z": 5, "speed": 10}})
     sim.step(240 * 30)
     assert sim.snapshot()["crew[0]"].position == pytest.approx([50, 0, 5], abs=0.2)
     there = sim.snapshot()["crew[0]"].position
-    sim.override("crew[0]", None)
+    sim.behaviours.override("crew[0]", None)
     sim.step(480)
     assert sim.snapshot()["crew[0]"].position == pytest.approx(there, abs=0.05)  # holds where it is now
     assert sim.snapshot()["crew[1]"].position == pytest.approx([4, 1, 6], abs=1e-9)
@@ -121,19 +121,19 @@ def test_a_vehicle_without_a_behaviour_returns_to_the_commands_of_its_entry(load
     sim = load(crew("rover", commands={"speed": 0.5}))
     sim.command("crew", turn_rate=0.3)
     sim.step()
-    sim.override("crew[1]", GOTO)
+    sim.behaviours.override("crew[1]", GOTO)
     sim.step(100)
     assert sim.inspect("crew[1]")["command"]["speed"] > 0.6
-    sim.override("crew", None)
+    sim.behaviours.override("crew", None)
     assert sim.inspect("crew[1]")["command"] == {"speed": 0.5, "turn_rate": 0.0}
     assert sim.inspect("crew[0]")["command"] == {"speed": 0.5, "turn_rate": 0.3}  # has no override
-    assert sim.overrides() == [] and sim.engine.programs["crew"].overrides is None
+    assert sim.behaviours.overrides() == [] and sim.engine.programs["crew"].overrides is None
 
 
 def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
     sim = load(crew("point"), every={"behaviour": 8})
     sim.step(3)
-    sim.override(2, GOTO)
+    sim.behaviours.override(2, GOTO)
     seen = []
     for _ in range(8):
         sim.step()
@@ -146,7 +146,7 @@ def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load) -> None:
     chosen = np.arange(1, 10_001, 10)
     sim, same = load({**fleet, "behaviour": "hold"}), load({**fleet, "behaviour": GOTO})
     start = states(sim, "swarm")
-    sim.override(chosen, GOTO)
+    sim.behaviours.override(chosen, GOTO)
     for one in (sim, same):
         one.step(120)
     moved = states(sim, "swarm")
@@ -160,7 +160,7 @@ def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load) -> None:
 
 def test_a_command_names_the_first_vehicle_that_a_rule_drives(load: Load) -> None:
     sim = load(crew("point"))
-    sim.override(["crew[2]", "crew[3]"], GOTO)
+    sim.behaviours.override(["crew[2]", "crew[3]"], GOTO)
     with pytest.raises(PaddockError) as caught:
         sim.command("crew", vx=1.0)
     assert str(caught.value) == "'crew[2]' is driven by its override 'goto', not by commands"
@@ -173,12 +173,12 @@ def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
     sim = load(crew("point", timeout=0.5))
     sim.command("crew", vx=3.0)
     sim.step(10)
-    sim.override("crew[0]", {"goto": {"x": 500, "y": 0, "z": 5, "speed": 4}})
+    sim.behaviours.override("crew[0]", {"goto": {"x": 500, "y": 0, "z": 5, "speed": 4}})
     sim.step(200)
     failed = [event.subject for event in sim.events.since() if event.kind == "failsafe"]
     assert failed == ["crew[1]", "crew[2]", "crew[3]"]
     assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
-    sim.override("crew[0]", "external")
+    sim.behaviours.override("crew[0]", "external")
     sim.step(200)  # until a first command comes no vehicle is late
     assert sim.inspect("crew[0]")["command"]["vx"] == pytest.approx(4.0, rel=1e-3)
     sim.command("crew[0]", vx=1.0)
@@ -189,7 +189,7 @@ def test_commands_time_out_only_while_no_rule_drives(load: Load) -> None:
 
 def test_an_override_clears_the_timeout_of_a_command(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
-    sim.override("crew[1]", "external")
+    sim.behaviours.override("crew[1]", "external")
     sim.engine.post(CommandAction("crew[1]", {"vx": 2.0}, timeout=0.1))
     sim.step(24 + 2)
     assert sim.inspect("crew[1]")["command"]["vx"] == 0.0
@@ -200,16 +200,16 @@ def test_a_claimed_vehicle_cannot_be_overridden(load: Load) -> None:
     sim = load(crew("point"), {**crew("point", behaviour="hold"), "name": "own"})
     source = sim.claim("crew[1]", source="pilot")
     with pytest.raises(PaddockError, match=r"'pilot' has claimed crew\[1\]: release the claim first"):
-        sim.override("crew", GOTO)
-    sim.override("crew[0]", GOTO)
+        sim.behaviours.override("crew", GOTO)
+    sim.behaviours.override("crew[0]", GOTO)
     source.release()
-    sim.override("crew", GOTO)
+    sim.behaviours.override("crew", GOTO)
     with pytest.raises(PaddockError, match=r"'crew\[1\]' is driven by its override 'goto'"):
         sim.claim("crew[1]")
-    sim.override("own[0]", "external")
+    sim.behaviours.override("own[0]", "external")
     sim.claim("own[0]", source="pilot")
     with pytest.raises(PaddockError, match="has claimed"):
-        sim.override("own", None)
+        sim.behaviours.override("own", None)
 
 
 # overrides in force -------------------------------------------------------------------------------------------------
@@ -217,18 +217,18 @@ def test_a_claimed_vehicle_cannot_be_overridden(load: Load) -> None:
 
 def test_overrides_routes_and_events(load: Load) -> None:
     sim = load(crew("point", behaviour={"patrol": {"path": PATH}}), {"name": "solo", "model": "rover"})
-    sim.override(["crew[0]", 3, "solo"], GOTO)
-    sim.override("crew[1]", "external")
-    found = [(override.ids.tolist(), override.behaviour, override.options) for override in sim.overrides()]
+    sim.behaviours.override(["crew[0]", 3, "solo"], GOTO)
+    sim.behaviours.override("crew[1]", "external")
+    found = [(override.ids.tolist(), override.behaviour, override.options) for override in sim.behaviours.overrides()]
     assert found == [([2], "external", {}), ([1, 3], "goto", GOTO["goto"]), ([5], "goto", GOTO["goto"])]
-    routes = [(r.fleet, r.ids.tolist(), r.behaviour, r.closed, r.points.tolist()) for r in sim.routes()]
+    routes = [(r.fleet, r.ids.tolist(), r.behaviour, r.closed, r.points.tolist()) for r in sim.behaviours.routes()]
     point = [[12.0, -9.0, 6.0]]
     assert routes == [
         ("crew", [4], "patrol", True, [list(map(float, point)) for point in PATH]),
         ("crew", [1, 3], "goto", False, point),
         ("solo", [5], "goto", False, point),
     ]
-    sim.override("crew", None)
+    sim.behaviours.override("crew", None)
     events = [(event.kind, event.subject, event.detail) for event in sim.events.since()]
     assert events == [
         ("ordered", "crew (2 vehicles)", "goto"),
@@ -240,10 +240,10 @@ def test_overrides_routes_and_events(load: Load) -> None:
 
 def test_the_routes_of_rules(load: Load) -> None:
     sim = load(crew("point"))
-    sim.override("crew[0]", {"orbit": {"x": 1, "y": 2, "z": 3, "radius": 10}})
-    sim.override("crew[1]", {"orbit": {"target": "crew[0]"}})  # goes with its target: no fixed line
-    sim.override("crew[2]", {"pure_pursuit": {"path": {"circle": {"radius": 20}}, "offset": 2}})
-    circle, line = sim.routes()
+    sim.behaviours.override("crew[0]", {"orbit": {"x": 1, "y": 2, "z": 3, "radius": 10}})
+    sim.behaviours.override("crew[1]", {"orbit": {"target": "crew[0]"}})  # goes with its target: no fixed line
+    sim.behaviours.override("crew[2]", {"pure_pursuit": {"path": {"circle": {"radius": 20}}, "offset": 2}})
+    circle, line = sim.behaviours.routes()
     assert circle.closed and np.hypot(*(circle.points[:, :2] - [1, 2]).T) == pytest.approx(np.full(64, 10.0))
     assert set(circle.points[:, 2]) == {3.0}
     assert line.closed and np.hypot(*line.points[:, :2].T) == pytest.approx(np.full(len(line.points), 18.0))
@@ -260,35 +260,37 @@ def test_the_routes_of_a_scenario(load: Load) -> None:
 
 def test_a_second_override_replaces_the_first(load: Load) -> None:
     sim = load(crew("point"))
-    sim.override("crew", GOTO)
-    sim.override(["crew[1]"], {"waypoints": {"path": PATH}})
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.overrides()] == [
+    sim.behaviours.override("crew", GOTO)
+    sim.behaviours.override(["crew[1]"], {"waypoints": {"path": PATH}})
+    assert [(given.ids.tolist(), given.behaviour) for given in sim.behaviours.overrides()] == [
         ([1, 3, 4], "goto"),
         ([2], "waypoints"),
     ]
-    sim.override("crew", "hold")
-    assert [(given.ids.tolist(), given.behaviour) for given in sim.overrides()] == [([1, 2, 3, 4], "hold")]
+    sim.behaviours.override("crew", "hold")
+    assert [(given.ids.tolist(), given.behaviour) for given in sim.behaviours.overrides()] == [([1, 2, 3, 4], "hold")]
 
 
 def test_removed_vehicles_lose_their_override_and_new_ones_have_none(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
-    sim.override(["crew[1]", "crew[3]"], GOTO)
+    sim.behaviours.override(["crew[1]", "crew[3]"], GOTO)
     sim.step(50)
     sim.remove("crew[0]")
     sim.spawn(fleet="crew", pose=[0, 0, 0, 0])
     alike = load(crew("point", behaviour=GOTO))
     alike.step(150)
     sim.step(100)
-    assert [given.ids.tolist() for given in sim.overrides()] == [[2, 4]]
+    assert [given.ids.tolist() for given in sim.behaviours.overrides()] == [[2, 4]]
     assert np.array_equal(states(sim)[:, [0, 2]], states(alike)[:, [1, 3]])
     sim.remove("crew[1]")
     sim.remove("crew[3]")
-    assert sim.overrides() == []
+    assert sim.behaviours.overrides() == []
 
 
 def test_a_formation_has_slots_for_the_vehicles_of_its_override(load: Load) -> None:
     sim = load(crew("point"))
-    sim.override(["crew[0]", "crew[3]"], {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}})
+    sim.behaviours.override(
+        ["crew[0]", "crew[3]"], {"formation": {"shape": "line", "spacing": 6, "x": 10, "y": 10, "z": 5}}
+    )
     sim.step(240 * 20)
     placed = [sim.snapshot()[f"crew[{k}]"].position for k in (0, 3)]
     assert placed[0] == pytest.approx([10, 7, 5], abs=0.01) and placed[1] == pytest.approx([10, 13, 5], abs=0.01)
@@ -296,7 +298,7 @@ def test_a_formation_has_slots_for_the_vehicles_of_its_override(load: Load) -> N
 
 def test_a_lost_target_is_reported_once(load: Load) -> None:
     sim = load(LEAD, crew("point"))
-    sim.override("crew[1]", {"follow": {"target": "lead"}})
+    sim.behaviours.override("crew[1]", {"follow": {"target": "lead"}})
     sim.step(5)
     sim.remove("lead")
     sim.step(50)
@@ -311,12 +313,12 @@ def test_a_lost_target_is_reported_once(load: Load) -> None:
 def override_many(sim: Simulation) -> None:
     """Overrides of all kinds while the mixed world runs."""
     sim.step(30)
-    sim.override(["birds[2]", "birds[7]", "scouts"], GOTO)
-    sim.override("dog", "external")
-    sim.override("birds[5]", {"formation": {"target": "red"}}, at_tick=77, source="page")
+    sim.behaviours.override(["birds[2]", "birds[7]", "scouts"], GOTO)
+    sim.behaviours.override("dog", "external")
+    sim.behaviours.override("birds[5]", {"formation": {"target": "red"}}, at_tick=77, source="page")
     sim.command("dog", speed=1.0)
     sim.step(90)
-    sim.override("birds[7]", None)
+    sim.behaviours.override("birds[7]", None)
     sim.remove("scouts[1]")
     sim.step(25)
 
@@ -324,28 +326,33 @@ def override_many(sim: Simulation) -> None:
 def test_a_state_with_overrides_is_restored(commanded: Load) -> None:
     sim, other = commanded(), commanded()
     override_many(sim)
-    sim.override("red", {"waypoints": {"path": PATH}}, at_tick=sim.tick + 20)  # still waits
+    sim.behaviours.override("red", {"waypoints": {"path": PATH}}, at_tick=sim.tick + 20)  # still waits
     blob, before = sim.save(), sim.state_hash()
     sim.step(300)
     after = sim.state_hash()
     for restored in (other, sim):
         restored.restore(blob)
         assert restored.state_hash() == before
-        assert [given.behaviour for given in restored.overrides()] == ["goto", "formation", "external", "goto"]
+        assert [given.behaviour for given in restored.behaviours.overrides()] == [
+            "goto",
+            "formation",
+            "external",
+            "goto",
+        ]
         restored.step(300)
         assert restored.state_hash() == after
     sim.reset()
-    assert sim.overrides() == []
+    assert sim.behaviours.overrides() == []
 
 
 def test_overrides_are_part_of_the_state_hash(load: Load) -> None:
     sim, other = load(crew("point", behaviour="hold")), load(crew("point", behaviour="hold"))
-    sim.override("crew[0]", "external")
-    sim.override("crew[0]", None)
-    other.override("crew[1]", "external")
-    other.override("crew[1]", None)
+    sim.behaviours.override("crew[0]", "external")
+    sim.behaviours.override("crew[0]", None)
+    other.behaviours.override("crew[1]", "external")
+    other.behaviours.override("crew[1]", None)
     assert digest_but_events(sim) == digest_but_events(other)
-    sim.override("crew[0]", "external")
+    sim.behaviours.override("crew[0]", "external")
     assert digest_but_events(sim) != digest_but_events(other)
 
 
@@ -357,7 +364,7 @@ def digest_but_events(sim: Simulation) -> str:
 def test_the_log_replays_overrides(commanded: Load) -> None:
     sim = commanded()
     override_many(sim)
-    again = replayed(sim.scenario, sim.log.complete(), sim.tick)
+    again = replayed(sim.scenario, sim.engine.log.complete(), sim.tick)
     assert again.state_hash() == sim.state_hash()
 
 
@@ -366,7 +373,7 @@ def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
     swarm = {"name": "swarm", "count": 1500, "model": "point", "spawn": {"grid": {"spacing": 2, "z": 9}}}
     sim = load({**swarm, "behaviour": "flock"})
     threads(count)
-    sim.override(np.arange(1, 1501, 2), {"orbit": {"radius": 40}})
+    sim.behaviours.override(np.arange(1, 1501, 2), {"orbit": {"radius": 40}})
     sim.step(20)
     alone = load({**swarm, "behaviour": {"orbit": {"radius": 40}}})
     alone.step(20)
@@ -375,14 +382,14 @@ def test_threads_do_not_matter(load: Load, threads: Any, count: int) -> None:
 
 def test_any_thread_can_override_during_a_run(load: Load) -> None:
     sim = load(crew("point", behaviour="hold"))
-    with sim.running():
-        sim.override("crew[1]", "external")
+    with sim.clock.running():
+        sim.behaviours.override("crew[1]", "external")
         sim.command("crew[1]", vx=2.0)
         while sim.snapshot()["crew[1]"].position[0] < 5.0:
             pass
         with pytest.raises(PaddockError, match="overrides\\(\\) refused"):
-            sim.overrides()
-    assert replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
+            sim.behaviours.overrides()
+    assert replayed(sim.scenario, sim.engine.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) -> None:
@@ -393,17 +400,17 @@ def test_an_override_that_became_impossible_is_refused_and_replayed(load: Load) 
     assert [(event.kind, event.detail) for event in sim.events.since()][1:] == [
         ("refused", "fleet 'crew' has no member 1")
     ]
-    assert replayed(sim.scenario, sim.log.complete(), 30).state_hash() == sim.state_hash()
+    assert replayed(sim.scenario, sim.engine.log.complete(), 30).state_hash() == sim.state_hash()
 
 
 def test_an_override_copies_its_arguments(load: Load) -> None:
     sim = load(crew("point"))
     path = np.array(PATH, float)
     override = {"waypoints": {"path": path}}
-    sim.override("crew[0]", override, at_tick=5)
+    sim.behaviours.override("crew[0]", override, at_tick=5)
     path[:] = 99.0
     sim.step(6)
-    assert sim.routes()[0].points.tolist() == [list(map(float, point)) for point in PATH]
+    assert sim.behaviours.routes()[0].points.tolist() == [list(map(float, point)) for point in PATH]
 
 
 # mistakes ------------------------------------------------------------------------------------------------------------
@@ -453,20 +460,20 @@ def test_invalid_overrides_are_refused_and_change_nothing(
 ) -> None:
     sim = load(LEAD, crew("point"))
     before = sim.state_hash()
-    for give in (sim.override, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
+    for give in (sim.behaviours.override, lambda target, behaviour: sim.engine.post(OverrideAction(target, behaviour))):
         with pytest.raises(kind) as caught:
             give(target, behaviour)
         assert message in str(caught.value) and "\n" not in str(caught.value)
-    assert sim.state_hash() == before and not sim.log.entries
+    assert sim.state_hash() == before and not sim.engine.log.entries
 
 
 def test_too_many_different_overrides_are_refused(load: Load, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.engine.overrides.MOST_OVERRIDES", 2)
     sim = load(crew("point"))
-    sim.override("crew[0]", GOTO)
-    sim.override("crew[1]", GOTO)
+    sim.behaviours.override("crew[0]", GOTO)
+    sim.behaviours.override("crew[1]", GOTO)
     with pytest.raises(PaddockError, match="the vehicles of 'crew' have 2 different overrides already"):
-        sim.override("crew[2]", GOTO)
-    sim.override("crew[1]", "hold")  # instead of its own
-    sim.override(["crew[0]", "crew[1]", "crew[2]"], "hold")
-    assert len(sim.overrides()) == 1
+        sim.behaviours.override("crew[2]", GOTO)
+    sim.behaviours.override("crew[1]", "hold")  # instead of its own
+    sim.behaviours.override(["crew[0]", "crew[1]", "crew[2]"], "hold")
+    assert len(sim.behaviours.overrides()) == 1

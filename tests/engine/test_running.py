@@ -57,7 +57,7 @@ class Running:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.sim.stop()
+        self.sim.clock.stop()
         self.thread.join(PATIENT)
         assert not self.thread.is_alive()
 
@@ -79,17 +79,17 @@ def test_run_needs_a_finite_time(load: Load, until: Any) -> None:
 def test_pace_within_its_bounds(load: Load, pace: float) -> None:
     sim = load(POINT)
     sim.run(until=0.01, pace=pace)
-    assert sim.tick == 3 and sim.pace == pace
+    assert sim.tick == 3 and sim.clock.pace == pace
 
 
 @pytest.mark.parametrize("pace", [0.049, 100.1, -1, float("nan"), float("inf")])
 def test_pace_beyond_its_bounds_is_refused_and_the_old_one_stays(load: Load, pace: float) -> None:
     sim = load(POINT)
     with pytest.raises(InvalidValueError, match=r"pace must be 0 \(as fast as possible\) or 0.05 to 100, not "):
-        sim.pace = pace
+        sim.clock.pace = pace
     with pytest.raises(InvalidValueError):
         sim.run(until=1, pace=pace)
-    assert sim.pace == 1.0 and sim.tick == 0
+    assert sim.clock.pace == 1.0 and sim.tick == 0
 
 
 def test_a_second_driver_is_refused_with_the_owners_name(load: Load) -> None:
@@ -126,8 +126,8 @@ def test_pause_resume_and_stop_from_another_thread(load: Load) -> None:
     sim = load(POINT)
     with Running(sim, pace=0):
         eventually(lambda: sim.tick > 0)
-        sim.pause()
-        assert sim.paused
+        sim.clock.pause()
+        assert sim.clock.paused
         last = -1
 
         def at_rest() -> bool:
@@ -139,22 +139,22 @@ def test_pause_resume_and_stop_from_another_thread(load: Load) -> None:
         eventually(at_rest)
         held = sim.tick
         sim.command("dot", vx=1.0)
-        sim.pace = 5.0
-        sim.pace = 0
+        sim.clock.pace = 5.0
+        sim.clock.pace = 0
         assert sim.tick == held
-        sim.resume()
+        sim.clock.resume()
         eventually(lambda: sim.tick > held)
-    assert sim.log.complete()[0].tick >= held
+    assert sim.engine.log.complete()[0].tick >= held
 
 
 def test_a_paused_run_can_be_stopped_and_stepped(load: Load) -> None:
     sim = load(POINT)
-    sim.pause()
+    sim.clock.pause()
     with Running(sim, pace=1.0):
         sleep(0.02)
     assert sim.tick == 0
     sim.step(7)
-    assert sim.tick == 7 and sim.paused
+    assert sim.tick == 7 and sim.clock.paused
 
 
 def test_heartbeats_are_called_while_running_and_paused(load: Load) -> None:
@@ -164,9 +164,9 @@ def test_heartbeats_are_called_while_running_and_paused(load: Load) -> None:
     def heartbeat() -> None:
         nonlocal beats
         beats += 1
-        sim.pause()
+        sim.clock.pause()
         if beats == 3:
-            sim.stop()
+            sim.clock.stop()
 
     sim.run(heartbeat=heartbeat, pace=0)
     assert beats == 3
@@ -304,7 +304,7 @@ def test_other_threads_read_published_snapshots_only(load: Load) -> None:
             reader.start()
             reader.join(10)
         if ticks:
-            sim.stop()
+            sim.clock.stop()
 
     sim.watch(lambda _: None, every=7)
     sim.run(pace=10, heartbeat=beat)
@@ -321,9 +321,9 @@ def test_inspect_takes_one_vehicle(load: Load) -> None:
 def test_running_in_the_background_ends_with_its_block() -> None:
     with paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": []}) as sim:
         for _ in range(20):  # however short the block is
-            with sim.running():
+            with sim.clock.running():
                 pass
-        with sim.running(until=sim.time + 0.5):
+        with sim.clock.running(until=sim.time + 0.5):
             pass
         before = sim.tick
         sim.step(1)
@@ -332,10 +332,10 @@ def test_running_in_the_background_ends_with_its_block() -> None:
 
 def test_an_error_in_the_background_is_raised() -> None:
     with paddock.load({"vehicles": []}) as sim:
-        with pytest.raises(PaddockError, match="finite time"), sim.running(until=float("nan")):
+        with pytest.raises(PaddockError, match="finite time"), sim.clock.running(until=float("nan")):
             pass
         sim.watch(lambda snapshot: 1 / 0, every=1)
-        with pytest.raises(ZeroDivisionError), sim.running():
+        with pytest.raises(ZeroDivisionError), sim.clock.running():
             threading.Event().wait(0.1)
 
 

@@ -11,10 +11,11 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.record import Recorder, channels, open_run, verify
+from paddock.record import Recorder, open_run, verify
 from paddock.record.verification import Verification
 from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
+from paddock.wire.messages import recordings
 from paddock.wire.messages.recordings import StateHash
 
 
@@ -27,9 +28,9 @@ def about(sim: Simulation) -> None:
     sim.spawn(name="late", model="point", pose=[1, 2, 3, 0])
     sim.frames.set("gate", "red", [1.0, 0.0, 0.5])
     sim.command("late", vx=1.0, at_tick=104)
-    sim.override(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
-    sim.override("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)
-    sim.override(np.array([1]), "external", at_tick=81)
+    sim.behaviours.override(["scouts[1]", "dot"], {"waypoints": {"path": [[20, 0, 5], [20, 20, 8]]}})
+    sim.behaviours.override("scouts[2]", {"follow": {"target": "red"}}, at_tick=80)
+    sim.behaviours.override(np.array([1]), "external", at_tick=81)
     sim.command("scouts[0]", vx=1.0, at_tick=120)
     sim.step(45)
     sim.remove("scouts[0]")
@@ -86,14 +87,14 @@ def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: p
         sim.command("red", throttle=0.5, at_tick=100)
         sim.step(200)
 
-    real = channels.encode_posted
+    real = recordings.encode_action
 
-    def forged(posted: Any) -> bytes:
-        posted.action.inputs["throttle"] = 0.5 + 1e-9
-        return real(posted)
+    def forged(action: Any) -> bytes:
+        action.action["inputs"]["throttle"] = 0.5 + 1e-9
+        return real(action)
 
     honest = verify(record(drive, "honest.mcap"))
-    monkeypatch.setattr(channels, "encode_posted", forged)
+    monkeypatch.setattr(recordings, "encode_action", forged)
     path = record(drive, "forged.mcap")
     monkeypatch.undo()
     result = verify(path)

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from paddock.serve.host import Host
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 @pytest.fixture(scope="session")
@@ -36,7 +36,7 @@ def eventually() -> Callable[[Callable[[], bool]], bool]:
     def wait(true: Callable[[], bool]) -> bool:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
-            with suppress(ConnectionError, EOFError):
+            with suppress(OSError, EOFError):
                 if true():
                     return True
             time.sleep(0.05)

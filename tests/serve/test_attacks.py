@@ -40,7 +40,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
     sim, host = served
     yield host
     assert isinstance(host.source, LiveSource)
-    host.source.run.director = None
+    host.source.director = None
     for client in ("eve", "bob"):
         host.source.gone(client)
     sim.reset()
@@ -48,7 +48,7 @@ def host(served: tuple[paddock.Simulation, Host]) -> Iterator[Host]:
 
 def ask(host: Host, operation: str, **arguments: Any) -> Any:
     result = host.source.operate(operation, "eve", arguments)
-    return result.result(10) if isinstance(result, Future) else result
+    return result.result(60) if isinstance(result, Future) else result
 
 
 @pytest.mark.parametrize("timeout", [1e300, 1e17, 1e7, 0, -1, float("nan")])
@@ -157,7 +157,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         with pytest.raises(PaddockError, match="unknown behaviour 'rule_of_the_owner'"):
             ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         assert "rule_of_the_owner" not in sys.modules
-        sim.override("dog", "rule_of_the_owner")
+        sim.behaviours.override("dog", "rule_of_the_owner")
         ask(host, "order", target="dog", behaviour="rule_of_the_owner")
         ask(host, "restore", state=ask(host, "save"))
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]

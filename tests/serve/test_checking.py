@@ -8,7 +8,7 @@ import pytest
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.serve.checker import MOST_TEXT, Checker, problems_of, read
-from paddock.serve.operations.scenarios import shown_text
+from paddock.serve.operations.world import shown_text
 from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()

@@ -31,7 +31,11 @@ SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
 def served() -> Iterator[tuple[paddock.Simulation, Host, list[str]]]:
     """A simulation that runs in real time, served with metrics; and the lines of its log."""
     log: list[str] = []
-    with paddock.load(SCENARIO) as sim, paddock.share(sim, log.append, metrics={"port": 0}) as host, sim.running():
+    with (
+        paddock.load(SCENARIO) as sim,
+        paddock.share(sim, log.append, metrics={"port": 0}) as host,
+        sim.clock.running(),
+    ):
         yield sim, host, log
 
 
@@ -50,14 +54,14 @@ def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
     if token:
         request.add_header("Authorization", f"Bearer {token}")
     try:
-        with urllib.request.urlopen(request, timeout=5) as answer:
+        with urllib.request.urlopen(request, timeout=20) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode()
 
 
-def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+def eventually(true: Callable[[], bool], seconds: float = 60.0) -> bool:
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if true():

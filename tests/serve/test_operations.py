@@ -1,5 +1,9 @@
 """Every entry of the table of operations has a handler, and every handler an entry."""
 
+from inspect import signature
+from operator import attrgetter
+
+import paddock
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.operations import HANDLERS
 from paddock.serve.replay import REPLAYED
@@ -21,6 +25,18 @@ def test_handlers_take_the_arguments_of_their_entries() -> None:
         declared = [argument.name for argument in OPERATIONS[name].arguments]
         collects = bool(code.co_flags & 0x08)  # **arguments
         assert set(taken) == set(declared) or (collects and set(taken) < set(declared)), name
+
+
+def test_operations_without_a_handler_are_methods_of_the_simulation() -> None:
+    derived = [OPERATIONS[name] for name, handler in HANDLERS.items() if handler.__name__ == "handler"]
+    with paddock.load({"vehicles": []}) as sim:
+        for operation in derived:
+            method = attrgetter(".".join(filter(None, operation.client)))(sim)
+            taken = signature(method).parameters
+            assert len(taken) >= len(operation.arguments), operation.name
+            assert [*taken][: len(operation.arguments)] == [one.name for one in operation.arguments] or (
+                operation.name == "events"  # the event's number is `since` on the wires
+            )
 
 
 def test_hub_operations_are_those_of_json_rpc() -> None:

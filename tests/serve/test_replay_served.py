@@ -136,6 +136,6 @@ def test_the_token_of_the_recorded_server_stays_secret(tmp_path: Path) -> None:
         sim.step(3)
     with Player(path) as player:
         source = ReplaySource(player)
-        for operation in ("metadata", "overview"):
-            tree = source.operate(operation, "a client", {})
+        for page in (False, True):
+            tree = source.operate("metadata", "a client", {"page": page})
             assert tree["scenario"]["vehicles"] and "open sesame" not in repr(tree)

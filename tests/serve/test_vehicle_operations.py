@@ -77,4 +77,4 @@ def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.Mo
     with paddock.load({"vehicles": [DOTS]}) as sim:
         checks = counted(monkeypatch, sim.engine.applier, "checked_override")
         vehicles.order(Run(sim), "ann", "dots", "hold").result(30)
-        assert len(checks) == 1 and len(sim.overrides()) == 1
+        assert len(checks) == 1 and len(sim.behaviours.overrides()) == 1

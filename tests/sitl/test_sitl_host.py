@@ -101,7 +101,7 @@ def reference(tmp_path_factory: pytest.TempPathFactory, own_links: Links) -> Ref
     folder = tmp_path_factory.mktemp("reference")
     with paddock.load(mixed(own_links(2), folder)) as sim:
         sim.step(TICKS)
-        found = sim.scenario, sim.log.complete(), sim.state_hash()
+        found = sim.scenario, sim.engine.log.complete(), sim.state_hash()
     return Reference(*found, logs_in(folder))
 
 
@@ -218,7 +218,7 @@ def test_a_vehicle_with_an_autopilot_refuses_other_commands(own_links: Links) ->
     with paddock.load(mixed(own_links(2))) as sim:
         for refused in (
             lambda: sim.command("rover", speed=1.0),
-            lambda: sim.override("copter", "hold"),
+            lambda: sim.behaviours.override("copter", "hold"),
             lambda: sim.claim("rover"),
         ):
             with pytest.raises(PaddockError, match="flown by its autopilot"):

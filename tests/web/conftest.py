@@ -181,14 +181,14 @@ class Served:
             self._open = stack.pop_all()
         self.port: int = self.host.addresses["web"]["port"]
         self.url = f"http://127.0.0.1:{self.port}/"
-        self._start = (self.sim.scenario.seed, self.sim.pace)
+        self._start = (self.sim.scenario.seed, self.sim.clock.pace)
 
     def reset(self) -> None:
         """Start again, when the clients of the last test have left."""
         while (figures := self.host.source.figures())["claims"] or figures["owner"]:
             sleep(0.01)
-        seed, self.sim.pace = self._start
-        self.sim.resume()
+        seed, self.sim.clock.pace = self._start
+        self.sim.clock.resume()
         self.sim.reset(seed)
 
     def close(self) -> None:
@@ -224,7 +224,7 @@ def serve(servers: dict[str, Served]) -> Iterator[Serve]:
             else:
                 served = servers[key] = Served(scenario)
             if running:
-                stack.enter_context(served.sim.running())
+                stack.enter_context(served.sim.clock.running())
             return served
 
         yield start

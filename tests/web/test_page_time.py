@@ -38,7 +38,7 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     sim, window = served.sim, open_page(served.url).ready()
     window.button("Pause").click()
-    window.until(lambda: sim.paused)
+    window.until(lambda: sim.clock.paused)
     window.until(lambda: window.button("Play").is_visible())
     tick = sim.engine.thread.request(lambda: sim.tick).result()  # the current tick is finished
     window.page.wait_for_timeout(100)
@@ -50,7 +50,7 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.page.get_by_label("Ticks", exact=True).fill("137")
     window.page.get_by_role("button", name="Step", exact=True).click()
     window.until(lambda: window.signal("clock.tick") == tick + 138)
-    assert sim.tick == tick + 138 and sim.paused
+    assert sim.tick == tick + 138 and sim.clock.paused
     run = sim.engine.world.run
     window.button("Reset").click()
     window.page.get_by_label("Seed").fill("77")
@@ -58,10 +58,10 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.until(lambda: sim.engine.world.run == run + 1)
     window.until(lambda: window.signal("clock.run") == run + 1)
     assert sim.engine.world.seed == 77
-    assert sim.paused and sim.tick == 0
+    assert sim.clock.paused and sim.tick == 0
     window.until(lambda: window.signal("clock.tick") == 0)
     window.button("Play").click()
-    window.until(lambda: not sim.paused and sim.tick > 20)
+    window.until(lambda: not sim.clock.paused and sim.tick > 20)
 
 
 def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
@@ -70,7 +70,7 @@ def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:
     field = window.page.get_by_label("Pace, typed")
     field.fill("2.5")
     field.press("Enter")
-    window.until(lambda: served.sim.pace == 2.5)
+    window.until(lambda: served.sim.clock.pace == 2.5)
     window.until(lambda: window.signal("clock.pace") == 2.5)
 
 
@@ -89,7 +89,7 @@ def test_the_token_is_removed_from_the_address(serve: Any, open_page: Any) -> No
 def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> None:
     first = serve(SCENARIO, running=True, port=0)
     window = open_page(first.url, expected_errors="WebSocket connection|ERR_CONNECTION").ready()
-    first.sim.stop()
+    first.sim.clock.stop()
     first.host.close()
     window.until(lambda: window.signal("connection.state") == "lost")
     assert window.page.get_by_role("alert").filter(has_text="Connection lost").is_visible()

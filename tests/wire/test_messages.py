@@ -26,8 +26,8 @@ from paddock.wire.messages.markers import (
     MarkerMessage,
     PutMarkers,
     ShowMarkers,
-    decode_markers,
-    encode_markers,
+    decode_marker_command,
+    encode_marker_command,
 )
 from paddock.wire.messages.recordings import (
     REASONS,
@@ -261,7 +261,8 @@ def test_rosters_come_back_as_they_were_sent(roster: RosterMessage) -> None:
 
 @given(st.lists(MARKERS, max_size=4))
 def test_markers_come_back_as_they_were_sent(markers: list[MarkerMessage]) -> None:
-    assert same(tuple(markers), decode_markers(encode_markers(markers)))
+    command = PutMarkers(tuple(markers))
+    assert same(command, decode_marker_command(encode_marker_command(command)))
 
 
 @given(U64, U64, TEXT, TEXT, OBJECTS)
@@ -348,8 +349,8 @@ def test_blocks_are_float64_little_endian_in_c_order() -> None:
 
 
 def test_a_marker_with_nothing_given_has_the_defaults() -> None:
-    (marker,) = decode_markers(pb.MarkerArray(markers=[pb.Marker(namespace="a", id=1)]).SerializeToString())
-    assert same(marker, MarkerMessage("a", 1, "points"))
+    put = pb.MarkerCommand(put=pb.MarkerArray(markers=[pb.Marker(namespace="a", id=1)]))
+    assert same(decode_marker_command(put.SerializeToString()), PutMarkers((MarkerMessage("a", 1, "points"),)))
     assert [kind.name.lower() for kind in MarkerKind] == list(KINDS)
 
 
@@ -541,7 +542,7 @@ def test_unreadable_values_are_not_sent(body: Any) -> None:
 
 def test_other_unreadable_values_are_not_sent() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'circle'"):
-        encode_markers([MarkerMessage("a", 1, "circel")])
+        encode_marker_command(PutMarkers((MarkerMessage("a", 1, "circel"),)))
     with pytest.raises(InvalidValueError, match="sim_time must be a finite number"):
         encode_reply(Reply(1, 1, math.nan, Done()))
     with pytest.raises(InvalidValueError, match="precision is one of double, single"):

@@ -49,7 +49,10 @@ DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
         (states.encode_state(states.State(9, 0.5, 0, 3, UPDATE.blocks, "single", ROSTER)),),
     ),
     "roster": (states.decode_roster, (states.encode_roster(ROSTER),)),
-    "markers": (markers.decode_markers, (markers.encode_markers([MARKER, MARKER]),)),
+    "markers": (
+        markers.decode_marker_command,
+        (markers.encode_marker_command(markers.PutMarkers((MARKER, MARKER))),),
+    ),
     "action": (recordings.decode_action, (recordings.encode_action(ACTION),)),
     "state hash": (recordings.decode_state_hash, (recordings.encode_state_hash(recordings.StateHash(9, 0, "ab12")),)),
     "run start": (

@@ -33,14 +33,18 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
     ("reset", {"seed": 2**64 - 1}, {"seed": 2**64 - 1}),
     ("reset", {"seed": None}, {"seed": None}),
     ("seek", {"position": 2}, {"position": 2.0}),
-    ("set_control", {"vehicle_id": 7, "steer": 1}, {"vehicle": 7, "inputs": {"steer": 1}, "timeout": None}),
+    (
+        "set_control",
+        {"vehicle_id": 7, "steer": 1},
+        {"target": 7, "inputs": {"steer": 1}, "at_tick": None, "timeout": None},
+    ),
     (
         "set_control",
         {"vehicle": "red", "mode": "a", "x": [1, 2.5]},
-        {"vehicle": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "timeout": None},
+        {"target": "red", "inputs": {"mode": "a", "x": [1, 2.5]}, "at_tick": None, "timeout": None},
     ),
-    ("inspect", {"vehicle": 7, "vehicle_id": None}, {"vehicle": 7}),
-    ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"vehicles": ["a", 1], "behaviour": None}),
+    ("inspect", {"vehicle": 7, "vehicle_id": None}, {"target": 7, "page": True}),
+    ("give_order", {"vehicles": ["a", 1], "behaviour": None}, {"target": ["a", 1], "behaviour": None}),
     ("move_task", {"name": "t", "x": 1, "y": 2.5}, {"name": "t", "x": 1.0, "y": 2.5}),
 ]
 
@@ -133,5 +137,5 @@ def test_operations_called_by_name_take_arrays_where_lists_are_due() -> None:
     given = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
     assert OPERATIONS["set_frame"].validate(given)["position"] == [1.0, 2.0, 3.0]
     assert OPERATIONS["order"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
-    with pytest.raises(ArgumentError, match="set_frame: 'position' must be a list of numbers"):
+    with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})

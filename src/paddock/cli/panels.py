@@ -76,9 +76,9 @@ def header(name: str, detail: str, mode: str, paused: bool, width: int) -> Text:
 
 def status(sim: Simulation, tally: Tally, meter: Meter, width: int) -> Text:
     """Return the line of clocks."""
-    pace = f"{sim.pace:g}x" if sim.pace else "max"
+    pace = f"{sim.clock.pace:g}x" if sim.clock.pace else "max"
     vehicles = sum(fleet.n for fleet in sim.engine.world.fleets.values())
-    late = bool(sim.pace) and not sim.paused and meter.factor < 0.9 * sim.pace and tally.wall > 2.0
+    late = bool(sim.clock.pace) and not sim.clock.paused and meter.factor < 0.9 * sim.clock.pace and tally.wall > 2.0
     pairs = (
         ("t", f"{sim.time:,.2f} s", STRONG),
         ("tick", f"{sim.tick:,}", STRONG),

@@ -77,7 +77,7 @@ class Runs:
 
                 source = LiveSource(sim, self.served.options.lock, partial(setattr, self, "wanted"), PREPARING)
                 ready = stack.enter_context(serving(source, self.served, self.notices))
-            caught = stack.enter_context(signals(sim.stop, at_once=lambda: not going.is_set()))
+            caught = stack.enter_context(signals(sim.clock.stop, at_once=lambda: not going.is_set()))
             with _waiting(f"starting {scenario.name}") as progress:
                 sim.engine.prepare(progress)
                 if scenario.sitl is not None:
@@ -146,10 +146,10 @@ def _built(
 
         scenario = equipped_scenario(scenario)
     sim = Simulation(scenario, options.device, prepared=False)
-    sim.log.most_bytes = 0  # not needed here: a recorder receives every command directly
+    sim.engine.log.most_bytes = 0  # not needed here: a recorder receives every command directly
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
-        sim.pace = options.pace or 0.0
+        sim.clock.pace = options.pace or 0.0
     return sim, Tally(sim), _recorder(sim, options, notices, progress)
 
 
@@ -208,7 +208,7 @@ def _run_silently(
         def beat() -> None:
             progress.update(task, completed=sim.time)
             if interrupted():
-                sim.stop()
+                sim.clock.stop()
 
         sim.run(until, heartbeat=beat)
 
@@ -230,7 +230,7 @@ def _run_with_lines(
 
     def beat() -> None:
         if interrupted():
-            sim.stop()
+            sim.clock.stop()
         if time.perf_counter() >= due[0]:
             due[0] += LINE_EVERY
             factor = (sim.tick - tally.first) * sim.engine.world.clock.dt / max(tally.wall, 1e-9)

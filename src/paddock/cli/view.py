@@ -19,6 +19,7 @@ from paddock.cli.braille import Braille
 from paddock.cli.summary import Tally
 
 if TYPE_CHECKING:
+    from paddock.engine.pacing import Pacer
     from paddock.engine.simulation import Simulation
     from paddock.record.player import Player
     from paddock.sitl.host import SitlHost
@@ -77,9 +78,9 @@ class LiveView:
 
     paces: ClassVar[tuple[float, ...]] = PACES
 
-    def __init__(self, source: Simulation | Player, console: Console, keys: bool, link: str) -> None:
-        """`keys`: whether they can be pressed; `link`: URL of the page."""
-        self.source, self.console, self.keys, self.link = source, console, keys, link
+    def __init__(self, name: str, clock: Pacer | Player, console: Console, keys: bool, link: str) -> None:
+        """`name`: of the scenario; `keys`: whether they can be pressed; `link`: URL of the page."""
+        self.name, self.clock, self.console, self.keys, self.link = name, clock, console, keys, link
         self.map = Braille()
 
     def handle_keys(self, keys: str) -> None:
@@ -89,7 +90,7 @@ class LiveView:
         for key in keys:
             match key:
                 case " ":
-                    self.source.resume() if self.source.paused else self.source.pause()
+                    self.clock.resume() if self.clock.paused else self.clock.pause()
                 case "+" | "=":
                     self._change_pace(1)
                 case "-" | "_":
@@ -102,8 +103,8 @@ class LiveView:
 
     def _change_pace(self, direction: int) -> None:
         paces = self.paces[::direction]
-        present = self.source.pace or inf  # 0 is as fast as possible
-        self.source.pace = next((p for p in paces if direction * (p or inf) > direction * present), paces[-1])
+        present = self.clock.pace or inf  # 0 is as fast as possible
+        self.clock.pace = next((p for p in paces if direction * (p or inf) > direction * present), paces[-1])
 
     def picture(self, snapshot: Snapshot, width: int, height: int) -> list[Text]:
         """Return the map in its frame."""
@@ -112,8 +113,8 @@ class LiveView:
 
     def screen(self, detail: str, mode: str, status: Text, body: list[Text], keys: dict[str, str]) -> Text:
         """Return the whole screen; `keys` of this view, beside those for pause and pace."""
-        (width, height), paused = self.console.size, self.source.paused
-        title = panels.header(self.source.scenario.name, detail, mode, paused, width)
+        (width, height), paused = self.console.size, self.clock.paused
+        title = panels.header(self.name, detail, mode, paused, width)
         lines = [title, status, *body[: max(height - AROUND, 1)]]
         lines += [Text("")] * (height - 1 - len(lines))
         keys = {"space": "resume" if paused else "pause", "+ -": "pace", **keys, "q": "quit"} if self.keys else {}
@@ -135,7 +136,7 @@ class RunView(LiveView):
         link: str = "",
         autopilots: SitlHost | None = None,
     ) -> None:
-        super().__init__(sim, console, keys, link)
+        super().__init__(sim.scenario.name, sim.clock, console, keys, link)
         self.sim, self.tally, self.autopilots = sim, tally, autopilots
         self.meter = panels.Meter(sim)
         self.request = ""
@@ -153,13 +154,13 @@ class RunView(LiveView):
 
     def press(self, key: str) -> None:
         """Step, reset or quit."""
-        if key in "rq" or (key == "s" and self.sim.paused):
+        if key in "rq" or (key == "s" and self.sim.clock.paused):
             self.leave({"s": "step", "r": "reset", "q": "quit"}[key])
 
     def leave(self, request: str) -> None:
         """Stop the run; `act` then carries out the request."""
         self.request = request
-        self.sim.stop()
+        self.sim.clock.stop()
 
     def act(self) -> None:
         """Carry out a request that needs a stopped simulation."""
@@ -209,7 +210,7 @@ class RunView(LiveView):
         if now < self._next_update and self._drawn_size == (width, height):
             return
         snapshot = self.sim.snapshot()
-        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.paused else 0.0)
+        self._next_update = now + (UPDATE_EVERY if len(snapshot) > MANY and not self.sim.clock.paused else 0.0)
         self._drawn_size = (width, height)
         self._fleets = panels.fleet_lines(snapshot, side, rows)
         if snapshot.roster != self._roster:  # the paths that fleets follow, each with the index of its fleet
@@ -224,7 +225,7 @@ class PlaybackView(LiveView):
     """Draws a recording and handles keys."""
 
     def __init__(self, player: Player, console: Console, keys: bool, link: str = "") -> None:
-        super().__init__(player, console, keys, link)
+        super().__init__(player.scenario.name, player, console, keys, link)
         self.player = player
 
     def press(self, key: str) -> None:

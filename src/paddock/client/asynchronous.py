@@ -4,129 +4,48 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from types import MappingProxyType
+from typing import Any, Self, TypeVar
 
-from paddock.client import requests
 from paddock.client.channel import Call, Callbacks
 from paddock.client.control import Commands, Controls, RemoteControlRequest
-from paddock.client.requests import ClientRequest, as_method
-from paddock.client.session import Session
-from paddock.client.simulation import RemotePart, default_name, renamed
-from paddock.client.states import EVENT, MARKERS, STATE, Watching
+from paddock.client.requests import ClientRequest, claim
+from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
 from paddock.errors import PaddockError
-from paddock.planning.mission.views import MissionView
-from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import EventMessage
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
-P = ParamSpec("P")
 AsyncHandler = (
     Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
 )
 
 
-def coroutine(request: Callable[P, ClientRequest[T]]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
-    """A method that sends a request; awaiting it returns the reply."""
-
-    async def method(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> T:
-        reply: T = await self._ask(request(*args, **kwargs))
-        return reply
-
-    as_method(request, method)
-    return method
-
-
-class AsyncRemoteMarkers(RemotePart):
-    """`sim.markers`."""
-
-    put = coroutine(requests.put_markers)
-    remove = coroutine(requests.remove_markers)
-    show = coroutine(requests.show_markers)
-
-
-class AsyncRemoteFrames(RemotePart):
-    """`sim.frames`."""
-
-    set = coroutine(requests.set_frame)
-    transform = coroutine(requests.transform)
-
-
-class AsyncRemoteEvents(RemotePart):
-    """`await sim.events.since(number)`, or shorter `await sim.events(number)`."""
-
-    since = coroutine(requests.events)
-    __call__ = since
-
-
-class AsyncRemoteMission(RemotePart):
+class AsyncRemoteMission(MissionVerbs):
     """`sim.mission`; `await sim.mission.view()` is None without a mission."""
 
-    view = coroutine(requests.mission_view)
-    add_task = coroutine(requests.add_task)
-    add_zone = coroutine(requests.add_zone)
-    add_vehicle = coroutine(requests.add_vehicle)
-    damage = coroutine(requests.damage)
-    move_task = coroutine(requests.move_task)
-    remove_task = coroutine(requests.remove_task)
-
-    def __call__(self) -> Coroutine[Any, Any, MissionView | None]:
+    def __call__(self) -> Any:
         """Old spelling of `view`."""
         warnings.warn("sim.mission() is deprecated: use sim.mission.view()", DeprecationWarning, stacklevel=2)
         return self.view()
 
 
-class AsyncRemoteSimulation:
+class AsyncRemoteSimulation(RemoteVerbs):
     """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
 
-    tick = coroutine(requests.tick)
-    time = coroutine(requests.time)
-    pace = coroutine(requests.pace)
-    set_pace = coroutine(requests.set_pace)
-    paused = coroutine(requests.paused)
-    step = coroutine(requests.step)
-    run = coroutine(requests.run)
-    seek = coroutine(requests.seek)
-    stop = coroutine(requests.stop)
-    pause = coroutine(requests.pause)
-    resume = coroutine(requests.resume)
-    hold = coroutine(requests.hold)
-    release_clock = coroutine(requests.release_clock)
-    command = coroutine(requests.command)
-    spawn = coroutine(requests.spawn)
-    remove = coroutine(requests.remove)
-    override = coroutine(requests.override)
-    overrides = coroutine(requests.overrides)
-    routes = coroutine(requests.routes)
-    sensors = coroutine(requests.sensors)
-    inspect = coroutine(requests.inspect)
-    metadata = coroutine(requests.metadata)
-    state_hash = coroutine(requests.state_hash)
-    save = coroutine(requests.save)
-    restore = coroutine(requests.restore)
-    reset = coroutine(requests.reset)
+    RENAMED = MappingProxyType({**RemoteVerbs.RENAMED, "set_pace": "clock.set_pace"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Start to connect: use `paddock.connect_async`."""
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._waiting: list[asyncio.Future[Any]] = []  # steps and the like; a handler's error ends the first
-        self.session = Session(url, token, name or default_name(), timeout, Callbacks(self._deliver))
+        super().__init__(url, token, name, timeout, Callbacks(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
-        self.watching = Watching(self.session)
-        self.markers = AsyncRemoteMarkers(self._ask)
-        self.frames = AsyncRemoteFrames(self._ask)
-        self.events = AsyncRemoteEvents(self._ask)
-        self.mission = AsyncRemoteMission(self._ask)
-        self._closed = False
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            return renamed(self, name, {})
+        self.clock = ClockVerbs(self)
+        self.mission = AsyncRemoteMission(self)
 
     @classmethod
     async def connected(cls, url: str, token: str | None, name: str | None, timeout: float) -> Self:
@@ -143,27 +62,15 @@ class AsyncRemoteSimulation:
         """Have the simulation wait for these vehicles' commands, which `handler(request)` returns."""
         if not vehicles:
             raise PaddockError("claim at least one vehicle")
-        await self._ask(requests.claim([*self.controls.vehicles, *vehicles]))
+        await self._ask(claim([*self.controls.vehicles, *vehicles]))
         self.controls.handlers.append((vehicles, handler))
 
     async def snapshot(self) -> Snapshot:
         """Return the world now."""
-        found = await self._ask(requests.snapshot()) or await self._ask(requests.snapshot(roster=True))
+        found: Snapshot | None = await self._ask(SNAPSHOT) or await self._ask(SNAPSHOT_WITH_ROSTER)
         if found is None:
             raise PaddockError("the server's reply holds no state")
         return found
-
-    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` for every published state; returns a function to end it."""
-        return self.watching.add(STATE, self._started(callback), every)
-
-    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
-        """Call `callback(event)` for every event; returns a function to end it."""
-        return self.watching.add(EVENT, self._started(callback))
-
-    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
-        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self.watching.add(MARKERS, self._started(callback))
 
     async def close(self) -> None:
         """Disconnect."""
@@ -178,6 +85,9 @@ class AsyncRemoteSimulation:
     async def __aexit__(self, *_: object) -> None:
         """Close."""
         await self.close()
+
+    def _value(self, ask: Callable[[], Any]) -> Any:
+        return ask
 
     async def _ask(self, request: ClientRequest[T]) -> T:
         if self._closed:
@@ -229,7 +139,7 @@ class AsyncRemoteSimulation:
             self.controls.send(request.tick, {})
             raise
 
-    def _started(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
+    def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
         """The callback; if it is a coroutine, as a task."""
 
         def start(news: Any) -> None:

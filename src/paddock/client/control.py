@@ -59,7 +59,7 @@ class RemoteClaim:
 
     def reply(self, tick: int, commands: Commands) -> None:
         """Answer the request of a tick: vehicle -> inputs. A reply to another tick is refused."""
-        self._controls.finish(requests.control(tick, commands))
+        self._controls.finish(requests.ClientRequest(requests.control(tick, commands), requests.value))
 
     def release(self) -> None:
         """Release the vehicles."""
@@ -190,7 +190,7 @@ class Controls:
 
     def send(self, tick: int, commands: Commands) -> None:
         """Reply to a control request; a refusal is raised where callbacks run."""
-        self._session.send(requests.answer(tick, commands))
+        self._session.send(requests.control(tick, commands))
 
     def _commands(self, request: RemoteControlRequest) -> Commands:
         if len(self.handlers) == 1:
@@ -227,7 +227,7 @@ class Controls:
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick
             return None
-        return requests.answer(known.tick, commands)
+        return requests.control(known.tick, commands)
 
     def arrived(self, snapshot: Snapshot | None) -> None:
         """Remember the state after a step."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from enum import Enum
 from math import ceil
@@ -17,7 +18,7 @@ from time import monotonic
 
 import numpy as np
 
-from paddock.engine.clock_thread import ClockThread
+from paddock.engine.clock_thread import ClockThread, in_background
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.world.world import Clock
 
@@ -27,6 +28,7 @@ HEAVY = 0.5  # share of wall time above which the ticks of a paced run are taken
 LATE = 0.25  # s of wall time by which a paced run may lag before it stops catching up
 NO_END = 1 << 62  # a tick that no run reaches
 HEARTBEAT = 0.1  # s of wall time between heartbeats
+LAST_TIME = 1e12  # s: a time that no run reaches
 
 
 class RunMode(Enum):
@@ -57,7 +59,7 @@ def checked_pace(pace: float) -> float:
 
 @dataclass(eq=False, repr=False)
 class Pacer:
-    """Turns wall time into ticks."""
+    """Turns wall time into ticks: `sim.clock`."""
 
     clock: Clock
     advance: Callable[[int], None]
@@ -68,7 +70,7 @@ class Pacer:
 
     def __post_init__(self) -> None:
         self.mode = RunMode.RUNNING
-        self.running = False
+        self.active = False  # whether a run lasts, paused or not
         self.slips = 0  # times that a paced run stopped catching up
         self.behind = 0.0  # s of wall time by which a paced run lags
         self.tick_seconds = 0.0  # recent mean wall time of a tick, s
@@ -91,12 +93,21 @@ class Pacer:
         self._pace = checked_pace(pace)
         self.thread.wake()
 
+    @property
+    def paused(self) -> bool:
+        """Whether the run is paused or held."""
+        return self.mode is not RunMode.RUNNING
+
+    def running(self, until: float | None = None, pace: float | None = None) -> AbstractContextManager[None]:
+        """Run in another thread while a `with` block lasts: `with sim.clock.running(): ...`."""
+        return in_background(lambda: self.run(until, pace), lambda: self.active, self.stop)
+
     def pause(self) -> None:
-        """Pause the run; a running loop reacts immediately."""
+        """Pause the run; `step` still works."""
         self._set_mode(RunMode.PAUSED)
 
     def resume(self) -> None:
-        """Let time pass again."""
+        """Resume a paused or held run."""
         self._set_mode(RunMode.RUNNING)
 
     def hold(self, unpause: bool = False) -> None:
@@ -161,14 +172,22 @@ class Pacer:
 
     # in the running thread -------------------------------------------------------------------------------------------
 
-    def run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
-        """Advance to the tick `end`, or until stopped if it is None."""
-        self.thread.stopping, self.running, self._end = False, True, end or NO_END
-        try:
-            self._run(end, heartbeat)
-        finally:
-            self.running, self.behind = False, 0.0
-            self.cancel_ticks("the run ended")
+    def run(
+        self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
+    ) -> None:
+        """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
+        if until is not None and not (isinstance(until, int | float | np.number) and abs(until) <= LAST_TIME):
+            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+        if pace is not None:
+            self.pace = pace
+        with self.thread.driving("run()"):
+            end = None if until is None else self.clock.tick_at(until)
+            self.thread.stopping, self.active, self._end = False, True, end or NO_END
+            try:
+                self._run(end, heartbeat)
+            finally:
+                self.active, self.behind = False, 0.0
+                self.cancel_ticks("the run ended")
 
     def _run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         anchor, beat = (monotonic(), self.clock.tick, self._pace), monotonic()
@@ -220,10 +239,7 @@ class Pacer:
         )
 
     def _group(self) -> int:
-        """Return the ticks to take together: one, or a slice's worth where ticks take much of the wall time.
-
-        Several ticks in one stride cost less than one by one.
-        """
+        """Return the ticks to take together: a slice's worth where single ticks would take much of the wall time."""
         if self._pace == 0 or self.tick_seconds * self.clock.rate * self._pace < HEAVY:
             return 1
         return ceil(SLICE * self.clock.rate * self._pace)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
-from operator import attrgetter
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
-
-import numpy as np
 
 from paddock.engine import services
 from paddock.engine.actions import (
@@ -21,19 +17,13 @@ from paddock.engine.actions import (
     SpawnAction,
     Target,
 )
-from paddock.engine.barrier import Autopilots, Claim, OnRequest
+from paddock.engine.barrier import Claim, OnRequest
 from paddock.engine.behaviours import PlannedRoute
-from paddock.engine.clock_thread import in_background
 from paddock.engine.engine import Engine, whole_number
-from paddock.engine.events import EventLog
-from paddock.engine.frames import NamedFrames
-from paddock.engine.mailbox import ActionLog
-from paddock.engine.markers import MarkerBoard
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
-from paddock.engine.pacing import RunMode
 from paddock.engine.publishing import Watcher
 from paddock.engine.state import hashed_state, saved_state
-from paddock.errors import InvalidValueError, PaddockError, suggestion
+from paddock.errors import OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
 from paddock.world.snapshot import Snapshot
@@ -41,32 +31,23 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.planning.mission.views import MissionView
 
-LAST_TIME = 1e12  # s: a time that no run reaches
-RENAMED = {
-    "order": "override",
-    "orders": "overrides",
-    "mark": "markers.put",
-    "unmark": "markers.remove",
-    "show_markers": "markers.show",
-    "set_frame": "frames.set",
-    "transform": "frames.transform",
-    "direct": "mission.apply",
-    **{
-        name: f"mission.{name}"
-        for name in ("add_task", "add_zone", "add_vehicle", "damage", "move_task", "remove_task")
-    },
-}
-"""Earlier spellings of verbs."""
 
+class Simulation(OldSpellings):
+    """Owns the truth. One thread ticks it; any thread may command it and use its clock."""
 
-class Simulation:
-    """Owns the truth. One thread ticks it; any thread may command, pause, resume or change the pace."""
+    RENAMED = MappingProxyType(
+        {**OldSpellings.RENAMED, "running": "clock.running", "log": "engine.log", "direct": "mission.apply"}
+    )
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
         """Without `prepared` no kernel is compiled yet: call `engine.prepare()` first."""
         self.engine = Engine(scenario, device, prepared)
-
-    # parts -----------------------------------------------------------------------------------------------------------
+        self.clock = self.engine.pacer  # `pace`, `paused`, `pause`, `resume`, `stop`, `running`
+        self.behaviours = Behaviours(self.engine)  # `override`, `overrides`, `routes`
+        self.events = self.engine.events  # the events of the run: `events.since(number)`
+        self.markers = self.engine.markers  # `put`, `remove`, `show`: they never change the run
+        self.frames = self.engine.frames  # named frames: `set`, `transform`
+        self.autopilots = self.engine.autopilots  # the autopilots that fly vehicles: `join`, `leave`, `vehicles`
 
     @property
     def scenario(self) -> Scenario:
@@ -74,34 +55,9 @@ class Simulation:
         return self.engine.scenario
 
     @property
-    def events(self) -> EventLog:
-        """The events of the run: `events.since(number)`."""
-        return self.engine.events
-
-    @property
-    def log(self) -> ActionLog:
-        """The log of applied actions, from which the run can be replayed."""
-        return self.engine.log
-
-    @property
-    def markers(self) -> MarkerBoard:
-        """Markers to show: `put`, `remove`, `show`. They never change the run."""
-        return self.engine.markers
-
-    @property
-    def frames(self) -> NamedFrames:
-        """Named frames: `set`, `transform`."""
-        return self.engine.frames
-
-    @property
     def mission(self) -> MissionControl | None:
         """The mission: its state as attributes, and verbs to change it; None without one."""
         return None if self.engine.mission is None else MissionControl(self.engine)
-
-    @property
-    def autopilots(self) -> Autopilots:
-        """The autopilots that fly vehicles: `join`, `leave`, `vehicles`."""
-        return self.engine.autopilots
 
     # time ------------------------------------------------------------------------------------------------------------
 
@@ -115,59 +71,25 @@ class Simulation:
         """Simulation time, s."""
         return self.engine.world.clock.time
 
-    @property
-    def pace(self) -> float:
-        """Simulated seconds per wall second of `run`; 0 is as fast as possible. May be set at any time."""
-        return self.engine.pacer.pace
-
-    @pace.setter
-    def pace(self, pace: float) -> None:
-        self.engine.pacer.pace = pace
-
-    @property
-    def paused(self) -> bool:
-        """Whether `run` is paused or held."""
-        return self.engine.pacer.mode is not RunMode.RUNNING
-
     def step(self, ticks: int = 1) -> None:
         """Advance by exactly that many ticks, then return."""
-        if isinstance(ticks, bool) or not isinstance(ticks, int | np.integer) or ticks < 0:
-            raise InvalidValueError(f"step takes a whole number of ticks >= 0, not {ticks!r}")
+        ticks = whole_number("step takes a whole number of ticks >= 0", ticks)
         engine = self.engine
         with engine.thread.driving("step()"):
             engine.thread.stopping = False  # of an earlier stop()
-            end = self.tick + int(ticks)
-            engine.advance(int(ticks))
+            end = self.tick + ticks
+            engine.advance(ticks)
             if self.tick < end:
                 raise PaddockError(f"step() was stopped at tick {self.tick}, {end - self.tick} ticks early")
 
     def run(
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
     ) -> None:
-        """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
-        if until is not None and not (isinstance(until, int | float | np.number) and abs(until) <= LAST_TIME):
-            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
-        if pace is not None:
-            self.pace = pace
-        engine = self.engine
-        with engine.thread.driving("run()"):
-            engine.pacer.run(None if until is None else engine.world.clock.tick_at(until), heartbeat)
+        """Run to a simulation time (s; None: until `clock.stop`), at a pace.
 
-    def running(self, until: float | None = None, pace: float | None = None) -> AbstractContextManager[None]:
-        """Run in another thread while a `with` block lasts: `with sim.running(): ...`."""
-        return in_background(lambda: self.run(until, pace), lambda: self.engine.pacer.running, self.stop)
-
-    def pause(self) -> None:
-        """Pause a running `run`; `step` still works."""
-        self.engine.pacer.pause()
-
-    def resume(self) -> None:
-        """Resume a paused or held run."""
-        self.engine.pacer.resume()
-
-    def stop(self) -> None:
-        """Make `run` return."""
-        self.engine.pacer.stop()
+        `heartbeat` is called ten times a second.
+        """
+        self.clock.run(until, pace, heartbeat)
 
     # actions ---------------------------------------------------------------------------------------------------------
 
@@ -197,14 +119,6 @@ class Simulation:
         Its commands stay. Any thread may call this.
         """
         self.engine.post(PlaceAction(target, pose, speed), at_tick)
-
-    def override(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
-        """Replace the behaviour of vehicles, immediately or at `at_tick`. Any thread may call this.
-
-        `behaviour`: a name or {name: options} as in a scenario, "external" to take commands, or None to return to the
-        behaviour of the entry. An option that is a list has one value per vehicle.
-        """
-        self.engine.apply_or_post(OverrideAction(target, behaviour), "override()", at_tick, source)
 
     def claim(
         self,
@@ -257,18 +171,6 @@ class Simulation:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
         return program.inspect(int(rows[0]))
 
-    def overrides(self) -> list[BehaviourOverride]:
-        """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
-        self.engine.thread.refuse_elsewhere("overrides()")
-        tables = [program.overrides for program in self.engine.programs.values() if program.overrides is not None]
-        return [override for table in tables for override in table.listed()]
-
-    def routes(self) -> list[PlannedRoute]:
-        """Return the paths and points that vehicles follow."""
-        self.engine.thread.refuse_elsewhere("routes()")
-        own = [route for program in self.engine.programs.values() for route in fleet_routes(program)]
-        return own if self.engine.mission is None else [*own, *self.engine.mission.routes()]
-
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.
 
@@ -310,18 +212,32 @@ class Simulation:
         """Close."""
         self.close()
 
-    if not TYPE_CHECKING:
 
-        def __getattr__(self, name: str) -> Any:
-            """Return a verb by its earlier name, with a DeprecationWarning."""
-            if name not in RENAMED:
-                public = [known for known in dir(type(self)) if known[0] != "_"]
-                raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
-            new = RENAMED[name]
-            warnings.warn(f"Simulation.{name}() is deprecated: use {new}()", DeprecationWarning, stacklevel=2)
-            if new.startswith("mission.") and self.mission is None:
-                raise PaddockError(f"{name}: there is no mission; add a section `mission` to the scenario")
-            return attrgetter(new)(self)
+class Behaviours:
+    """The behaviours of a simulation's vehicles, `sim.behaviours`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def override(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
+        """Replace the behaviour of vehicles, immediately or at `at_tick`. Any thread may call this.
+
+        `behaviour`: a name or {name: options} as in a scenario, "external" to take commands, or None to return to the
+        behaviour of the entry. An option that is a list has one value per vehicle.
+        """
+        self._engine.apply_or_post(OverrideAction(target, behaviour), "override()", at_tick, source)
+
+    def overrides(self) -> list[BehaviourOverride]:
+        """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
+        self._engine.thread.refuse_elsewhere("overrides()")
+        tables = [program.overrides for program in self._engine.programs.values() if program.overrides is not None]
+        return [override for table in tables for override in table.listed()]
+
+    def routes(self) -> list[PlannedRoute]:
+        """Return the paths and points that vehicles follow."""
+        self._engine.thread.refuse_elsewhere("routes()")
+        own = [route for program in self._engine.programs.values() for route in fleet_routes(program)]
+        return own if self._engine.mission is None else [*own, *self._engine.mission.routes()]
 
 
 class MissionControl:

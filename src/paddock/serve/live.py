@@ -147,8 +147,8 @@ class LiveSource:
         if claim is not None:
             claim.release()
         if self.owner.release(client):
-            self.sim.engine.pacer.cancel_ticks(f"{client} has left")
-            self.sim.resume()
+            self.sim.clock.cancel_ticks(f"{client} has left")
+            self.sim.clock.resume()
 
     def prepared(self) -> None:
         """Clients need not wait any more."""
@@ -175,7 +175,7 @@ class LiveSource:
         sim = self.sim
         return [
             (sim.events.listeners, self._on_event),
-            (sim.log.listeners, self._on_action),
+            (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
             (sim.markers.listeners, self._on_markers),
         ]

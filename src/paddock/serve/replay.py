@@ -19,6 +19,7 @@ from paddock.record.player import Player
 from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
+from paddock.serve.operations.world import CLIENT_METADATA
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import InspectedTree, MetadataTree
@@ -97,25 +98,12 @@ class ReplaySource:
         run = player.snapshot().run
         return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
 
-    def metadata(self, client: str) -> dict[str, Any]:
+    def metadata(self, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
         """Return the recorded scenario and the position of the playback."""
-        kept = ("name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario")
-        overview: Mapping[str, Any] = self.overview(client)
-        return {
-            **{name: overview[name] for name in kept},
-            "fleets": [
-                fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={})
-                for fleet in self.player.snapshot().layout.fleets
-            ],
-            "recording": {"position": self.player.position, "duration": self.player.duration},
-        }
-
-    def overview(self, client: str) -> MetadataTree:
-        """Return what the page shows of the recording."""
         player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
         tree = scenario.to_dict()
         tree.pop("serve", None)  # may hold the token
-        return {
+        found: MetadataTree = {
             "name": scenario.name,
             "description": scenario.description,
             "seed": scenario.seed,
@@ -136,11 +124,21 @@ class ReplaySource:
                 "duration": player.duration,
             },
         }
+        if page:
+            return found
+        return {
+            **{name: found[name] for name in CLIENT_METADATA},  # type: ignore[literal-required]
+            "fleets": [
+                fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={}) for fleet in snapshot.layout.fleets
+            ],
+            "recording": {"position": player.position, "duration": player.duration},
+        }
 
-    def examine(self, client: str, vehicle: str | int) -> InspectedTree:
+    def inspect(self, client: str, target: str | int, page: bool = False) -> InspectedTree | dict[str, dict[str, Any]]:
         """Return the recorded columns of a vehicle."""
         snapshot = self.player.snapshot()
-        return recorded_tree(snapshot, snapshot[vehicle])
+        found = recorded_tree(snapshot, snapshot[target])
+        return found if page else {"state": {column["name"]: column["value"] for column in found["state"]}}
 
     def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
         """Publish the present sample."""

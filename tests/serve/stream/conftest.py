@@ -20,7 +20,7 @@ from paddock.wire.stream.split import JsonLine, Splitter, StreamFrame
 TICK, POSITIONS = 0x10, 0x01
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("id", "<i4"), ("p", "<f4", 3), ("q", "<f4", 4)])
-PATIENCE = 20.0
+PATIENCE = 60.0
 
 
 class Peer:
@@ -135,7 +135,7 @@ class Served:
         self._peers: list[Peer] = []
         stack.callback(self.disconnect)
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:

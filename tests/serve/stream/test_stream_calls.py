@@ -195,7 +195,7 @@ def test_reset_and_pace(served: Any) -> None:
     while (moment := peer.tick())[3] == run:
         pass
     assert moment[3] == run + 1 and served.sim.engine.world.seed == 5
-    assert peer.call("set_pace", pace=2.0) and served.sim.pace == 2.0
+    assert peer.call("set_pace", pace=2.0) and served.sim.clock.pace == 2.0
     peer.call("set_pace", pace=1.0)
 
 

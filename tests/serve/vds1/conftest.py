@@ -30,7 +30,7 @@ class Peer:
         self.to = ("127.0.0.1", host.addresses["vds1"]["port"])
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", 0))
-        self.socket.settimeout(5.0)
+        self.socket.settimeout(20.0)
         self.sequence = 0
 
     def send(self, datagram: bytes) -> None:
@@ -89,7 +89,7 @@ class Serving:
 
     def _read(self) -> dict[tuple[str, str], float]:
         address = f"http://127.0.0.1:{self.host.addresses['metrics']['port']}/metrics"
-        with urllib.request.urlopen(address, timeout=5) as answer:
+        with urllib.request.urlopen(address, timeout=20) as answer:
             page = answer.read().decode()
         samples = [s for family in text_string_to_metric_families(page) for s in family.samples]
         own = [s for s in samples if s.labels.get("endpoint") == "vds1"]
@@ -106,7 +106,7 @@ class Serving:
         return self._read()["paddock_clients", ""]
 
     @staticmethod
-    def eventually(true: Callable[[], bool], seconds: float = 20.0) -> bool:
+    def eventually(true: Callable[[], bool], seconds: float = 60.0) -> bool:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if true():

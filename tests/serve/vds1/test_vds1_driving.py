@@ -18,6 +18,7 @@ def test_a_state_has_the_values_of_the_snapshot(serving: Any) -> None:
     assert serving.eventually(lambda: serving.commands == 2)
     serving.sim.step(99)
     client.subscribe()
+    assert serving.eventually(lambda: serving.count("datagrams_received") == 3)
     serving.sim.step(1)
     newest: dict[int, State] = {}
     while len(newest) < 3 or any(state.time != 0.11 for state in newest.values()):
@@ -138,8 +139,8 @@ def test_overrides_decide_which_cars_take_commands(serving: Any) -> None:
     client = serving.peer()
     client.drive(3, steer=0.1)
     assert serving.eventually(lambda: serving.count("misdirected") == 1)
-    serving.sim.override("bus", "external")
-    serving.sim.override("red", {"goto": {"x": 90, "y": 0}})
+    serving.sim.behaviours.override("bus", "external")
+    serving.sim.behaviours.override("red", {"goto": {"x": 90, "y": 0}})
 
     def drives(vehicle: int, name: str, steer: float) -> bool:
         client.drive(1, steer=0.5)  # that it is refused must not hold up the other

@@ -17,7 +17,7 @@ from websockets.sync.client import connect
 import paddock
 from paddock.serve.host import Host
 
-PATIENCE = 20.0
+PATIENCE = 60.0
 TICK, POSES, COLUMNS = 0x10, 0x14, 0x15
 TICK_FIELDS = struct.Struct("<QddII")
 POSE = np.dtype([("p", "<f4", 3), ("q", "<u4")])
@@ -142,7 +142,7 @@ class Served:
         self.host: Host = stack.enter_context(paddock.share(self.sim, lambda line: None, **fields))
         self._stack = stack
         if running:
-            stack.enter_context(self.sim.running())
+            stack.enter_context(self.sim.clock.running())
 
     @property
     def port(self) -> int:

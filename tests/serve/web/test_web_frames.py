@@ -167,7 +167,7 @@ def test_figures_come_by_themselves(served: Any) -> None:
     own = f"web client 127.0.0.1:{page.socket.local_address[1]}"
     assert {"name": own, "endpoint": "web", "rate": 30.0, "skipped": 0} in figures["subscribers"]
     assert max(stage["calls"] for stage in figures["stages"].values()) >= 24  # the steps of a test before this one
-    with served.sim.running():
+    with served.sim.clock.running():
         while not page.notification("figures")["running"]:
             pass
 

@@ -131,7 +131,7 @@ def test_scaled_time_keeps_the_ratio_that_the_engine_reports(autopilot: Any, flo
     wall, simulated = np.array(exchanges).T
     late = wall - start - simulated / pace
     assert late.min() > -0.02  # never ahead of its pace, however busy the machine
-    assert late[:-2].max() < LATE + 0.1 or sim.engine.pacer.slips > 0  # a run that cannot keep up reports it
+    assert late[:-2].max() < LATE + 0.1 or sim.clock.slips > 0  # a run that cannot keep up reports it
     assert len(bridge.events) == 0
 
 
@@ -143,7 +143,7 @@ def test_an_autopilot_that_is_held_lets_the_engine_stop(autopilot: Any, flown: A
     running.start()
     while not bridge.counts()["timeout"]:
         bridge.status()  # takes its turn with the thread that waits
-    sim.stop()
+    sim.clock.stop()
     running.join(60.0)
     assert not running.is_alive() and sim.tick == 0
     mute.silent = False

@@ -302,11 +302,6 @@ export interface MissionTree {
   base: readonly number[];
 }
 
-/** The mission, or null. */
-export interface PresentMission {
-  mission: MissionTree | null;
-}
-
 /** An error of a scenario; lines and columns count from 1. */
 export interface ProblemTree {
   line: number;
@@ -365,21 +360,6 @@ export interface Spawned {
   ids: readonly number[];
 }
 
-/** The number of a list of columns, which its frames carry. */
-export interface WantedNumber {
-  wanted: number;
-}
-
-/** Groups of frames per wall second. */
-export interface GrantedRate {
-  rate: number;
-}
-
-/** The position of a playback, in s from the start of the recording. */
-export interface Position {
-  position: number;
-}
-
 /** The number of removed vehicles. */
 export interface Removed {
   tick: number;
@@ -393,45 +373,10 @@ export interface SpawnedDrone {
   id: number;
 }
 
-/** Ids of markers of the namespace `debug`. */
-export interface DrawnTree {
-  ids: readonly number[];
-}
-
-/** Events. */
-export interface EventsTree {
-  events: readonly EventTree[];
-}
-
-/** The installed models. */
-export interface ModelsTree {
-  models: readonly ModelTree[];
-}
-
-/** A path or a point that vehicles follow. */
-export interface RoutesTree {
-  routes: readonly RouteTree[];
-}
-
-/** The overrides in effect. */
-export interface OrdersTree {
-  orders: readonly OrderTree[];
-}
-
-/** The scenarios that come with Paddock. */
-export interface ScenariosTree {
-  scenarios: readonly ScenarioCardTree[];
-}
-
 /** A scenario in YAML. */
 export interface ScenarioText {
   name: string;
   text: string;
-}
-
-/** The errors of a scenario; none if it is valid. */
-export interface ProblemsTree {
-  problems: readonly ProblemTree[];
 }
 
 /** Pose and public columns of one vehicle; null for values that are not finite. */
@@ -521,14 +466,14 @@ export interface Methods {
   /** Present the token; any other request may carry it as well, in a field `token`. */
   authenticate: { params: { token: string }; result: Empty };
   /** Return the errors of a scenario, with line and column, without running it. */
-  check_scenario: { params: { text: string }; result: ProblemsTree };
+  check_scenario: { params: { text: string }; result: { problems: readonly ProblemTree[] } };
   /** Remove all vehicles; return how many there were. */
   clear_all_robots: { params: Empty; result: Removed };
   /** Remove everything drawn in the namespace `debug`. */
   clear_debug: { params: Empty; result: Moment };
   /** Disable a vehicle of the mission permanently; others take over its tasks. */
   damage_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
-  /** Remove markers. */
+  /** Remove markers of a namespace, a whole namespace, or all markers. */
   delete_markers: { params: { namespace?: string | null; id?: number | null }; result: Moment };
   /** Draw lines as a marker of the namespace `debug`; return its id. */
   draw_debug_lines: {
@@ -539,7 +484,7 @@ export interface Methods {
       ttl?: number | null;
       frame?: FrameName;
     };
-    result: DrawnTree;
+    result: { ids: readonly number[] };
   };
   /** Draw spheres as markers of the namespace `debug`, one for each radius; return their ids. */
   draw_debug_spheres: {
@@ -549,24 +494,24 @@ export interface Methods {
       ttl?: number | null;
       frame?: FrameName;
     };
-    result: DrawnTree;
+    result: { ids: readonly number[] };
   };
   /** Return the poses of up to 10,000 vehicles, fleet by fleet. */
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
   /** Return the events after a number, oldest first. */
-  get_events: { params: { since?: number }; result: EventsTree };
+  get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
   get_frames: { params: Empty; result: FramesTree };
-  /** Return the scenario, the clock, and the fleets with their inputs and columns. */
+  /** Return the scenario, the clock, and the fleets with their inputs, and columns or parameters. */
   get_metadata: { params: Empty; result: MetadataTree };
   /** Return the mission, in m east and north; null without one. */
-  get_mission: { params: Empty; result: PresentMission };
-  /** Return the overrides in effect, with ids as [first, count]. */
-  get_orders: { params: Empty; result: OrdersTree };
+  get_mission: { params: Empty; result: { mission: MissionTree | null } };
+  /** Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour. */
+  get_orders: { params: Empty; result: { orders: readonly OrderTree[] } };
   /** Return the fleets, with ids and members as [first, count]. */
   get_roster: { params: Empty; result: RosterTree };
   /** Return the paths and points that vehicles follow, in m east, north and up. */
-  get_routes: { params: Empty; result: RoutesTree };
+  get_routes: { params: Empty; result: { routes: readonly RouteTree[] } };
   /** Return the YAML text of the running scenario, as written if it came from a file. */
   get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a demo. */
@@ -580,14 +525,14 @@ export interface Methods {
     params: { vehicles: readonly (string | number)[]; behaviour: string | Readonly<Record<string, unknown>> | null };
     result: Moment;
   };
-  /** Return every state, command, parameter and sensor column of a vehicle, with units. */
+  /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
   /** Release the clock, which a step has taken; time advances again. */
   let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
-  list_models: { params: Empty; result: ModelsTree };
+  list_models: { params: Empty; result: { models: readonly ModelTree[] } };
   /** Return the scenarios that come with Paddock: description, number of vehicles, picture. */
-  list_scenarios: { params: Empty; result: ScenariosTree };
+  list_scenarios: { params: Empty; result: { scenarios: readonly ScenarioCardTree[] } };
   /** End the run and start another on the same addresses; clients reconnect. Refused if it has errors. */
   load_scenario: { params: { text?: string | null; name?: string | null }; result: Empty };
   /** Move a task of the mission. */
@@ -600,17 +545,17 @@ export interface Methods {
   put_markers: { params: { markers: readonly Readonly<Record<string, unknown>>[] }; result: Moment };
   /** Remove a task from the mission. */
   remove_task: { params: { name: string }; result: Moment };
-  /** Remove a vehicle, or a fleet by its name. */
+  /** Remove a vehicle or a fleet. */
   remove_vehicle: { params: { vehicle_id?: number; vehicle?: string | number }; result: Moment };
   /** Restart the scenario from tick 0. */
   reset: { params: { seed?: number | null }; result: Moment };
   /** Resume the run. */
   resume: { params: Empty; result: Moment };
   /** Jump within the recording that is played and return the new position. A live simulation refuses. */
-  seek: { params: { position: number }; result: Position };
+  seek: { params: { position: number }; result: { position: number } };
   /** Send other columns; the frames that carry them have the returned number. */
-  set_columns: { params: { columns: readonly WantedColumns[] }; result: WantedNumber };
-  /** Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists. */
+  set_columns: { params: { columns: readonly WantedColumns[] }; result: { wanted: number } };
+  /** Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay. */
   set_control: {
     params: {
       vehicle_id?: number;
@@ -634,11 +579,11 @@ export interface Methods {
     result: Moment;
   };
   /** Show or hide the markers of a namespace, for every client. */
-  set_marker_visibility: { params: { namespace: string; visible: boolean }; result: Moment };
+  set_marker_visibility: { params: { namespace: string; visible?: boolean }; result: Moment };
   /** Set the pace of the run. */
   set_pace: { params: { pace: number }; result: Moment };
   /** Send groups of frames at another rate; return the granted rate. */
-  set_rate: { params: { rate?: number | null }; result: GrantedRate };
+  set_rate: { params: { rate?: number | null }; result: { rate: number } };
   /** Advance by exactly this many ticks, then answer. The client controls the clock from then on. */
   simulation_step: { params: { ticks?: number }; result: Moment };
   /** Add a quadrotor, disarmed and in angle mode; return its name and id. */

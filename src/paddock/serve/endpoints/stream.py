@@ -248,7 +248,7 @@ class Renderer:
         self.dialer = dialer
         self.gone = asyncio.Event()
         self.subscription: Subscription | None = None  # None until it has the roster
-        self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._on_message, self._lost, ())
+        self.connection: Connection = TcpConnection(self.endpoint.hub.loop, peer, self._on_message, self._lost, ())
         self._roster: int | None = None  # number of its roster; None while that is being sent
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request

@@ -8,9 +8,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.serve.methods import markers, scenarios, session, states, vehicles
+from paddock.serve.subscribers.subscription import ranges
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.results import Moment
 
@@ -32,12 +36,19 @@ async def answer(client: Client, operation: Operation, arguments: dict[str, Any]
     """Carry out an operation for a client and return its JSON-RPC answer."""
     handler = HUB_HANDLERS.get(operation.name)
     if handler is not None:
-        return await handler(client, **arguments)
-    reply = await client.request(operation.name, **arguments)
-    if operation.entry.shows:
-        await client.layout(changed=True)
-    answered = operation.answer or Moment
-    if operation.entry.answer is None and operation.answer is not None:
-        return reply.result
-    moment = {"tick": reply.tick, "time": reply.time}
-    return {name: moment.get(name, reply.result) for name in answered.__annotations__}
+        result = await handler(client, **arguments)
+    else:
+        reply = await client.request(operation.name, **arguments)
+        if operation.entry.shows:
+            await client.layout(changed=True)
+        result = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
+    return {operation.entry.answer: _plain(result)} if operation.entry.answer else result
+
+
+def _plain(value: Any) -> Any:
+    """A result without arrays: ids become ranges, numbers lists."""
+    if isinstance(value, np.ndarray):
+        return ranges(value) if value.dtype.kind in "iu" else value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return list(map(_plain, value)) if isinstance(value, list) else value

@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.serve.hub import OperationError
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
-from paddock.wire.operations.results import DrawnTree, Moment
+from paddock.wire.operations.results import Moment
 from paddock.world.frames import convert_position
 
 if TYPE_CHECKING:
@@ -18,24 +18,19 @@ DEBUG = "debug"  # the namespace of quick drawings
 THICKNESS = 0.05  # m, of lines
 
 
-async def delete_markers(client: Client, namespace: str | None, id: int | None) -> Moment:
-    """The operation `unmark`."""
-    return await client.done("unmark", namespace=namespace, number=id)
-
-
 async def draw_debug_lines(
     client: Client, lines: list[list[float]], thickness: float | None, color: list[float], ttl: float | None, frame: str
-) -> DrawnTree:
+) -> list[int]:
     """One marker."""
     points = convert_position(np.array(lines, np.float64).reshape(-1, 3), frame, NATIVE)
     width = THICKNESS if thickness is None else thickness / units_per_metre(frame)
     marker = {"kind": "line_list", "scale": [width, 1.0, 1.0], "vertices": points.tolist()}
-    return {"ids": await _draw(client, [marker], color, ttl)}
+    return await _draw(client, [marker], color, ttl)
 
 
 async def draw_debug_spheres(
     client: Client, spheres: list[list[float]], color: list[float], ttl: float | None, frame: str
-) -> DrawnTree:
+) -> list[int]:
     """One marker for each radius."""
     balls = np.array(spheres, np.float64)
     centres = convert_position(balls[:, :3], frame, NATIVE)
@@ -47,7 +42,7 @@ async def draw_debug_spheres(
         }
         for radius in np.unique(balls[:, 3]).tolist()
     ]
-    return {"ids": await _draw(client, markers, color, ttl)}
+    return await _draw(client, markers, color, ttl)
 
 
 async def clear_debug(client: Client) -> Moment:

@@ -17,10 +17,8 @@ from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
 from paddock.wire.operations.results import (
     Empty,
-    ProblemsTree,
     ProblemTree,
     ScenarioCardTree,
-    ScenariosTree,
     ScenarioText,
 )
 from paddock.world.columns import Column, columns_of
@@ -31,9 +29,9 @@ if TYPE_CHECKING:
 SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns all of them
 
 
-async def list_scenarios(client: Client) -> ScenariosTree:
+async def list_scenarios(client: Client) -> list[ScenarioCardTree]:
     """Reads every demo once."""
-    return {"scenarios": [_card(name) for name in demo_names()]}
+    return [_card(name) for name in demo_names()]
 
 
 async def get_scenario(client: Client, name: str) -> ScenarioText:
@@ -46,9 +44,9 @@ async def get_schema(client: Client) -> dict[str, Any]:
     return named_schema()
 
 
-async def check_scenario(client: Client, text: str) -> ProblemsTree:
+async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
     """In the checking process."""
-    return {"problems": await _problems(client, text)}
+    return await _problems(client, text)
 
 
 async def load_scenario(client: Client, text: str | None, name: str | None) -> Empty:

@@ -16,7 +16,7 @@ from paddock.serve.subscribers.subscription import (
     roster_tree,
 )
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
-from paddock.wire.operations.results import Empty, GrantedRate, Pong, Subscribed, WantedNumber
+from paddock.wire.operations.results import Empty, Pong, Subscribed
 
 if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
@@ -57,7 +57,7 @@ async def subscribe(
     return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **roster_tree(layout)}
 
 
-async def set_columns(client: Client, columns: list[ColumnList]) -> WantedNumber:
+async def set_columns(client: Client, columns: list[ColumnList]) -> int:
     """Unknown columns are refused."""
     lists = _lists(columns)
     layout = await client.layout()
@@ -68,14 +68,14 @@ async def set_columns(client: Client, columns: list[ColumnList]) -> WantedNumber
     refuse_too_many(layout, lists)
     number = client.next_list()
     client.change(view=replace(client.subscribed.view, columns=lists, wanted=number))
-    return {"wanted": number}
+    return number
 
 
-async def set_rate(client: Client, rate: float | None) -> GrantedRate:
+async def set_rate(client: Client, rate: float | None) -> float:
     """The server's limit applies."""
     granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.change(rate=granted)
-    return {"rate": granted}
+    return granted
 
 
 async def unsubscribe(client: Client) -> Empty:

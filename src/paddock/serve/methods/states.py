@@ -18,7 +18,6 @@ from paddock.wire.operations.arguments import ArgumentError
 from paddock.wire.operations.results import (
     FleetStateTree,
     FramesTree,
-    ModelsTree,
     ModelTree,
     RosterTree,
     StatesTree,
@@ -70,9 +69,9 @@ async def get_frames(client: Client) -> FramesTree:
     return {"frames": client.hub.mirror.frame_trees()}
 
 
-async def list_models(client: Client) -> ModelsTree:
+async def list_models(client: Client) -> list[ModelTree]:
     """Loads every model once."""
-    return {"models": await asyncio.to_thread(_models)}
+    return await asyncio.to_thread(_models)
 
 
 @cache

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 from math import cos, sin
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from paddock.serve.subscribers.subscription import NATIVE, ranges
-from paddock.wire.operations.arguments import MOST_NAMES, ArgumentError, Robot
-from paddock.wire.operations.results import Moment, OrdersTree, OrderTree, RoutesTree, RouteTree, Spawned, SpawnedDrone
+from paddock.serve.subscribers.subscription import NATIVE
+from paddock.wire.operations.arguments import ArgumentError, Robot
+from paddock.wire.operations.results import Moment, Spawned, SpawnedDrone
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
 
@@ -17,11 +17,6 @@ if TYPE_CHECKING:
     from paddock.serve.subscribers.client import Client
 
 DRONE = "quad"  # the model of drones that are flown by sticks
-
-
-async def set_control(client: Client, vehicle: str | int, inputs: dict[str, Any], timeout: float | None) -> Moment:
-    """The operation `command`."""
-    return await client.done("command", target=vehicle, inputs=inputs, timeout=timeout)
 
 
 async def set_fpv_control(
@@ -40,11 +35,6 @@ async def set_fpv_control(
 async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
     """The operation `command`."""
     return await client.done("command", target=vehicle, inputs={"armed": float(armed)})
-
-
-async def remove_vehicle(client: Client, vehicle: str | int) -> Moment:
-    """The operation `remove`."""
-    return await client.done("remove", show=True, target=vehicle)
 
 
 async def spawn_robots(client: Client, robots: list[Robot], frame: str) -> Spawned:
@@ -104,23 +94,3 @@ def _entry(alike: list[tuple[Robot, list[float]]]) -> dict[str, Any]:
     if len(alike) == 1:
         return {**entry, "pose": pose}
     return {**entry, "count": len(alike), "spawn": {"poses": [pose for _, pose in alike]}}
-
-
-async def give_order(client: Client, vehicles: list[str | int], behaviour: Any) -> Moment:
-    """The operation `order`."""
-    if sum(isinstance(item, str) for item in vehicles) > MOST_NAMES:
-        raise ArgumentError("value", f"give_order: 'vehicles' holds at most {MOST_NAMES} names: give ids or a fleet")
-    return await client.done("order", target=vehicles, behaviour=behaviour)
-
-
-async def get_orders(client: Client) -> OrdersTree:
-    """The operation `orders`, with ids as ranges."""
-    found = (await client.request("orders")).result
-    return {"orders": [cast(OrderTree, {**one, "ids": ranges(one["ids"])}) for one in found]}
-
-
-async def get_routes(client: Client) -> RoutesTree:
-    """The operation `routes`, with ids as ranges and points as lists."""
-    found = (await client.request("routes")).result
-    trees = [{**one, "ids": ranges(one["ids"]), "points": one["points"].tolist()} for one in found]
-    return {"routes": cast(list[RouteTree], trees)}

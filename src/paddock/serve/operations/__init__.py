@@ -1,23 +1,46 @@
 """Handlers of operations in the simulation's process, one module per subject.
 
 A handler is a function of its operation's name: `handler(run, client, **arguments)`. The table says where it runs; its
-arguments have been validated. One that takes long returns a Future.
+arguments have been validated. One that takes long returns a Future. An operation that is a method of the simulation,
+under the name of the clients' method, needs no handler.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict, is_dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
-from paddock.serve.operations import clock, markers, mission, reading, scenarios, vehicles
+from paddock.serve.operations import clock, mission, vehicles, world
 from paddock.wire.operations import OPERATIONS
 
-MODULES = (clock, vehicles, reading, markers, mission, scenarios)
+if TYPE_CHECKING:
+    from paddock.serve.live import LiveSource
+
+MODULES = (clock, vehicles, world, mission)
 
 
 def _handlers() -> dict[str, Callable[..., Any]]:
-    found = {name: function for module in MODULES for name, function in vars(module).items() if name in OPERATIONS}
-    return {name: function for name, function in found.items() if function.__module__.startswith(__name__)}
+    written = {name: function for module in MODULES for name, function in vars(module).items() if name in OPERATIONS}
+    own = {name: one for name, one in written.items() if one.__module__.startswith(__name__)}
+    rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}
+    return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
+
+
+def _calling(path: str) -> Callable[..., Any]:
+    """The handler that calls a method of the simulation, such as `frames.set`."""
+    method = attrgetter(path)
+
+    def handler(run: LiveSource, client: str, **arguments: Any) -> Any:
+        result = method(run.sim)(*arguments.values())  # in the order of the entry
+        return list(map(_tree, result)) if isinstance(result, list) else result
+
+    return handler
+
+
+def _tree(value: Any) -> dict[str, Any]:
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
 
 
 HANDLERS = _handlers()  # the handlers by the names of their operations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from paddock.engine.simulation import LAST_TIME
+from paddock.engine.pacing import LAST_TIME
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import refuse_foreign_state
 
@@ -19,15 +19,15 @@ FEW_TICKS, FEW_VEHICLES = 10, 200
 def clock(run: LiveSource, client: str) -> dict[str, Any]:
     """The tick and the time come with every reply."""
     sim = run.sim
-    return {"pace": sim.pace, "paused": sim.paused, "run": sim.engine.world.run, "owner": run.owner.client}
+    return {"pace": sim.clock.pace, "paused": sim.clock.paused, "run": sim.engine.world.run, "owner": run.owner.client}
 
 
 def step(run: LiveSource, client: str, ticks: int = 1) -> Future[Any]:
     """The client owns the clock from then on."""
     run.owner.take(client, "step")
-    pacer = run.sim.engine.pacer
+    pacer = run.sim.clock
     pacer.hold()
-    if not pacer.running:
+    if not pacer.active:
         return run.change(lambda: _step(run, ticks))
     return _step_here(run, ticks) or pacer.request_ticks(ticks)
 
@@ -44,7 +44,7 @@ def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
         ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES and sim.engine.barrier.is_free(sim.tick, ticks)
     )
     end = sim.tick + ticks
-    if not quick or not sim.engine.pacer.step_in_place(ticks):
+    if not quick or not sim.clock.step_in_place(ticks):
         return None
     if sim.tick < end:
         raise PaddockError(f"step was stopped at tick {sim.tick}, {end - sim.tick} ticks early")
@@ -82,15 +82,15 @@ def run(run: LiveSource, client: str, until: float | None = None, pace: float | 
     run.owner.take(client, "run")
     sim = run.sim
     if pace is not None:
-        sim.pace = pace
+        sim.clock.pace = pace
     if until is None:
-        sim.resume()
+        sim.clock.resume()
         return sim.tick
-    if not sim.engine.pacer.running:
-        sim.engine.pacer.resume()
+    if not sim.clock.active:
+        sim.clock.resume()
         return run.change(lambda: _run(run, until))
-    sim.engine.pacer.hold(unpause=True)
-    return sim.engine.pacer.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
+    sim.clock.hold(unpause=True)
+    return sim.clock.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
 
 
 def _run(run: LiveSource, until: float) -> int:
@@ -106,10 +106,10 @@ def stop(run: LiveSource, client: str) -> int:
     """Ends what the owner of the clock has started."""
     run.owner.check(client, "stop")
     if run.driving:
-        run.sim.stop()
+        run.sim.clock.stop()
     elif run.owner.client is not None:
-        run.sim.engine.pacer.hold()
-        run.sim.engine.pacer.finish_ticks()
+        run.sim.clock.hold()
+        run.sim.clock.finish_ticks()
     return run.sim.tick
 
 
@@ -117,31 +117,31 @@ def pause(run: LiveSource, client: str) -> None:
     """Any client may pause, unless the server keeps the clock."""
     if run.owner.locked:
         run.owner.check(client, "pause")
-    run.sim.pause()
+    run.sim.clock.pause()
 
 
 def resume(run: LiveSource, client: str) -> None:
     """Only the owner may resume, if there is one."""
     run.owner.check(client, "resume")
-    run.sim.resume()
+    run.sim.clock.resume()
 
 
 def pace(run: LiveSource, client: str, pace: float) -> None:
     """Only the owner may change the pace, if there is one."""
     run.owner.check(client, "pace")
-    run.sim.pace = pace
+    run.sim.clock.pace = pace
 
 
 def hold(run: LiveSource, client: str) -> None:
     """Take the clock."""
     run.owner.take(client, "hold")
-    run.sim.engine.pacer.hold()
+    run.sim.clock.hold()
 
 
 def let_go(run: LiveSource, client: str) -> None:
     """Does nothing for a client that does not own the clock."""
     if run.owner.release(client):
-        run.sim.resume()
+        run.sim.clock.resume()
 
 
 def reset(run: LiveSource, client: str, seed: int | None = None) -> None:

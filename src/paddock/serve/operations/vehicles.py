@@ -14,6 +14,7 @@ from paddock.engine.actions import CommandAction, OverrideAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
+from paddock.wire.operations.results import Removed
 
 if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
@@ -77,17 +78,12 @@ def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Fu
     return run.change(add)
 
 
-def remove(run: LiveSource, client: str, target: str | int) -> None:
-    """Takes effect before the next tick."""
-    run.sim.remove(target)
-
-
-def clear(run: LiveSource, client: str) -> int:
+def clear(run: LiveSource, client: str) -> Removed:
     """Return the number of vehicles removed."""
     count = run.sim.engine.world.vehicles
     for name in list(run.sim.engine.world.fleets):
         run.sim.remove(name)
-    return count
+    return {"tick": run.sim.tick, "time": run.sim.time, "removed": count}
 
 
 def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
@@ -101,16 +97,6 @@ def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[A
         return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
 
     return run.aside(check)
-
-
-def orders(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    """Return the overrides as dictionaries."""
-    return [given._asdict() for given in run.sim.overrides()]
-
-
-def routes(run: LiveSource, client: str) -> list[dict[str, Any]]:
-    """Return the routes as dictionaries."""
-    return [route._asdict() for route in run.sim.routes()]
 
 
 def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:

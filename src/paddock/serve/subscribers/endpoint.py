@@ -31,13 +31,8 @@ FRESH = 0.05  # s for which a snapshot is recent enough for reads
 class Viewer(Protocol):
     """A receiver of frames: a client, or a renderer that was dialled."""
 
-    @property
-    def connection(self) -> Connection:
-        """Its connection."""
-
-    @property
-    def subscription(self) -> Subscription | None:
-        """Its subscription, if any."""
+    connection: Connection
+    subscription: Subscription | None
 
 
 class SubscriberEndpoint:
@@ -152,10 +147,6 @@ class SubscriberEndpoint:
                 return found
         return read(self.newest())
 
-    def layout(self) -> Layout:
-        """The layout of the newest snapshot."""
-        return self.read(lambda snapshot: snapshot.layout)
-
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent one is enough."""
         if self._warming is not None:  # no subscription before the encoders are compiled
@@ -213,16 +204,11 @@ class SubscriberEndpoint:
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
         """Encode the groups of a snapshot; returns the function that sends them."""
-        self._encoder.begin(snapshot, wall_time)
-        groups = [
-            (viewer, viewer.subscription, self._encoder.group(viewer.subscription.view))
-            for viewer in due
-            if viewer.subscription is not None
-        ]
-        self._encoder.end()
+        subscribed = [(viewer, viewer.subscription) for viewer in due if viewer.subscription is not None]
+        groups = self._encoder.groups(snapshot, wall_time, [subscription.view for _, subscription in subscribed])
 
         def offer() -> None:
-            for viewer, subscription, group in groups:
+            for (viewer, subscription), group in zip(subscribed, groups, strict=True):
                 if viewer.subscription is subscription:
                     subscription.behind = False
                     if viewer.connection.offer(group):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from paddock.errors import unknown_name
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.values import Buffer, body_of, enumerated, finite, parsed, sending
+from paddock.wire.messages.values import Codec, Oneof, enumerated, finite
 
 Vector = tuple[float, float, float]
 Four = tuple[float, float, float, float]
@@ -67,77 +66,31 @@ class ShowMarkers(NamedTuple):
     visible: bool
 
 
+PARTS: dict[str, tuple[str, tuple[float, ...]]] = {
+    "position": ("xyz", (0.0, 0.0, 0.0)),
+    "quaternion": ("xyzw", (0.0, 0.0, 0.0, 1.0)),
+    "scale": ("xyz", (1.0, 1.0, 1.0)),
+    "color": ("rgba", (1.0, 1.0, 1.0, 1.0)),
+}
+"""Fields of a marker that are messages: their fields, and the numbers if it is absent."""
 MarkerCommand = PutMarkers | DeleteMarkers | ClearMarkers | ShowMarkers
 
 
-def encode_markers(markers: Sequence[MarkerMessage]) -> bytes:
-    """A MarkerArray on its own."""
-    with sending("list of markers"):
-        return pb.MarkerArray(markers=map(_message, markers)).SerializeToString()
-
-
-def decode_markers(data: Buffer) -> tuple[MarkerMessage, ...]:
-    """A MarkerArray on its own."""
-    return tuple(map(_value, parsed(pb.MarkerArray, data).markers))
-
-
-def encode_marker_command(command: MarkerCommand) -> bytes:
-    """A MarkerCommand on its own."""
-    with sending("marker command"):
-        return command_message(command).SerializeToString()
-
-
-def decode_marker_command(data: Buffer) -> MarkerCommand:
-    """A MarkerCommand on its own."""
-    return command_value(parsed(pb.MarkerCommand, data))
-
-
-def command_message(command: MarkerCommand) -> pb.MarkerCommand:
-    """As a part of a request."""
-    match command:
-        case PutMarkers(markers):
-            return pb.MarkerCommand(put=pb.MarkerArray(markers=map(_message, markers)))
-        case DeleteMarkers(namespace, ids):
-            return pb.MarkerCommand(delete=pb.DeleteMarkers(namespace=namespace, ids=ids))
-        case ClearMarkers(everything):
-            return pb.MarkerCommand(clear=pb.ClearMarkers(namespace=everything))
-        case ShowMarkers(namespace, visible):
-            return pb.MarkerCommand(visible=pb.ShowMarkers(namespace=namespace, visible=visible))
-
-
-def command_value(message: pb.MarkerCommand) -> MarkerCommand:
-    """From a part of a request."""
-    match body_of(message, "what"):
-        case "put":
-            return PutMarkers(tuple(map(_value, message.put.markers)))
-        case "delete":
-            return DeleteMarkers(message.delete.namespace, tuple(message.delete.ids))
-        case "clear":
-            clear = message.clear
-            return ClearMarkers(clear.namespace if clear.HasField("namespace") else None)
-    return ShowMarkers(message.visible.namespace, message.visible.visible)
-
-
-def _message(marker: MarkerMessage) -> pb.Marker:
+def _fields(marker: MarkerMessage) -> dict[str, Any]:
     if marker.kind not in KINDS:
         raise unknown_name("kind of marker", str(marker.kind), KINDS)
     with np.errstate(over="ignore"):  # overflow becomes infinite, which is refused below
         vertices = np.ascontiguousarray(marker.vertices, "<f4").reshape(-1, 3)
-    message = pb.Marker(
-        namespace=marker.namespace,
-        id=marker.id,
-        kind=marker.kind.upper(),
-        color=pb.Color(**dict(zip("rgba", marker.color, strict=True))),
-        scale=pb.Vector(**dict(zip("xyz", marker.scale, strict=True))),
-        position=pb.Vector(**dict(zip("xyz", marker.position, strict=True))),
-        quaternion=pb.Quaternion(**dict(zip("xyzw", marker.quaternion, strict=True))),
-        frame=marker.frame,
-        text=marker.label,
-        points=vertices.tobytes(),
-        ttl=marker.ttl or 0.0,
-    )
-    _value(message)  # the receiver would refuse it
-    return message
+    return {
+        "namespace": marker.namespace,
+        "id": marker.id,
+        "kind": marker.kind.upper(),
+        **{name: dict(zip(PARTS[name][0], getattr(marker, name), strict=True)) for name in PARTS},
+        "frame": marker.frame,
+        "text": marker.label,
+        "points": vertices.tobytes(),
+        "ttl": marker.ttl or 0.0,
+    }
 
 
 def _value(message: pb.Marker) -> MarkerMessage:
@@ -147,10 +100,7 @@ def _value(message: pb.Marker) -> MarkerMessage:
         namespace=message.namespace,
         id=message.id,
         kind=enumerated(message.kind, KINDS, f"{what}: kind"),
-        position=_numbers(message, "position", "xyz", (0.0, 0.0, 0.0), what),
-        quaternion=_numbers(message, "quaternion", "xyzw", (0.0, 0.0, 0.0, 1.0), what),
-        scale=_numbers(message, "scale", "xyz", (1.0, 1.0, 1.0), what),
-        color=_numbers(message, "color", "rgba", (1.0, 1.0, 1.0, 1.0), what),
+        **{name: _numbers(message, name, what) for name in PARTS},
         vertices=_vertices(message.points, what),
         label=message.text,
         frame=message.frame or WORLD,
@@ -158,7 +108,8 @@ def _value(message: pb.Marker) -> MarkerMessage:
     )
 
 
-def _numbers(message: pb.Marker, name: str, parts: str, default: Any, what: str) -> Any:
+def _numbers(message: pb.Marker, name: str, what: str) -> Any:
+    parts, default = PARTS[name]
     if not message.HasField(name):
         return default
     inner = getattr(message, name)
@@ -172,3 +123,28 @@ def _vertices(data: bytes, what: str) -> NDArray[np.float32]:
     if not np.isfinite(vertices).all():
         raise WireError("value", f"{what}: points must be finite")
     return vertices
+
+
+MARKER = Codec(MarkerMessage, pb.Marker, _fields, _value, check=True)
+COMMANDS = Oneof(
+    "what",
+    {
+        "put": Codec(
+            PutMarkers,
+            pb.MarkerArray,
+            lambda command: {"markers": map(MARKER.message, command.markers)},
+            lambda message: PutMarkers(tuple(map(MARKER.value, message.markers))),
+        ),
+        "delete": Codec(DeleteMarkers, pb.DeleteMarkers),
+        "clear": Codec(ClearMarkers, pb.ClearMarkers),
+        "visible": Codec(ShowMarkers, pb.ShowMarkers),
+    },
+)
+COMMAND: Codec[MarkerCommand, pb.MarkerCommand] = Codec(
+    MarkerCommand,  # type: ignore[arg-type]
+    pb.MarkerCommand,
+    COMMANDS.fields,
+    COMMANDS.value,
+    "marker command",
+)
+encode_marker_command, decode_marker_command = COMMAND.encode, COMMAND.decode

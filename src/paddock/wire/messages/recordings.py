@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.values import Buffer, enumerated, from_tree, parsed, sending, to_tree
+from paddock.wire.messages.values import Codec, fields_of, from_tree, to_tree
 
 REASONS = ("start", "reset", "restore")
 HEX = frozenset("0123456789abcdef")
@@ -52,76 +52,40 @@ class EventMessage(NamedTuple):
     detail: str = ""
 
 
-def encode_action(action: Action) -> bytes:
-    """Encode an action."""
-    with sending("action"):
-        json, arrays = to_tree(action.action)
-        message = pb.Action(tick=action.tick, sequence=action.sequence, json=json, arrays=arrays)
-        message.source, message.kind = action.source, action.kind
-        return message.SerializeToString()
+def _action_fields(action: Action) -> dict[str, Any]:
+    fields = action._asdict()
+    json, arrays = to_tree(fields.pop("action"))
+    return {**fields, "json": json, "arrays": arrays}
 
 
-def decode_action(data: Buffer) -> Action:
-    """Decode an action; the engine validates its kind."""
-    message = parsed(pb.Action, data)
+def _action(message: pb.Action) -> Action:
     action = _members(from_tree(message.json, message.arrays, "action"), "action")
-    return Action(message.tick, message.sequence, message.source, message.kind, action)
+    return Action(**fields_of(message, Action._fields[:-1]), action=action)
 
 
-def encode_state_hash(state: StateHash) -> bytes:
-    """Encode a hash."""
+def _hash_fields(state: StateHash) -> dict[str, Any]:
     if not HEX.issuperset(state.hash):
         raise InvalidValueError(f"a hash is written in hexadecimal digits, not {state.hash!r}")
-    with sending("hash"):
-        return pb.StateHash(**state._asdict()).SerializeToString()
+    return state._asdict()
 
 
-def decode_state_hash(data: Buffer) -> StateHash:
-    """Decode a hash in hexadecimal digits."""
-    message = parsed(pb.StateHash, data)
+def _hash(message: pb.StateHash) -> StateHash:
     if not HEX.issuperset(message.hash):
         raise WireError("value", f"a hash is written in hexadecimal digits, not {message.hash[:40]!r}")
     return StateHash(message.tick, message.run, message.hash)
 
 
-def encode_run_start(start: RunStart) -> bytes:
-    """Encode a start; scenario and versions are plain values without arrays."""
+def _start_fields(start: RunStart) -> dict[str, Any]:
     if start.reason not in REASONS:
         raise InvalidValueError(f"the reason of a start is one of {', '.join(REASONS)}, not {start.reason!r}")
-    with sending("start of a run"):
-        message = pb.RunStart(run=start.run, seed=start.seed, reason=start.reason.upper(), state=start.state)
-        message.scenario_json, message.versions_json = _plain(start.scenario), _plain(start.versions)
-        return message.SerializeToString()
+    texts = {"scenario_json": _plain(start.scenario), "versions_json": _plain(start.versions)}
+    return {"run": start.run, "seed": start.seed, "reason": start.reason.upper(), "state": start.state, **texts}
 
 
-def decode_run_start(data: Buffer) -> RunStart:
-    """Decode a start."""
-    message = parsed(pb.RunStart, data)
+def _start(message: pb.RunStart) -> RunStart:
     scenario = from_tree(message.scenario_json, (), "scenario")
     versions = _members(from_tree(message.versions_json, (), "versions"), "versions")
-    reason = enumerated(message.reason, REASONS, "reason")
-    return RunStart(message.run, message.seed, scenario, versions, reason, message.state)
-
-
-def encode_event(event: EventMessage) -> bytes:
-    """Encode an event."""
-    with sending("event"):
-        return event_message(event).SerializeToString()
-
-
-def decode_event(data: Buffer) -> EventMessage:
-    """An event."""
-    return event_value(parsed(pb.Event, data))
-
-
-def event_message(event: EventMessage) -> pb.Event:
-    """As a part of another message."""
-    return pb.Event(**event._asdict())
-
-
-def event_value(message: pb.Event) -> EventMessage:
-    """From a part of another message."""
-    return EventMessage(message.number, message.tick, message.kind, message.subject, message.detail)
+    return RunStart(scenario=scenario, versions=versions, **fields_of(message, ("run", "seed", "reason", "state")))
 
 
 def _plain(value: Any) -> str:
@@ -135,3 +99,13 @@ def _members(value: Any, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise WireError("json", f"{what}: an object is expected")
     return value
+
+
+EVENT = Codec(EventMessage, pb.Event, what="event")
+ACTION = Codec(Action, pb.Action, _action_fields, _action, what="action")
+STATE_HASH = Codec(StateHash, pb.StateHash, _hash_fields, _hash, what="hash")
+RUN_START = Codec(RunStart, pb.RunStart, _start_fields, _start, what="start of a run")
+encode_event, decode_event = EVENT.encode, EVENT.decode
+encode_action, decode_action = ACTION.encode, ACTION.decode
+encode_state_hash, decode_state_hash = STATE_HASH.encode, STATE_HASH.decode
+encode_run_start, decode_run_start = RUN_START.encode, RUN_START.decode

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.recordings import EventMessage, event_message, event_value
-from paddock.wire.messages.states import StateUpdate, state_update_message, state_update_value
-from paddock.wire.messages.values import Buffer, body_of, finite, from_tree, parsed, sending, to_tree
+from paddock.wire.messages.recordings import EVENT, EventMessage
+from paddock.wire.messages.states import STATE_UPDATE, StateUpdate
+from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree, parsed, sending, to_tree
 
 
 class Error(NamedTuple):
@@ -70,12 +69,46 @@ class Reply(NamedTuple):
     body: Body
 
 
+def _result_fields(result: ResultMessage) -> dict[str, Any]:
+    json, arrays = to_tree(result.value)
+    return {"json": json, "arrays": arrays, "blob": result.blob}
+
+
+def _result(message: pb.Result) -> ResultMessage:
+    return ResultMessage(from_tree(message.json, message.arrays, "result"), message.blob)
+
+
+def _request_fields(request: ControlRequestMessage) -> dict[str, Any]:
+    return {**request._asdict(), "state": STATE_UPDATE.message(request.state)}
+
+
+def _request(message: pb.ControlRequest) -> ControlRequestMessage:
+    if math.isnan(message.deadline) or message.deadline < 0.0:
+        raise WireError("value", f"control request: the deadline must be a time from now, not {message.deadline}")
+    state = STATE_UPDATE.value(message.state)
+    return ControlRequestMessage(message.tick, message.deadline, tuple(message.vehicles), state)
+
+
+BODY = Oneof(
+    "body",
+    {
+        "error": Codec(Error, pb.Error),
+        "done": Codec(Done, pb.Done),
+        "welcome": Codec(Welcome, pb.Welcome),
+        "control_ack": Codec(ControlAck, pb.ControlAck),
+        "result": Codec(ResultMessage, pb.Result, _result_fields, _result),
+        "state": STATE_UPDATE,
+        "control_request": Codec(ControlRequestMessage, pb.ControlRequest, _request_fields, _request),
+        "event": EVENT,
+    },
+)
+
+
 def encode_reply(reply: Reply) -> bytes:
     """Encode a reply."""
     with sending(f"{type(reply.body).__name__}"):
-        message = pb.Reply(id=reply.id, tick=reply.tick, sim_time=finite(reply.sim_time, "sim_time"))
-        _WRITERS[type(reply.body)](message, reply.body)
-        return message.SerializeToString()
+        time = finite(reply.sim_time, "sim_time")
+        return pb.Reply(id=reply.id, tick=reply.tick, sim_time=time, **BODY.fields(reply.body)).SerializeToString()  # type: ignore[arg-type]
 
 
 def encode_id(number: int) -> bytes:
@@ -86,56 +119,5 @@ def encode_id(number: int) -> bytes:
 def decode_reply(data: Buffer) -> Reply:
     """Decode a reply; times are finite, arrays complete."""
     message = parsed(pb.Reply, data)
-    body = _READERS[body_of(message, "body")](message)
+    body = BODY.value(message)
     return Reply(message.id, message.tick, finite(message.sim_time, "reply: sim_time"), body)
-
-
-def _put_result(message: pb.Reply, result: ResultMessage) -> None:
-    json, arrays = to_tree(result.value)
-    message.result.CopyFrom(pb.Result(json=json, arrays=arrays, blob=result.blob))
-
-
-def _put_control_request(message: pb.Reply, request: ControlRequestMessage) -> None:
-    to = message.control_request
-    to.tick, to.deadline = request.tick, request.deadline
-    to.vehicles.extend(request.vehicles)
-    to.state.CopyFrom(state_update_message(request.state))
-
-
-def _welcome(message: pb.Reply) -> Welcome:
-    sent = message.welcome
-    rate, heartbeat = finite(sent.rate, "welcome: rate", 0.0), finite(sent.heartbeat, "welcome: heartbeat", 0.0)
-    return Welcome(sent.version, sent.client, rate, sent.run, heartbeat, sent.protocol, sent.publish)
-
-
-def _result(message: pb.Reply) -> ResultMessage:
-    return ResultMessage(from_tree(message.result.json, message.result.arrays, "result"), message.result.blob)
-
-
-def _control_request(message: pb.Reply) -> ControlRequestMessage:
-    asked = message.control_request
-    if math.isnan(asked.deadline) or asked.deadline < 0.0:
-        raise WireError("value", f"control request: the deadline must be a time from now, not {asked.deadline}")
-    return ControlRequestMessage(asked.tick, asked.deadline, tuple(asked.vehicles), state_update_value(asked.state))
-
-
-_WRITERS: dict[type, Callable[[pb.Reply, Any], object]] = {
-    Error: lambda message, body: message.error.CopyFrom(pb.Error(**body._asdict())),
-    Done: lambda message, body: message.done.SetInParent(),
-    Welcome: lambda message, body: message.welcome.CopyFrom(pb.Welcome(**body._asdict())),
-    ControlAck: lambda message, body: message.control_ack.CopyFrom(pb.ControlAck(tick=body.tick)),
-    ResultMessage: _put_result,
-    StateUpdate: lambda message, body: message.state.CopyFrom(state_update_message(body)),
-    ControlRequestMessage: _put_control_request,
-    EventMessage: lambda message, body: message.event.CopyFrom(event_message(body)),
-}
-_READERS: dict[str, Callable[[pb.Reply], Body]] = {
-    "error": lambda message: Error(message.error.code, message.error.message),
-    "done": lambda message: Done(),
-    "welcome": _welcome,
-    "control_ack": lambda message: ControlAck(message.control_ack.tick),
-    "result": _result,
-    "state": lambda message: state_update_value(message.state),
-    "control_request": _control_request,
-    "event": lambda message: event_value(message.event),
-}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,15 +10,15 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages import markers
-from paddock.wire.messages.markers import MarkerCommand
+from paddock.wire.messages.markers import COMMAND, MarkerCommand, ShowMarkers
 from paddock.wire.messages.values import (
     LARGEST_ID,
     Buffer,
+    Codec,
     Floats,
     Ids,
+    Oneof,
     body_of,
-    enumerated,
     finite,
     from_ids,
     from_tree,
@@ -50,20 +50,14 @@ class ControlMessage(NamedTuple):
     commands: Mapping[str | int, Inputs]
 
 
-def command_message(command: Command) -> pb.Command:
-    """Encode a part of a request."""
-    message = pb.Command(at_tick=command.at_tick, timeout=command.timeout)
+def _command_fields(command: Command) -> dict[str, Any]:
+    fields = {"at_tick": command.at_tick, "timeout": command.timeout, "inputs": _input_messages(command.inputs)}
     if isinstance(command.target, str | int | np.integer):
-        _address(message, command.target)
-    else:
-        message.vehicles.ids.extend(to_ids(command.target, "the target"))
-        message.vehicles.SetInParent()
-    _put_inputs(message, command.inputs)
-    return message
+        return {**fields, **_address(command.target)}
+    return {**fields, "vehicles": pb.Ids(ids=to_ids(command.target, "the target"))}
 
 
-def command_value(message: pb.Command) -> Command:
-    """Decode a part of a request."""
+def _command(message: pb.Command) -> Command:
     target: str | int | Ids
     if body_of(message, "target") == "vehicles":
         target = from_ids(message.vehicles.ids, "command: vehicles")
@@ -74,31 +68,24 @@ def command_value(message: pb.Command) -> Command:
     return Command(target, _inputs(message), at_tick, timeout)
 
 
-def control_message(control: ControlMessage) -> pb.Control:
-    """Encode a part of a request."""
-    message = pb.Control(tick=control.tick)
-    for target, inputs in control.commands.items():
-        vehicle = message.vehicles.add()
-        _address(vehicle, target)
-        _put_inputs(vehicle, inputs)
-    return message
+def _control_fields(control: ControlMessage) -> dict[str, Any]:
+    vehicles = [{**_address(target), "inputs": _input_messages(inputs)} for target, inputs in control.commands.items()]
+    return {"tick": control.tick, "vehicles": vehicles}
 
 
-def control_value(message: pb.Control) -> ControlMessage:
-    """Decode a part of a request."""
+def _control(message: pb.Control) -> ControlMessage:
     commands = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
     if len(commands) != len(message.vehicles):
         raise WireError("value", f"control of tick {message.tick}: a vehicle is repeated")
     return ControlMessage(message.tick, commands)
 
 
-def _address(message: pb.Command | pb.VehicleControl, target: Any) -> None:
+def _address(target: Any) -> dict[str, str | int]:
     if isinstance(target, str):
-        message.name = target
-    elif isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= LARGEST_ID:
-        message.vehicle = int(target)
-    else:
-        raise InvalidValueError(f"a vehicle is given by name or by id (0 to 2^31 - 1), not by {target!r}")
+        return {"name": target}
+    if isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= LARGEST_ID:
+        return {"vehicle": int(target)}
+    raise InvalidValueError(f"a vehicle is given by name or by id (0 to 2^31 - 1), not by {target!r}")
 
 
 def _addressed(message: pb.Command | pb.VehicleControl) -> str | int:
@@ -109,21 +96,22 @@ def _addressed(message: pb.Command | pb.VehicleControl) -> str | int:
     return message.vehicle
 
 
-def _put_inputs(message: pb.Command | pb.VehicleControl, inputs: Inputs) -> None:
-    for name, value in inputs.items():
-        target = message.inputs[name]
-        if isinstance(value, str):
-            target.text = value
-        elif np.ndim(value):
-            array = np.asarray(value, np.float64)
-            if array.ndim != 1 or not np.isfinite(array).all():
-                raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
-            target.values.CopyFrom(to_values(array))
-        else:
-            number = float(value)
-            if not np.isfinite(number):
-                raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
-            target.number = number
+def _input_messages(inputs: Inputs) -> dict[str, pb.Input]:
+    return {name: _input_message(name, value) for name, value in inputs.items()}
+
+
+def _input_message(name: str, value: Any) -> pb.Input:
+    if isinstance(value, str):
+        return pb.Input(text=value)
+    if np.ndim(value):
+        array = np.asarray(value, np.float64)
+        if array.ndim != 1 or not np.isfinite(array).all():
+            raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
+        return pb.Input(values=to_values(array))
+    number = float(value)
+    if not np.isfinite(number):
+        raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
+    return pb.Input(number=number)
 
 
 def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | Floats]:
@@ -223,6 +211,18 @@ class Call(NamedTuple):
 
 Admin = Reset | Pause | Resume | Stop | RunRequest | Step | SetPace | SetMode | GetMetadata
 Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCommand | Call
+OWN_MESSAGES: dict[str, Any] = {
+    "reset": Reset,
+    "pause": Pause,
+    "resume": Resume,
+    "stop": Stop,
+    "run": RunRequest,
+    "step": Step,
+    "pace": SetPace,
+    "metadata": GetMetadata,
+    "show_markers": ShowMarkers,
+}
+"""Operations with a message of their own that has the arguments as fields."""
 
 
 class RequestMessage(NamedTuple):
@@ -233,23 +233,76 @@ class RequestMessage(NamedTuple):
     token: str = ""
 
 
+def _step_fields(step: Step) -> dict[str, Any]:
+    return {**step._asdict(), "control": None if step.control is None else CONTROL.message(step.control)}
+
+
+def _step(message: pb.Step) -> Step:
+    return Step(message.ticks, CONTROL.value(message.control) if message.HasField("control") else None, message.state)
+
+
+def _mode_fields(body: SetMode) -> dict[str, Any]:
+    if body.mode not in MODES:
+        raise InvalidValueError(f"the mode is one of {', '.join(MODES)}, not {body.mode!r}")
+    return {"mode": body.mode.upper(), "vehicles": body.vehicles}
+
+
+def _call_fields(call: Call) -> dict[str, Any]:
+    json, arrays = to_tree(call.arguments)
+    return {"method": call.method, "json": json, "arrays": arrays, "blob": call.blob}
+
+
+def _call(message: pb.Call) -> Call:
+    arguments = from_tree(message.json, message.arrays, "call") if message.json else {}
+    if not isinstance(arguments, dict):
+        raise WireError("json", "call: arguments are given by name, in an object")
+    return Call(message.method, arguments, message.blob)
+
+
+CONTROL = Codec(ControlMessage, pb.Control, _control_fields, _control)
+ADMIN = Oneof(
+    "what",
+    {
+        "reset": Codec(Reset, pb.Reset),
+        "pause": Codec(Pause, pb.Pause),
+        "resume": Codec(Resume, pb.Resume),
+        "stop": Codec(Stop, pb.Stop),
+        "run": Codec(RunRequest, pb.Run, check=True),
+        "step": Codec(Step, pb.Step, _step_fields, _step),
+        "set_pace": Codec(SetPace, pb.SetPace, check=True),
+        "set_mode": Codec(SetMode, pb.SetMode, _mode_fields),
+        "get_metadata": Codec(GetMetadata, pb.GetMetadata),
+    },
+)
+BODY = Oneof(
+    "body",
+    {
+        "hello": Codec(Hello, pb.Hello),
+        "heartbeat": Codec(Heartbeat, pb.Heartbeat),
+        "goodbye": Codec(Goodbye, pb.Goodbye),
+        "admin": Codec(Admin, pb.Admin, ADMIN.fields, ADMIN.value),  # type: ignore[arg-type]
+        "command": Codec(Command, pb.Command, _command_fields, _command),
+        "control": CONTROL,
+        "markers": COMMAND,
+        "call": Codec(Call, pb.Call, _call_fields, _call),
+    },
+)
+
+
 def encode_request(request: RequestMessage) -> bytes:
     """Encode a request."""
     with sending(f"{type(request.body).__name__}"):
-        message = pb.Request(id=request.id, token=request.token)
-        _WRITERS[type(request.body)](message, request.body)
-        return message.SerializeToString()
+        return pb.Request(id=request.id, token=request.token, **BODY.fields(request.body)).SerializeToString()  # type: ignore[arg-type]
 
 
 def decode_request(data: Buffer) -> RequestMessage:
     """Decode a request; numbers are finite, arrays complete. A WireError carries the id."""
     message = parsed(pb.Request, data)
     try:
-        body = _READERS[body_of(message, "body")](message)
+        return RequestMessage(message.id, BODY.value(message), message.token)
     except WireError as error:
         error.id = message.id
         raise
-    return RequestMessage(message.id, body, message.token)
 
 
 def request_id(data: Buffer) -> int:
@@ -258,102 +311,3 @@ def request_id(data: Buffer) -> int:
         return parsed(pb.Request, data).id
     except WireError:
         return 0
-
-
-# to messages ---------------------------------------------------------------------------------------------------------
-
-
-def _put_admin(message: pb.Request, admin: Admin) -> None:
-    to = message.admin
-    match admin:
-        case Reset(seed):
-            to.reset.CopyFrom(pb.Reset(seed=seed))
-        case RunRequest(until, pace):
-            to.run.CopyFrom(pb.Run(until=until, pace=pace))
-        case Step(ticks, control, state):
-            sent = None if control is None else control_message(control)
-            to.step.CopyFrom(pb.Step(ticks=ticks, control=sent, state=state))
-        case SetPace(pace):
-            to.set_pace.CopyFrom(pb.SetPace(pace=pace))
-        case SetMode(mode, vehicles):
-            if mode not in MODES:
-                raise InvalidValueError(f"the mode is one of {', '.join(MODES)}, not {mode!r}")
-            to.set_mode.CopyFrom(pb.SetMode(mode=mode.upper(), vehicles=vehicles))
-        case Pause() | Resume() | Stop():
-            getattr(to, type(admin).__name__.lower()).SetInParent()
-        case GetMetadata():
-            to.get_metadata.SetInParent()
-    _admin(message)  # the receiver would refuse it
-
-
-def _put_call(message: pb.Request, call: Call) -> None:
-    json, arrays = to_tree(call.arguments)
-    message.call.CopyFrom(pb.Call(method=call.method, json=json, arrays=arrays, blob=call.blob))
-
-
-_WRITERS: dict[type, Callable[[pb.Request, Any], object]] = {
-    Hello: lambda message, body: message.hello.CopyFrom(pb.Hello(client=body.client, protocol=body.protocol)),
-    Heartbeat: lambda message, body: message.heartbeat.SetInParent(),
-    Goodbye: lambda message, body: message.goodbye.SetInParent(),
-    Command: lambda message, body: message.command.CopyFrom(command_message(body)),
-    ControlMessage: lambda message, body: message.control.CopyFrom(control_message(body)),
-    Call: _put_call,
-    **dict.fromkeys(Admin.__args__, _put_admin),
-    **dict.fromkeys(
-        MarkerCommand.__args__, lambda message, body: message.markers.CopyFrom(markers.command_message(body))
-    ),
-}
-
-# from messages -------------------------------------------------------------------------------------------------------
-
-
-def _admin(message: pb.Request) -> Admin:
-    admin = message.admin
-    return _ADMIN_READERS[body_of(admin, "what")](admin)
-
-
-def _run(admin: pb.Admin) -> RunRequest:
-    until = finite(admin.run.until, "run: until") if admin.run.HasField("until") else None
-    pace = finite(admin.run.pace, "run: pace", 0.0) if admin.run.HasField("pace") else None
-    return RunRequest(until, pace)
-
-
-def _step(admin: pb.Admin) -> Step:
-    step = admin.step
-    return Step(step.ticks, control_value(step.control) if step.HasField("control") else None, step.state)
-
-
-def _set_mode(admin: pb.Admin) -> SetMode:
-    mode = enumerated(admin.set_mode.mode, MODES, "set_mode: mode")
-    return SetMode(mode, tuple(admin.set_mode.vehicles))
-
-
-def _call(message: pb.Request) -> Call:
-    call = message.call
-    arguments = from_tree(call.json, call.arrays, "call") if call.json else {}
-    if not isinstance(arguments, dict):
-        raise WireError("json", "call: arguments are given by name, in an object")
-    return Call(call.method, arguments, call.blob)
-
-
-_ADMIN_READERS: dict[str, Callable[[pb.Admin], Admin]] = {
-    "reset": lambda admin: Reset(admin.reset.seed if admin.reset.HasField("seed") else None),
-    "pause": lambda admin: Pause(),
-    "resume": lambda admin: Resume(),
-    "stop": lambda admin: Stop(),
-    "run": _run,
-    "step": _step,
-    "set_pace": lambda admin: SetPace(finite(admin.set_pace.pace, "set_pace: pace", 0.0)),
-    "set_mode": _set_mode,
-    "get_metadata": lambda admin: GetMetadata(),
-}
-_READERS: dict[str, Callable[[pb.Request], Body]] = {
-    "hello": lambda message: Hello(message.hello.client, message.hello.protocol),
-    "heartbeat": lambda message: Heartbeat(),
-    "goodbye": lambda message: Goodbye(),
-    "admin": _admin,
-    "command": lambda message: command_value(message.command),
-    "control": lambda message: control_value(message.control),
-    "markers": lambda message: markers.command_value(message.markers),
-    "call": _call,
-}

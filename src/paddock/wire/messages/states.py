@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.values import Buffer, Ids, enumerated, finite, from_ids, parsed, sending, to_ids
+from paddock.wire.messages.values import Codec, Ids, enumerated, finite, from_ids, to_ids
 
 Block = NDArray[np.floating]
 PRECISIONS = {"double": "<f8", "single": "<f4"}
@@ -79,39 +79,14 @@ def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...
     return tuple(result)
 
 
-def encode_roster(roster: RosterMessage) -> bytes:
-    """A roster as a message."""
-    with sending("roster"):
-        return roster_message(roster).SerializeToString()
-
-
-def decode_roster(data: Buffer) -> RosterMessage:
-    """A roster as a message."""
-    return roster_value(parsed(pb.Roster, data))
-
-
-def roster_message(roster: RosterMessage) -> pb.Roster:
-    """Encode a part of a message."""
-    return pb.Roster(number=roster.number, fleets=[_fleet_message(fleet) for fleet in roster.fleets])
-
-
-def _fleet_message(fleet: FleetMessage) -> pb.Fleet:
+def _fleet_fields(fleet: FleetMessage) -> dict[str, Any]:
     ids, members = to_ids(fleet.ids, "ids"), to_ids(fleet.members, "members")
     if len(ids) != len(members):
         raise InvalidValueError(f"fleet {fleet.name!r}: {len(ids)} ids, but {len(members)} members")
-    words = {"name": fleet.name, "kind": fleet.kind, "model": fleet.model}
-    return pb.Fleet(**words, columns=fleet.columns, ids=ids, members=members, single=bool(fleet.single))
+    return {**fleet._asdict(), "ids": ids, "members": members, "single": bool(fleet.single)}
 
 
-def roster_value(message: pb.Roster) -> RosterMessage:
-    """Decode a part of a message."""
-    fleets = tuple(map(_fleet_value, message.fleets))
-    if len({fleet.name for fleet in fleets}) != len(fleets):
-        raise WireError("value", "roster: two fleets have the same name")
-    return RosterMessage(message.number, fleets)
-
-
-def _fleet_value(message: pb.Fleet) -> FleetMessage:
+def _fleet(message: pb.Fleet) -> FleetMessage:
     what = f"fleet {message.name[:40]!r}"
     ids, members = from_ids(message.ids, f"{what}: ids"), from_ids(message.members, f"{what}: members")
     columns = tuple(message.columns)
@@ -122,56 +97,38 @@ def _fleet_value(message: pb.Fleet) -> FleetMessage:
     return FleetMessage(message.name, message.kind, message.model, columns, ids, members, message.single)
 
 
-def encode_state_update(update: StateUpdate) -> bytes:
-    """A published state."""
-    with sending("state"):
-        return state_update_message(update).SerializeToString()
+def _roster_fields(roster: RosterMessage) -> dict[str, Any]:
+    return {"number": roster.number, "fleets": map(FLEET.message, roster.fleets)}
 
 
-def decode_state_update(data: Buffer) -> StateUpdate:
-    """Decode a published state; with a roster, the blocks must have its sizes."""
-    return state_update_value(parsed(pb.StateUpdate, data))
+def _roster(message: pb.Roster) -> RosterMessage:
+    fleets = tuple(map(FLEET.value, message.fleets))
+    if len({fleet.name for fleet in fleets}) != len(fleets):
+        raise WireError("value", "roster: two fleets have the same name")
+    return RosterMessage(message.number, fleets)
 
 
-def state_update_message(update: StateUpdate) -> pb.StateUpdate:
-    """Encode a part of a message."""
-    return pb.StateUpdate(
-        tick=update.tick,
-        sim_time=finite(update.sim_time, "sim_time"),
-        wall_time=finite(update.wall_time, "wall_time"),
-        run=update.run,
-        roster_number=update.roster_number,
-        roster=_roster_beside(update),
-        blocks=_packed(update.blocks, "<f8"),
-    )
+def _update_fields(update: StateUpdate) -> dict[str, Any]:
+    times = {name: finite(getattr(update, name), name) for name in ("sim_time", "wall_time")}
+    return {**update._asdict(), **times, "roster": _roster_beside(update), "blocks": _packed(update.blocks, "<f8")}
 
 
-def state_update_value(message: pb.StateUpdate) -> StateUpdate:
-    """Decode a part of a message."""
+def _update(message: pb.StateUpdate) -> StateUpdate:
     roster, blocks = _contents(message, "<f8")
     times = finite(message.sim_time, "state: sim_time"), finite(message.wall_time, "state: wall_time")
     return StateUpdate(message.tick, *times, message.run, message.roster_number, blocks, roster)
 
 
-def encode_state(state: State) -> bytes:
-    """A recorded state, in its precision."""
+def _state_fields(state: State) -> dict[str, Any]:
     if state.precision not in PRECISIONS:
         raise InvalidValueError(f"precision is one of {', '.join(PRECISIONS)}, not {state.precision!r}")
-    with sending("state"):
-        return pb.State(
-            tick=state.tick,
-            sim_time=finite(state.sim_time, "sim_time"),
-            run=state.run,
-            roster_number=state.roster_number,
-            roster=_roster_beside(state),
-            precision=state.precision.upper(),
-            blocks=_packed(state.blocks, PRECISIONS[state.precision]),
-        ).SerializeToString()
+    blocks = _packed(state.blocks, PRECISIONS[state.precision])
+    time, precision = finite(state.sim_time, "sim_time"), state.precision.upper()
+    given = {"sim_time": time, "precision": precision, "roster": _roster_beside(state), "blocks": blocks}
+    return {**state._asdict(), **given}
 
 
-def decode_state(data: Buffer) -> State:
-    """Decode a recorded state; with a roster, the blocks must have its sizes."""
-    message = parsed(pb.State, data)
+def _state(message: pb.State) -> State:
     precision = enumerated(message.precision, tuple(PRECISIONS), "state: precision")
     roster, blocks = _contents(message, PRECISIONS[precision])
     time = finite(message.sim_time, "state: sim_time")
@@ -188,7 +145,7 @@ def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
     shapes = [(len(fleet.columns), len(fleet.ids)) for fleet in roster.fleets]
     if [np.shape(block) for block in state.blocks] != shapes:
         raise InvalidValueError(f"the blocks of this roster have the shapes {shapes[:8]}")
-    return roster_message(roster)
+    return ROSTER.message(roster)
 
 
 def _packed(blocks: Sequence[Block], dtype: str) -> list[bytes]:
@@ -203,8 +160,18 @@ def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[RosterMes
     blocks = tuple(np.frombuffer(block, dtype) for block in message.blocks)
     if not message.HasField("roster"):
         return None, blocks
-    roster = roster_value(message.roster)
+    roster = ROSTER.value(message.roster)
     if roster.number != message.roster_number:
         raise WireError("value", f"state: of roster {message.roster_number}, but with roster {roster.number}")
     arranged(blocks, roster)
     return roster, blocks
+
+
+FLEET = Codec(FleetMessage, pb.Fleet, _fleet_fields, _fleet)
+ROSTER = Codec(RosterMessage, pb.Roster, _roster_fields, _roster, "roster")
+STATE_UPDATE = Codec(StateUpdate, pb.StateUpdate, _update_fields, _update, "state")
+"""A published state; with a roster, the blocks must have its sizes."""
+STATE = Codec(State, pb.State, _state_fields, _state, "state")
+encode_roster, decode_roster = ROSTER.encode, ROSTER.decode
+encode_state_update, decode_state_update = STATE_UPDATE.encode, STATE_UPDATE.decode
+encode_state, decode_state = STATE.encode, STATE.decode

@@ -1,4 +1,4 @@
-"""Common parts of messages: parsing, finite numbers, arrays, and trees of plain values with arrays in them.
+"""Common parts of messages: codecs, parsing, finite numbers, arrays, and trees of plain values with arrays in them.
 
 The arguments of a Call and the value of a Result are such trees: JSON with references to binary arrays. Their shape is
 declared in the table of operations; typed messages would repeat it in a second language, and every operation would
@@ -8,8 +8,10 @@ need a new message. JSON keeps them readable from any language, and the arrays s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any, Generic, TypeVar, get_args
 
 import numpy as np
 from google.protobuf.message import DecodeError, EncodeError, Message
@@ -24,6 +26,7 @@ Buffer = bytes | bytearray | memoryview
 Floats = NDArray[np.float64]
 Ids = NDArray[np.int64]
 M = TypeVar("M", bound=Message)
+V = TypeVar("V")
 
 ARRAY, WHOLE, NUMBER = "$array", "whole", "$number"  # keys of objects for values that JSON lacks
 UNSENDABLE = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError, EncodeError)
@@ -59,6 +62,101 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
             raise InvalidValueError(str(error)) from error
         if isinstance(error, UNSENDABLE) and not isinstance(error, PaddockError):
             raise InvalidValueError(f"this {self._what} cannot be sent: {error}") from error
+
+
+class Codec(Generic[V, M]):
+    """Values of one class and their messages: field by field, where `write` and `read` say nothing else.
+
+    Fields of a value and its message have the same names. An absent field is None, an enum a name in lower case, a list
+    a tuple; numbers are finite.
+    """
+
+    def __init__(
+        self,
+        kind: type[V],
+        message: type[M],
+        write: Callable[[V], Mapping[str, Any]] | None = None,
+        read: Callable[[M], V] | None = None,
+        what: str = "",
+        check: bool = False,
+    ) -> None:
+        """`write` returns the fields of a message, `what` is for errors, `check` refuses what `read` would refuse."""
+        self.kind, self._message, self._check = kind, message, check
+        self._what = what
+        self._write: Callable[[V], Mapping[str, Any]] = write or (lambda value: value._asdict())  # type: ignore[attr-defined]
+        self.value: Callable[[M], V] = read or (lambda message: kind(**fields_of(message, kind._fields)))  # type: ignore[attr-defined]
+
+    def message(self, value: V) -> M:
+        """The message of a value."""
+        message = self._message(**self._write(value))
+        if self._check:
+            self.value(message)
+        return message
+
+    def encode(self, value: V) -> bytes:
+        """Encode a value on its own."""
+        with sending(self._what):
+            return self.message(value).SerializeToString()
+
+    def decode(self, data: Buffer) -> V:
+        """Decode a value on its own."""
+        return self.value(parsed(self._message, data))
+
+
+class Oneof:
+    """The codecs of the fields of a oneof."""
+
+    def __init__(self, name: str, codecs: Mapping[str, Codec[Any, Any]]) -> None:
+        self._name = name
+        self._codecs = codecs
+        self._fields = {
+            kind: (field, codec) for field, codec in codecs.items() for kind in get_args(codec.kind) or (codec.kind,)
+        }
+
+    def fields(self, value: Any) -> dict[str, Message]:
+        """The field of a value, for the constructor of a message."""
+        field, codec = self._fields[type(value)]
+        return {field: codec.message(value)}
+
+    def value(self, message: Message) -> Any:
+        """The value of the field that is set."""
+        field = body_of(message, self._name)
+        return self._codecs[field].value(getattr(message, field))
+
+
+LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0}  # limits of numbers, by the names of their fields
+
+
+def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:
+    """Fields of a message as the fields of a value."""
+    what, kinds = _fields(message.DESCRIPTOR)
+    found = {}
+    for name in names:
+        optional, enum = kinds[name]
+        value = getattr(message, name)
+        if optional and not message.HasField(name):
+            value = None
+        elif enum:
+            value = enumerated(value, enum, f"{what}: {name}")
+        elif isinstance(value, float):
+            value = finite(value, f"{what}: {name}", LOWEST.get(name, -math.inf))
+        elif not isinstance(value, str | bytes | int):
+            value = tuple(value)
+        found[name] = value
+    return found
+
+
+@cache
+def _fields(descriptor: Any) -> tuple[str, dict[str, tuple[bool, tuple[str, ...]]]]:
+    """The name of a message in errors; for each field whether it may be absent, and the names of its enum."""
+    kinds = {
+        field.name: (
+            field.has_presence,
+            tuple(value.name.lower() for value in field.enum_type.values) if field.enum_type else (),
+        )
+        for field in descriptor.fields
+    }
+    return re.sub(r"(?<!^)([A-Z])", r"_\1", descriptor.name).lower(), kinds
 
 
 def body_of(message: Message, oneof: str) -> str:

@@ -14,7 +14,16 @@ from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origi
 
 import numpy as np
 from annotated_types import Ge, Le, Len
-from pydantic import BaseModel, BeforeValidator, ConfigDict, FailFast, ValidationError, create_model
+from pydantic import (
+    AfterValidator,
+    AllowInfNan,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    FailFast,
+    ValidationError,
+    create_model,
+)
 
 from paddock.errors import SHOWN, suggestion
 from paddock.wire.error import WireError
@@ -45,14 +54,30 @@ class Expected:
     text: str
 
 
+@dataclass(frozen=True)
+class Rule:
+    """The words of a local simulation for an argument that is wrong: `rule, not value`. JSON-RPC has its own."""
+
+    text: str
+
+
 class Spelling:
     """Marks an argument that JSON-RPC spells in a way of its own."""
+
+
+@dataclass(frozen=True, eq=False)
+class InRpc:
+    """The form of an argument in JSON-RPC: another name and type; without a name it always has one value there."""
+
+    name: str = ""
+    annotation: Any = None
+    value: Any = None
 
 
 BY_ID = Spelling()  # A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id
 MEMBERS = Spelling()  # the inputs of a vehicle: in JSON-RPC, each is a member of the parameters
 LATER = Spelling()
-"""The mission validates it, in the words that it has for local programs; only JSON-RPC checks its type first."""
+"""The simulation validates it, in the words that it has for local programs; only JSON-RPC checks its type first."""
 
 
 class _FailFast(FailFast):
@@ -69,15 +94,28 @@ def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
 
+def _few_names(items: list[str | int]) -> list[str | int]:
+    if sum(isinstance(item, str) for item in items) > MOST_NAMES:
+        raise ValueError("too many names")
+    return items
+
+
 Text = Annotated[str, Len(1, LONGEST_NAME)]
 Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
+Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), Rule("step takes a whole number of ticks >= 0"), "how many ticks"]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
+Finite = Annotated[float, AllowInfNan(False)]
 Tree = dict[str, Any]  # an object whose content the simulation checks
-Inputs = dict[str, int | float | str | list[int | float]]
+Members = Annotated[
+    dict[str, int | float | str | list[int | float]], Expected("a number, a text or a list of numbers"), MEMBERS
+]
+ForPage = Annotated[bool, InRpc(value=True), "in the form of the page: JSON-RPC answers in it"]
 Vehicle = Annotated[Text | Id, BY_ID, "the vehicle, by id or by name"]
-Target = Annotated[str | int, "a vehicle or a fleet: a name or an id"]
+Target = Annotated[str | int, BY_ID, "a vehicle or a fleet: a name or an id"]
+Namespace = Annotated[Text | None, "null: all markers"]
+MarkerId = Annotated[Annotated[int, Ge(0), Le(MARKER_ID_MAX)] | None, "null: all of the namespace"]
 Axes = Literal["enu", "nwu", "ned", "unreal"]  # the frames of `paddock.world.frames`: axes and units of coordinates
 Kind = Literal["positions", "poses", "telemetry", "fpv", "lines", "spheres", "markers", "events", "figures", "mission"]
 """What a subscription sends; the first six make up the frames of a tick."""
@@ -97,7 +135,7 @@ NamesAndIds = Annotated[
     "names of vehicles or fleets, ids; null: all vehicles",
 ]
 Overridden = Annotated[
-    Annotated[list[str | int], Len(1, MOST_ITEMS), FIRST],
+    Annotated[list[str | int], Len(1, MOST_ITEMS), FIRST, AfterValidator(_few_names)],
     Expected(f"a list of names of vehicles or fleets and ids, at least one, at most {MOST_NAMES} names"),
     "names of vehicles or fleets, ids",
 ]
@@ -159,6 +197,11 @@ class Argument:
     def marked(self, spelling: Spelling) -> bool:
         """Whether its annotation carries a mark."""
         return any(note is spelling for note in notes_of(self.annotation))
+
+    @property
+    def in_rpc(self) -> InRpc | None:
+        """Its form in JSON-RPC, where that differs."""
+        return next((note for note in notes_of(self.annotation) if isinstance(note, InRpc)), None)
 
     @property
     def members(self) -> tuple[Argument, ...]:
@@ -240,8 +283,10 @@ def _shortest(limit: Any) -> Any:
 class Validator:
     """Validates the arguments of one operation, by name; the values come back checked, with defaults filled in."""
 
-    def __init__(self, name: str, arguments: tuple[Argument, ...]) -> None:
+    def __init__(self, name: str, arguments: tuple[Argument, ...], rules: bool = False) -> None:
+        """`rules`: an argument with a Rule is refused in its words."""
         self._name = name
+        self._rules = rules
         self._fields = {argument.name: argument for argument in arguments}
         fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
         self._validate: Callable[[Any], Any] = create_model(
@@ -255,28 +300,35 @@ class Validator:
         try:
             values: dict[str, Any] = self._validate(given).__dict__
         except ValidationError as error:
-            refuse(self._name, self._fields, given, error)
+            self._refuse(given, error)
         return values
 
-
-def refuse(where: str, fields: Mapping[str, Argument], given: Mapping[str, Any], error: ValidationError) -> NoReturn:
-    """Raise the ArgumentError that describes what pydantic found."""
-    found = error.errors(include_url=False, include_context=False)
-    wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
-    location = wrong["loc"]
-    if wrong["type"] not in ("missing", "extra_forbidden"):
-        _refuse_value(where, fields, given, location)
-    inside = location[:-1]  # the object in a list of objects, if any
-    if inside:
-        where, fields = f"{where}: {inside[0]}[{inside[1]}]", {one.name: one for one in fields[str(inside[0])].members}
-    extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
-    unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
-    if wrong["type"] == "missing":
-        field = fields[str(location[-1])]
-        near = get_close_matches(field.name, unknown, n=1)
-        hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
-        raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
-    _refuse_unknown(where, unknown, fields)
+    def _refuse(self, given: Mapping[str, Any], error: ValidationError) -> NoReturn:
+        """Raise the ArgumentError that describes what pydantic found."""
+        where, fields = self._name, self._fields
+        found = error.errors(include_url=False, include_context=False)
+        wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
+        location = wrong["loc"]
+        if wrong["type"] not in ("missing", "extra_forbidden"):
+            name = str(location[0])
+            rule = next((note for note in notes_of(fields[name].annotation) if isinstance(note, Rule)), None)
+            if self._rules and rule is not None and not isinstance(location[-1], int):  # the argument, not an item
+                raise ArgumentError("value", f"{rule.text}, not {' '.join(repr(given[name]).split())}")
+            _refuse_value(where, fields, given, location)
+        inside = location[:-1]  # the object in a list of objects, if any
+        if inside:
+            where, fields = (
+                f"{where}: {inside[0]}[{inside[1]}]",
+                {one.name: one for one in fields[str(inside[0])].members},
+            )
+        extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
+        unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
+        if wrong["type"] == "missing":
+            field = fields[str(location[-1])]
+            near = get_close_matches(field.name, unknown, n=1)
+            hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
+            raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
+        _refuse_unknown(where, unknown, fields)
 
 
 def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoReturn:

@@ -8,6 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar, get_type_hints
 
+import numpy as np
+
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.wire.operations.arguments import (
     BY_ID,
     LATER,
@@ -30,6 +33,8 @@ Where = Literal["hub", "read", "change", "post"]
 - `post`: at once, beside the tick: posts to the mailbox, or acts on the clock or the markers
 """
 F = TypeVar("F", bound=Callable[..., Any])
+REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
+"""What a client gets for an argument that is wrong, by the reason; otherwise PaddockError."""
 _CALL = "Call"
 _ENTRY = "_entry"
 
@@ -41,18 +46,18 @@ class OperationEntry:
     where: Where
     rpc: str = ""  # name of the JSON-RPC method; empty: none
     zmq: str = ""  # the ZeroMQ message that stands for it, `Call` if it is called by name; empty: none
-    answer: Any = None  # TypedDict of the JSON-RPC answer that holds the result
+    answer: str = ""  # the field of the JSON-RPC answer that holds the result; empty: the answer is the result
     shows: bool = False  # whether JSON-RPC answers after its effect has been published
     public: bool = False  # whether it needs no token
+    client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
+    slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
 
 
-def entry(
-    where: Where, rpc: str = "", zmq: str = "", answer: Any = None, *, shows: bool = False, public: bool = False
-) -> Callable[[F], F]:
-    """Make a signature an entry of the table."""
+def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: Any) -> Callable[[F], F]:
+    """Make a signature an entry of the table, with the fields of an OperationEntry."""
 
     def mark(signature: F) -> F:
-        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, shows, public))
+        setattr(signature, _ENTRY, OperationEntry(where, rpc, zmq, answer, **more))
         return signature
 
     return mark
@@ -65,12 +70,17 @@ class Operation:
         self.name = signature.__name__
         self.summary = (signature.__doc__ or "").partition("\n")[0]
         self.entry: OperationEntry = getattr(signature, _ENTRY)
-        self._signature = signature
+        self._function = signature
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        """Its signature in the table, with `self`."""
+        return inspect.signature(self._function)
 
     @cached_property
     def arguments(self) -> tuple[Argument, ...]:
         """Its arguments, in order."""
-        parameters = list(inspect.signature(self._signature).parameters.values())[1:]  # without self
+        parameters = list(self.signature.parameters.values())[1:]  # without self
         return tuple(
             Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
             for one in parameters
@@ -78,28 +88,38 @@ class Operation:
 
     @property
     def result(self) -> Any:
-        """The type of its result; None: nothing."""
+        """The type of its result; NoneType: nothing, and JSON-RPC answers with a Moment."""
         return self._hints["return"]
-
-    @property
-    def answer(self) -> Any:
-        """The type of its JSON-RPC answer; None: a Moment."""
-        return self.entry.answer or (None if self.result is type(None) else self.result)
 
     @property
     def callable_by_name(self) -> bool:
         """Whether ZeroMQ clients call it by its name."""
         return self.entry.zmq == _CALL
 
+    @property
+    def client(self) -> tuple[str, str]:
+        """The part of a remote simulation that has it as a method (empty: the simulation itself), and the method."""
+        part, _, method = (self.entry.client or self.name).rpartition(".")
+        return part, method
+
     @cached_property
     def _hints(self) -> dict[str, Any]:
-        return get_type_hints(self._signature, include_extras=True)
+        return get_type_hints(self._function, include_extras=True)
 
     @cached_property
     def validate(self) -> Validator:
         """Validates arguments by the operation's own names."""
         later = [replace(one, annotation=Any) if one.marked(LATER) else one for one in self.arguments]
-        return Validator(self.name, tuple(later))
+        return Validator(self.name, tuple(later), rules=True)
+
+    def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is wrong."""
+        try:
+            return self.validate(
+                {name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()}
+            )
+        except ArgumentError as error:
+            raise REFUSALS.get(error.reason, PaddockError)(str(error)) from None
 
     # JSON-RPC --------------------------------------------------------------------------------------------------------
 
@@ -116,29 +136,45 @@ class Operation:
                 raise ArgumentError("value", f"{self.entry.rpc}: at most {MOST_FIELDS} inputs, got {len(rest)}")
             params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
         values = self._validate_params(params)
-        if self._by_id:
-            by_id, by_name = values.pop("vehicle_id"), values["vehicle"]
-            if (by_id is None) == (by_name is None):
-                valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
-                raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
-            if by_name is None:
-                values["vehicle"] = by_id
-        return values
+        arguments: dict[str, Any] = {}
+        for one in self.arguments:
+            form = one.in_rpc
+            if one.marked(BY_ID):
+                arguments[one.name] = self._vehicle(values["vehicle_id"], values["vehicle"])
+            elif form is not None and not form.name:
+                arguments[one.name] = form.value
+            else:
+                arguments[one.name] = values[one.name if form is None else form.name]
+        return arguments
 
-    @property
+    def _vehicle(self, by_id: int | None, by_name: str | int | None) -> str | int:
+        if by_id is None and by_name is not None:
+            return by_name
+        if by_id is None or by_name is not None:
+            valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
+            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
+        return by_id
+
+    @cached_property
+    def parameters(self) -> tuple[Argument, ...]:
+        """Its arguments as JSON-RPC has them; a vehicle is still one argument."""
+        forms = [(one, one.in_rpc) for one in self.arguments]
+        return tuple(
+            one if form is None else Argument(form.name, form.annotation, one.default)
+            for one, form in forms
+            if form is None or form.name
+        )
+
+    @cached_property
     def fields(self) -> tuple[Argument, ...]:
         """The fields of its JSON-RPC parameters."""
         named = (Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None))
-        return tuple(field for one in self.arguments for field in (named if one.marked(BY_ID) else (one,)))
-
-    @cached_property
-    def _by_id(self) -> bool:
-        return any(one.marked(BY_ID) for one in self.arguments)
+        return tuple(field for one in self.parameters for field in (named if one.marked(BY_ID) else (one,)))
 
     @cached_property
     def _members(self) -> frozenset[str]:
         """The fields that are not inputs, for an operation that takes inputs as members."""
-        if not any(one.marked(MEMBERS) for one in self.arguments):
+        if not any(one.marked(MEMBERS) for one in self.parameters):
             return frozenset()
         return frozenset(one.name for one in self.fields if not one.marked(MEMBERS))
 

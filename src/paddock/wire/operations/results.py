@@ -234,12 +234,6 @@ class MissionTree(TypedDict):
     base: list[float]
 
 
-class PresentMission(TypedDict):
-    """The mission, or null."""
-
-    mission: MissionTree | None
-
-
 class ProblemTree(TypedDict):
     """An error of a scenario; lines and columns count from 1."""
 
@@ -302,24 +296,6 @@ class Spawned(TypedDict):
     ids: list[int]
 
 
-class WantedNumber(TypedDict):
-    """The number of a list of columns, which its frames carry."""
-
-    wanted: int
-
-
-class GrantedRate(TypedDict):
-    """Groups of frames per wall second."""
-
-    rate: float
-
-
-class Position(TypedDict):
-    """The position of a playback, in s from the start of the recording."""
-
-    position: float
-
-
 class Removed(Moment):
     """The number of removed vehicles."""
 
@@ -333,53 +309,11 @@ class SpawnedDrone(TypedDict):
     id: int
 
 
-class DrawnTree(TypedDict):
-    """Ids of markers of the namespace `debug`."""
-
-    ids: list[int]
-
-
-class EventsTree(TypedDict):
-    """Events."""
-
-    events: list[EventTree]
-
-
-class ModelsTree(TypedDict):
-    """The installed models."""
-
-    models: list[ModelTree]
-
-
-class RoutesTree(TypedDict):
-    """A path or a point that vehicles follow."""
-
-    routes: list[RouteTree]
-
-
-class OrdersTree(TypedDict):
-    """The overrides in effect."""
-
-    orders: list[OrderTree]
-
-
-class ScenariosTree(TypedDict):
-    """The scenarios that come with Paddock."""
-
-    scenarios: list[ScenarioCardTree]
-
-
 class ScenarioText(TypedDict):
     """A scenario in YAML."""
 
     name: str
     text: str
-
-
-class ProblemsTree(TypedDict):
-    """The errors of a scenario; none if it is valid."""
-
-    problems: list[ProblemTree]
 
 
 class StateTree(TypedDict):

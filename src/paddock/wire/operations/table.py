@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len
+from pydantic import AllowInfNan
 
 from paddock.wire.operations import arguments as a
 from paddock.wire.operations import results as r
@@ -47,12 +48,12 @@ class Operations(Protocol):
     ) -> r.Subscribed:
         """Send frames from now on, in place of an earlier subscription; return the granted rate and the roster."""
 
-    @entry("hub", rpc="set_columns")
-    def set_columns(self, columns: a.ColumnLists) -> r.WantedNumber:
+    @entry("hub", rpc="set_columns", answer="wanted")
+    def set_columns(self, columns: a.ColumnLists) -> int:
         """Send other columns; the frames that carry them have the returned number."""
 
-    @entry("hub", rpc="set_rate")
-    def set_rate(self, rate: a.Rate = None) -> r.GrantedRate:
+    @entry("hub", rpc="set_rate", answer="rate")
+    def set_rate(self, rate: a.Rate = None) -> float:
         """Send groups of frames at another rate; return the granted rate."""
 
     @entry("hub", rpc="unsubscribe")
@@ -61,93 +62,108 @@ class Operations(Protocol):
 
     # clock -----------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", client="clock.view")
     def clock(self) -> dict[str, Any]:
         """Return pace, paused, run and the client that controls the clock."""
 
-    @entry("post", rpc="simulation_step", zmq="Step", answer=r.Moment, shows=True)
-    def step(self, ticks: Annotated[int, Ge(0), Le((1 << 53) - 1), "how many ticks"] = 1) -> int:
+    @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True)
+    def step(self, ticks: a.Ticks = 1) -> None:
         """Advance by exactly this many ticks, then answer. The client controls the clock from then on."""
 
-    @entry("post", zmq="Step")
+    @entry("post", zmq="Step", slow=True)
     def step_synchronously(
         self,
-        ticks: a.Count,
+        ticks: a.Ticks,
         control: Annotated[dict[str, a.Tree] | None, "the commands for `tick`, sent in advance"] = None,
         tick: a.Count = 0,
     ) -> bytes:
         """Advance by this many ticks and return the encoded state that they lead to."""
 
-    @entry("post", zmq="Run")
+    @entry("post", zmq="Run", slow=True)
     def run(
         self,
-        until: Annotated[float | None, "simulation time, s; null: until `stop`"] = None,
-        pace: Annotated[float | None, "simulated s per wall second; null: unchanged"] = None,
+        until: Annotated[
+            a.Finite | None,
+            a.Rule("run(until=...) takes a finite time in s"),
+            "simulation time, s; null: until `stop`",
+        ] = None,
+        pace: Annotated[
+            a.Finite | None, a.Rule("pace must be a number"), "simulated s per wall second; null: unchanged"
+        ] = None,
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client controls the clock."""
 
-    @entry("post", zmq="Stop")
+    @entry("post", zmq="Stop", client="clock.stop")
     def stop(self) -> int:
         """End the client's `run` or `step` and hold time; return the tick."""
 
-    @entry("post", rpc="pause", zmq="Pause", shows=True)
+    @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause")
     def pause(self) -> None:
         """Pause the run; `step` still works."""
 
-    @entry("post", rpc="resume", zmq="Resume")
+    @entry("post", rpc="resume", zmq="Resume", client="clock.resume")
     def resume(self) -> None:
         """Resume the run."""
 
-    @entry("post", rpc="set_pace", zmq="SetPace")
-    def pace(self, pace: Annotated[float, Ge(0.0), "simulated s per wall second; 0: as fast as possible"]) -> None:
+    @entry("post", rpc="set_pace", zmq="SetPace", client="clock.set_pace")
+    def pace(
+        self,
+        pace: Annotated[
+            float,
+            Ge(0.0),
+            AllowInfNan(False),
+            a.Rule("pace must be a number of 0 or more"),
+            "simulated s per wall second; 0: as fast as possible",
+        ],
+    ) -> None:
         """Set the pace of the run."""
 
     @entry("post", zmq="Call")
     def hold(self) -> None:
         """Control the clock: time advances by this client's `step` and `run` only."""
 
-    @entry("post", rpc="let_go", zmq="Call")
+    @entry("post", rpc="let_go", zmq="Call", client="release_clock")
     def let_go(self) -> None:
         """Release the clock, which a step has taken; time advances again."""
 
-    @entry("change", rpc="reset", zmq="Reset")
-    def reset(self, seed: Annotated[a.Count | None, "another seed; null: the same"] = None) -> None:
+    @entry("change", rpc="reset", zmq="Reset", slow=True)
+    def reset(
+        self,
+        seed: Annotated[
+            Annotated[int, Ge(0), Le(2**64 - 1)] | None,
+            a.Rule("a seed is a whole number in 0 to 2**64 - 1"),
+            "another seed; null: the same",
+        ] = None,
+    ) -> None:
         """Restart the scenario from tick 0."""
 
-    @entry("change", zmq="Call")
+    @entry("change", zmq="Call", slow=True)
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
-    @entry("post", rpc="seek", zmq="Call", answer=r.Position)
+    @entry("post", rpc="seek", zmq="Call", answer="position")
     def seek(self, position: Annotated[float, "s from the start of the recording"]) -> float:
         """Jump within the recording that is played and return the new position. A live simulation refuses."""
 
     # vehicles --------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Command")
+    @entry("post", rpc="set_control", zmq="Command")
     def command(
         self,
         target: a.Target,
-        inputs: a.Tree,
-        at_tick: Annotated[a.Count | None, "null: the next tick"] = None,
-        timeout: Annotated[float | None, "simulated s until the failsafe acts; null: as its entry says"] = None,
+        inputs: Annotated[a.Tree, a.InRpc("inputs", a.Members), "input -> value"],
+        at_tick: Annotated[
+            a.Count | None, a.InRpc(), a.Rule("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+        ] = None,
+        timeout: Annotated[
+            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
+        ] = None,
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
     @entry("post", zmq="Command")
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
-
-    @entry("hub", rpc="set_control")
-    def set_control(
-        self,
-        vehicle: a.Vehicle,
-        inputs: Annotated[a.Inputs, a.Expected("a number, a text or a list of numbers"), a.MEMBERS],
-        timeout: Annotated[
-            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
-        ] = None,
-    ) -> r.Moment:
-        """Set inputs of a vehicle, each a member such as `steer`; the others stay. A fleet takes lists."""
 
     @entry("hub", rpc="set_fpv_control")
     def set_fpv_control(
@@ -165,7 +181,7 @@ class Operations(Protocol):
     def arm_drone(self, vehicle: a.Vehicle, armed: Annotated[bool, "whether its motors may turn"]) -> r.Moment:
         """Arm or disarm a drone."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", slow=True)
     def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
@@ -201,46 +217,34 @@ class Operations(Protocol):
     ) -> r.SpawnedDrone:
         """Add a quadrotor, disarmed and in angle mode; return its name and id."""
 
-    @entry("change", zmq="Call")
+    @entry("change", rpc="remove_vehicle", zmq="Call", shows=True)
     def remove(self, target: a.Target) -> None:
         """Remove a vehicle or a fleet."""
 
-    @entry("hub", rpc="remove_vehicle")
-    def remove_vehicle(self, vehicle: a.Vehicle) -> r.Moment:
-        """Remove a vehicle, or a fleet by its name."""
-
-    @entry("change", rpc="clear_all_robots", answer=r.Removed, shows=True)
-    def clear(self) -> int:
+    @entry("change", rpc="clear_all_robots", shows=True)
+    def clear(self) -> r.Removed:
         """Remove all vehicles; return how many there were."""
 
     # behaviours ------------------------------------------------------------------------------------------------------
 
-    @entry("post", zmq="Call")
+    @entry("post", rpc="give_order", zmq="Call", client="behaviours.override", slow=True)
     def order(
         self,
-        target: Annotated[a.Target | Annotated[list[str | int], a.Listed], "a name, an id, or a list of them"],
+        target: Annotated[
+            str | int | Annotated[list[str | int], a.Listed],
+            a.InRpc("vehicles", a.Overridden),
+            "a name, an id, or a list of them",
+        ],
         behaviour: a.Behaviour,
     ) -> None:
         """Override the behaviour of vehicles."""
 
-    @entry("hub", rpc="give_order")
-    def give_order(self, vehicles: a.Overridden, behaviour: a.Behaviour) -> r.Moment:
-        """Override the behaviour of vehicles."""
+    @entry("read", rpc="get_orders", zmq="Call", answer="orders", client="behaviours.overrides")
+    def orders(self) -> list[r.OrderTree]:
+        """Return the overrides in effect: ids (in JSON-RPC as [first, count]), name and options of the behaviour."""
 
-    @entry("read", zmq="Call")
-    def orders(self) -> list[dict[str, Any]]:
-        """Return the overrides in effect: ids of the vehicles, name and options of the behaviour."""
-
-    @entry("hub", rpc="get_orders")
-    def get_orders(self) -> r.OrdersTree:
-        """Return the overrides in effect, with ids as [first, count]."""
-
-    @entry("read", zmq="Call")
-    def routes(self) -> list[dict[str, Any]]:
-        """Return the paths and points that vehicles follow, in the world's axes."""
-
-    @entry("hub", rpc="get_routes")
-    def get_routes(self) -> r.RoutesTree:
+    @entry("read", rpc="get_routes", zmq="Call", answer="routes", client="behaviours.routes")
+    def routes(self) -> list[r.RouteTree]:
         """Return the paths and points that vehicles follow, in m east, north and up."""
 
     # synchronous control ---------------------------------------------------------------------------------------------
@@ -263,13 +267,9 @@ class Operations(Protocol):
 
     # reading ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", zmq="GetMetadata")
-    def metadata(self) -> dict[str, Any]:
-        """Return the scenario, the clock, and the fleets with their inputs and parameters."""
-
-    @entry("read", rpc="get_metadata")
-    def overview(self) -> r.MetadataTree:
-        """Return the scenario, the clock, and the fleets with their inputs and columns."""
+    @entry("read", rpc="get_metadata", zmq="GetMetadata")
+    def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
+        """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
@@ -291,13 +291,9 @@ class Operations(Protocol):
     def sensors(self, target: a.Target) -> dict[str, dict[str, Any]]:
         """Return the last readings of a vehicle's or a fleet's sensors: sensor -> reading -> value or (n,) array."""
 
-    @entry("read", zmq="Call")
-    def inspect(self, target: a.Target) -> dict[str, dict[str, Any]]:
-        """Return every state, command and parameter column of a vehicle: group -> name -> value."""
-
-    @entry("read", rpc="inspect")
-    def examine(self, vehicle: a.Vehicle) -> r.InspectedTree:
-        """Return every state, command, parameter and sensor column of a vehicle, with units."""
+    @entry("read", rpc="inspect", zmq="Call")
+    def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
+        """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
     @entry("read")
     def parameter(self, target: str, name: str) -> Any:
@@ -307,16 +303,16 @@ class Operations(Protocol):
     def state_hash(self) -> str:
         """Return the hex digest of the complete state at this tick."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", slow=True)
     def save(self) -> bytes:
         """Return the complete state."""
 
-    @entry("read", rpc="get_events", zmq="Call", answer=r.EventsTree)
+    @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
 
-    @entry("hub", rpc="list_models")
-    def list_models(self) -> r.ModelsTree:
+    @entry("hub", rpc="list_models", answer="models")
+    def list_models(self) -> list[r.ModelTree]:
         """Return the models of which vehicles can be added, with presets (the default first) and inputs."""
 
     # markers and frames ----------------------------------------------------------------------------------------------
@@ -328,28 +324,25 @@ class Operations(Protocol):
             list[a.Tree],
             Len(1, a.MOST_ITEMS),
             a.FIRST,
+            a.LATER,
             "with namespace, id, kind; position, quaternion, scale, color, vertices, label, frame, ttl",
         ],
     ) -> None:
         """Show markers (ENU, m) in place of those with the same namespace and id; all or none."""
 
-    @entry("post", zmq="DeleteMarkers, ClearMarkers")
-    def unmark(self, namespace: str | None = None, number: int | list[int] | None = None) -> None:
+    @entry("post", rpc="delete_markers", zmq="DeleteMarkers, ClearMarkers")
+    def unmark(
+        self,
+        namespace: Annotated[str | None, a.InRpc("namespace", a.Namespace), "null: all markers"] = None,
+        number: Annotated[int | list[int] | None, a.InRpc("id", a.MarkerId), "null: all of the namespace"] = None,
+    ) -> None:
         """Remove markers of a namespace, a whole namespace, or all markers."""
 
-    @entry("hub", rpc="delete_markers")
-    def delete_markers(
-        self,
-        namespace: Annotated[a.Text | None, "null: all markers"] = None,
-        id: Annotated[Annotated[int, Ge(0), Le(a.MARKER_ID_MAX)] | None, "null: all of the namespace"] = None,
-    ) -> r.Moment:
-        """Remove markers."""
-
-    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers")
-    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"]) -> None:
+    @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
+    def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
 
-    @entry("hub", rpc="draw_debug_lines")
+    @entry("hub", rpc="draw_debug_lines", answer="ids")
     def draw_debug_lines(
         self,
         lines: Annotated[list[Row], Len(1, a.MOST_ITEMS), a.FIRST, "x1, y1, z1, x2, y2, z2 of each"],
@@ -357,35 +350,35 @@ class Operations(Protocol):
         color: a.Color = WHITE,
         ttl: a.Ttl = None,
         frame: a.AxesArgument = "enu",
-    ) -> r.DrawnTree:
+    ) -> list[int]:
         """Draw lines as a marker of the namespace `debug`; return its id."""
 
-    @entry("hub", rpc="draw_debug_spheres")
+    @entry("hub", rpc="draw_debug_spheres", answer="ids")
     def draw_debug_spheres(
         self,
         spheres: Annotated[list[Ball], Len(1, a.MOST_ITEMS), a.FIRST, "x, y, z, radius of each"],
         color: a.Color = WHITE,
         ttl: a.Ttl = None,
         frame: a.AxesArgument = "enu",
-    ) -> r.DrawnTree:
+    ) -> list[int]:
         """Draw spheres as markers of the namespace `debug`, one for each radius; return their ids."""
 
     @entry("hub", rpc="clear_debug")
     def clear_debug(self) -> r.Moment:
         """Remove everything drawn in the namespace `debug`."""
 
-    @entry("change", zmq="Call")
+    @entry("change", zmq="Call", client="frames.set")
     def set_frame(
         self,
         name: str,
         parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
-        position: Annotated[a.Numbers, "m"] = ORIGIN,
-        quaternion: Annotated[a.Numbers, "x, y, z, w"] = UPRIGHT,
+        position: Annotated[a.Numbers, a.Rule("position must be a list of numbers"), "m"] = ORIGIN,
+        quaternion: Annotated[a.Numbers, a.Rule("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
     ) -> None:
         """Place a named frame in another."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="frames.transform")
     def transform(
         self, target: str, source: str, time: Annotated[float | None, "simulation time, s; null: now"] = None
     ) -> dict[str, Any]:
@@ -397,19 +390,19 @@ class Operations(Protocol):
 
     # mission ---------------------------------------------------------------------------------------------------------
 
-    @entry("read", rpc="get_mission", answer=r.PresentMission)
+    @entry("read", rpc="get_mission", answer="mission")
     def mission(self) -> r.MissionTree | None:
         """Return the mission, in m east and north; null without one."""
 
-    @entry("read", zmq="Call")
+    @entry("read", zmq="Call", client="mission.view", slow=True)
     def mission_view(self) -> dict[str, Any] | None:
         """Return the mission with progress, figures and log; null without one."""
 
-    @entry("post", rpc="add_task", zmq="Call")
+    @entry("post", rpc="add_task", zmq="Call", client="mission.add_task", slow=True)
     def add_task(self, task: Annotated[a.Tree, "as in a scenario's mission.tasks"]) -> None:
         """Add a task to the mission."""
 
-    @entry("post", rpc="move_task", zmq="Call")
+    @entry("post", rpc="move_task", zmq="Call", client="mission.move_task", slow=True)
     def move_task(
         self,
         name: Annotated[a.Text, a.LATER, "the task"],
@@ -418,26 +411,26 @@ class Operations(Protocol):
     ) -> None:
         """Move a task of the mission."""
 
-    @entry("post", rpc="remove_task", zmq="Call")
+    @entry("post", rpc="remove_task", zmq="Call", client="mission.remove_task", slow=True)
     def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
         """Remove a task from the mission."""
 
-    @entry("post", rpc="add_zone", zmq="Call")
+    @entry("post", rpc="add_zone", zmq="Call", client="mission.add_zone", slow=True)
     def add_zone(self, zone: Annotated[a.Tree, "a no-fly zone, as in a scenario's mission.zones"]) -> None:
         """Add a no-fly zone to the mission."""
 
-    @entry("post", zmq="Call")
+    @entry("post", zmq="Call", client="mission.add_vehicle", slow=True)
     def add_vehicle(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> None:
         """Add vehicles of models that are installed or in use to the mission."""
 
-    @entry("post", rpc="damage_vehicle", zmq="Call")
+    @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
     def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
 
     # scenarios -------------------------------------------------------------------------------------------------------
 
-    @entry("hub", rpc="list_scenarios")
-    def list_scenarios(self) -> r.ScenariosTree:
+    @entry("hub", rpc="list_scenarios", answer="scenarios")
+    def list_scenarios(self) -> list[r.ScenarioCardTree]:
         """Return the scenarios that come with Paddock: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
@@ -456,8 +449,10 @@ class Operations(Protocol):
     def known_names(self) -> dict[str, list[str]]:
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
-    @entry("hub", rpc="check_scenario")
-    def check_scenario(self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]) -> r.ProblemsTree:
+    @entry("hub", rpc="check_scenario", answer="problems")
+    def check_scenario(
+        self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]
+    ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
 
     @entry("hub", rpc="load_scenario")

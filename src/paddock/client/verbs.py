@@ -1,0 +1,281 @@
+"""The verbs of a remote simulation, stated once for the synchronous and the asynchronous client.
+
+A verb that needs nothing special follows from its entry in the table of operations; the others are written out here.
+`_ask` sends a request: it returns the result, or an awaitable in the asynchronous client. `_value` makes what `ask`
+returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `await sim.tick()`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.client import requests
+from paddock.client.channel import Callbacks
+from paddock.client.control import Controls
+from paddock.client.requests import ClientRequest, request, value
+from paddock.client.session import Session
+from paddock.client.states import EVENT, MARKERS, STATE, Watching
+from paddock.errors import InvalidValueError, OldSpellings, PaddockError
+from paddock.planning.mission.views import view_from
+from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, MarkerMessage, PutMarkers
+from paddock.wire.messages.recordings import EventMessage
+from paddock.wire.messages.replies import ResultMessage
+from paddock.wire.messages.requests import OWN_MESSAGES, Call
+from paddock.wire.operations import OPERATIONS, Operation
+from paddock.wire.operations.arguments import plain
+from paddock.world.markers import Marker
+from paddock.world.snapshot import Snapshot
+from paddock.world.transforms import Transform
+
+
+class RemoteOverride(NamedTuple):
+    """A behaviour in place of the one in the vehicles' entry."""
+
+    ids: NDArray[np.int64]
+    behaviour: str
+    options: dict[str, Any]
+
+
+class RemoteRoute(NamedTuple):
+    """A line that some vehicles follow, or a point where they go."""
+
+    fleet: str
+    ids: NDArray[np.int64]
+    behaviour: str
+    closed: bool  # the last point joins the first
+    points: NDArray[np.float64]  # (k, 3) m
+
+
+RESULTS: dict[str, Callable[[Any], Any]] = {
+    "orders": lambda found: [RemoteOverride(**one) for one in found],
+    "routes": lambda found: [RemoteRoute(**one) for one in found],
+    "events": lambda found: [EventMessage(**one) for one in found],
+    "transform": lambda found: Transform(found["position"], found["quaternion"]),
+    "mission_view": lambda found: view_from(found) if found else None,
+}
+"""The results of operations in the types of a local simulation."""
+
+
+class Verbs:
+    """Methods that send requests; `part` adds those of the table's entries for that part of a simulation."""
+
+    def __init_subclass__(cls, part: str | None = None) -> None:
+        for operation in OPERATIONS.values() if part is not None else ():
+            offered = operation.callable_by_name or operation.name in OWN_MESSAGES
+            owner, name = operation.client
+            if offered and owner == part and not hasattr(cls, name):
+                setattr(cls, name, _method(operation, name))
+
+    def _ask(self, request: ClientRequest[Any]) -> Any:
+        raise NotImplementedError
+
+    def _value(self, ask: Callable[[], Any]) -> Any:
+        raise NotImplementedError
+
+    if TYPE_CHECKING:  # the verbs that follow from the table
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+def _method(operation: Operation, name: str) -> Callable[..., Any]:
+    """The method of an operation, with the signature and the docstring of its entry."""
+    types = {one.name: plain(one.annotation) for one in operation.arguments if one.in_rpc is None or one.in_rpc.name}
+    signature = operation.signature
+    self, *rest = signature.parameters.values()
+    own = [self, *(one.replace(annotation=types[one.name]) for one in rest if one.name in types)]
+    signature = signature.replace(parameters=own, return_annotation=signature.empty)
+    convert = RESULTS.get(operation.name)
+
+    def method(self: Verbs, /, *args: Any, **kwargs: Any) -> Any:
+        arguments = signature.bind(self, *args, **kwargs).arguments
+        del arguments["self"]
+        asked = request(operation.name, **arguments)
+        return self._ask(asked if convert is None else asked._replace(read=lambda reply: convert(value(reply))))
+
+    method.__name__, method.__doc__ = name, operation.summary
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+class RemotePart(Verbs):
+    """A part of a remote simulation: verbs of one subject."""
+
+    def __init__(self, sim: RemoteVerbs) -> None:
+        self._sim = sim
+
+    def _ask(self, request: ClientRequest[Any]) -> Any:
+        return self._sim._ask(request)
+
+    def _value(self, ask: Callable[[], Any]) -> Any:
+        return self._sim._value(ask)
+
+
+class ClockVerbs(RemotePart, part="clock"):
+    """`sim.clock`."""
+
+    @property
+    def pace(self) -> Any:
+        """Simulated seconds per wall second of `run`; 0 is as fast as possible."""
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: float(value(reply)["pace"]))))
+
+    @property
+    def paused(self) -> Any:
+        """Whether time is held."""
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(value(reply)["paused"]))))
+
+
+CLOCK = Call("clock", {})
+SNAPSHOT: ClientRequest[Any] = ClientRequest(Call("snapshot", {}), lambda snapshot: snapshot)
+SNAPSHOT_WITH_ROSTER = SNAPSHOT._replace(body=Call("snapshot", {"roster": True}))  # even if it should be known here
+
+
+class RemoteBehaviours(RemotePart, part="behaviours"):
+    """`sim.behaviours`."""
+
+    def override(self, target: Any, behaviour: Any) -> Any:
+        """Override the behaviour of vehicles (a name, an id, or a list of them).
+
+        A behaviour as in a scenario; "external": take commands; None: back to the vehicles' entry.
+        """
+        whom = target if isinstance(target, str | int | np.integer) else list(target)
+        return self._ask(request("order", target=whom, behaviour=behaviour))
+
+
+class RemoteMarkers(RemotePart, part="markers"):
+    """`sim.markers`."""
+
+    def put(self, *markers: Marker) -> Any:
+        """Show markers in place of those with the same namespace and id."""
+        for marker in markers:
+            if not isinstance(marker, Marker):
+                raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
+        fields = MarkerMessage.__dataclass_fields__
+        messages = [MarkerMessage(**{name: getattr(marker, name) for name in fields}) for marker in markers]
+        return self._ask(ClientRequest(PutMarkers(tuple(messages)), value))
+
+    def remove(self, namespace: str | None = None, id: int | None = None) -> Any:
+        """Remove a marker, a whole namespace, or all markers."""
+        if namespace is None and id is not None:
+            raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
+        some = namespace is not None and id is not None
+        return self._ask(
+            ClientRequest(DeleteMarkers(namespace, (id,)) if some else ClearMarkers(namespace), value)  # type: ignore[arg-type]
+        )
+
+
+class RemoteFrames(RemotePart, part="frames"):
+    """`sim.frames`."""
+
+
+class RemoteEvents(RemotePart, part="events"):
+    """`sim.events.since(number)`, or shorter `sim.events(number)`."""
+
+    def __call__(self, since: int = 0) -> Any:
+        """The same as `since`."""
+        return self.since(since)
+
+
+class MissionVerbs(RemotePart, part="mission"):
+    """`sim.mission`."""
+
+    def add_task(self, name: str, **fields: Any) -> Any:
+        """Add a task: a scenario task's fields, such as `point={"at": [100, 50]}`."""
+        return self._ask(request("add_task", task={"name": name, **fields}))
+
+    def add_zone(self, name: str, **fields: Any) -> Any:
+        """Add a no-fly zone: the fields of a scenario's zone."""
+        return self._ask(request("add_zone", zone={"name": name, **fields}))
+
+    def add_vehicle(self, name: str, **fields: Any) -> Any:
+        """Add vehicles to the mission: fields of a scenario's `vehicles` entry."""
+        return self._ask(request("add_vehicle", entry={"name": name, **fields}))
+
+    def move_task(self, task: str, x: float, y: float) -> Any:
+        """Move a task (m)."""
+        return self._ask(request("move_task", name=task, x=x, y=y))
+
+    def remove_task(self, task: str) -> Any:
+        """Remove a task."""
+        return self._ask(request("remove_task", name=task))
+
+
+class RemoteVerbs(Verbs, OldSpellings, part=""):
+    """What both clients have: parts, verbs and callbacks."""
+
+    RENAMED = MappingProxyType({**OldSpellings.RENAMED, "let_go": "release_clock"})
+
+    def __init__(self, url: str, token: str | None, name: str | None, timeout: float, calls: Callbacks) -> None:
+        program = f"{os.path.basename(sys.argv[0] or 'python')}-{os.getpid()}"
+        self.session = Session(url, token, name or program, timeout, calls)
+        self.controls: Controls
+        self.watching = Watching(self.session)
+        self.behaviours = RemoteBehaviours(self)
+        self.markers = RemoteMarkers(self)
+        self.frames = RemoteFrames(self)
+        self.events = RemoteEvents(self)
+        self._closed = False
+
+    @property
+    def tick(self) -> Any:
+        """Ticks since the start of the run."""
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: reply.tick)))
+
+    @property
+    def time(self) -> Any:
+        """Simulation time, s."""
+        return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: reply.sim_time)))
+
+    @property
+    def metadata(self) -> Any:
+        """The scenario, the clock, and the fleets with their inputs and sensors."""
+        return self._value(lambda: self._ask(request("metadata")))
+
+    def command(self, target: Any, *, at_tick: int | None = None, **inputs: Any) -> Any:
+        """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick on (or from `at_tick`).
+
+        Inputs that are not named keep their values. An array of ids is a valid target too.
+        """
+        return self._ask(requests.command(target, inputs, at_tick))
+
+    def spawn(self, /, **fields: Any) -> Any:
+        """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`."""
+        return self._ask(request("spawn", entry=fields))
+
+    def save(self) -> Any:
+        """Return the complete state."""
+        asked = request("save")
+        return self._ask(
+            asked._replace(read=lambda reply: reply.body.blob if isinstance(reply.body, ResultMessage) else b"")
+        )
+
+    def restore(self, blob: bytes) -> Any:
+        """Return to a saved state of this scenario."""
+        if not isinstance(blob, bytes | bytearray | memoryview) or not blob:
+            raise PaddockError("restore takes what save() returned")
+        return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), value, patient=True))
+
+    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """Call `callback(snapshot)` for every published state whose tick `every` divides; returns a function to end it.
+
+        It runs in the thread that is in `step` or `run`, if any; in the event loop of an asynchronous client.
+        """
+        return self.watching.add(STATE, self._called(callback), every)
+
+    def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
+        """Call `callback(event)` for every event; returns a function to end it."""
+        return self.watching.add(EVENT, self._called(callback))
+
+    def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
+        """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
+        return self.watching.add(MARKERS, self._called(callback))
+
+    def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], object]:
+        """The callback in the form that the client calls."""
+        return callback

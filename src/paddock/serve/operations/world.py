@@ -1,0 +1,120 @@
+"""Operations that read the state between two ticks, show markers, and replace the scenario."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from paddock import __version__
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario, ScenarioError
+from paddock.serve.checker import MOST_TEXT, read
+from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, parameter_column
+from paddock.serve.mirror import marker_from_tree
+from paddock.serve.trust import foreign_names
+from paddock.serve.trust import known_names as names_in_use
+from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText
+
+if TYPE_CHECKING:
+    from paddock.serve.live import LiveSource
+
+CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
+"""What the Python client gets of the metadata, with fleets in another form."""
+
+
+def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
+    """The page shows more, and has other fleets than the Python client."""
+    sim, owner = run.sim, run.owner
+    scenario = sim.scenario.to_dict()
+    scenario.pop("serve", None)  # may hold the token
+    found: MetadataTree = {
+        "name": sim.scenario.name,
+        "description": sim.scenario.description,
+        "seed": sim.engine.world.seed,
+        "rate": sim.engine.world.clock.rate,
+        "pace": sim.clock.pace,
+        "paused": sim.clock.paused,
+        "run": sim.engine.world.run,
+        "version": __version__,
+        "owner": owner.client,
+        "locked": owner.locked,
+        "can_load": run.director is not None,
+        "scenario": scenario,
+        "fleets": fleet_infos(sim),
+        "recording": None,
+    }
+    return found if page else {**{name: found[name] for name in CLIENT_METADATA}, "fleets": fleet_trees(sim)}  # type: ignore[literal-required]
+
+
+def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
+    """Publish the present state."""
+    found = run.sim.engine.publisher.snapshot()
+    run.publish(found)
+    return {"tick": found.tick, "run": found.run, "roster": found.roster}
+
+
+def inspect(
+    run: LiveSource, client: str, target: str | int, page: bool = False
+) -> InspectedTree | dict[str, dict[str, Any]]:
+    """Return plain values, or for the page values with the meaning of their columns."""
+    return inspected_tree(run.sim, target) if page else run.sim.inspect(target)
+
+
+def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
+    """Return a column of parameters."""
+    return parameter_column(run.sim, target, name)
+
+
+def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
+    """Return position and quaternion as lists."""
+    found = run.sim.frames.transform(target, source, time)
+    return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
+
+
+# markers: no part of the state, they change at once -------------------------------------------------------------------
+
+
+def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
+    """A marker in an unknown or stale frame is refused."""
+    run.sim.markers.put(*map(marker_from_tree, markers), source=client)
+
+
+def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
+    """A list removes several markers of one namespace."""
+    for one in number if isinstance(number, list) else [number]:
+        run.sim.markers.remove(namespace, one)
+
+
+# scenario ------------------------------------------------------------------------------------------------------------
+
+
+def running_scenario(run: LiveSource, client: str) -> ScenarioText:
+    """Return its name and text."""
+    return {"name": run.sim.scenario.name, "text": shown_text(run.sim.scenario)}
+
+
+def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
+    """Return installed plug-ins and what the run uses."""
+    return names_in_use(run.sim)
+
+
+def switch_scenario(run: LiveSource, client: str, text: str) -> None:
+    """Only a run that was started by `paddock run` or `demo` can switch."""
+    if run.director is None:
+        raise PaddockError("load refused: scenario switching is disabled for this run; use paddock run or paddock demo")
+    run.owner.check(client, "load")
+    scenario = read(text)
+    if foreign := foreign_names(scenario, names_in_use(run.sim)):
+        raise ScenarioError(foreign)
+    run.director(scenario)
+
+
+def shown_text(scenario: Scenario) -> str:
+    """The text of a scenario as clients may see it: without its token."""
+    if scenario.serve is not None and scenario.serve.token is not None:
+        scenario = scenario.model_copy(update={"serve": None})
+        text = scenario.to_yaml()
+    else:
+        text = scenario.to_text()
+    if len(text) > MOST_TEXT:
+        raise PaddockError(f"the scenario's text is too long to send: {len(text):,} characters")
+    return text
