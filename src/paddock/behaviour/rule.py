@@ -82,10 +82,7 @@ class Rule:
         return RouteLine(path[:, :3], False) if self.needs_path else None
 
     def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), each: tuple[str, ...] = ()) -> KernelSpec:
-        """Return the kernel in which a fleet of one model follows this rule.
-
-        `varying` are the model's parameters and `each` the rule's options that differ between the vehicles.
-        """
+        """Return the kernel for a fleet of one model; `varying` parameters and `each` option differ by vehicle."""
         arguments = (
             Rows("state", model.state),
             Rows("command", model.command, "update"),

@@ -239,10 +239,7 @@ class Pacer:
         )
 
     def _group(self) -> int:
-        """Return the ticks to take together: one, or a slice's worth where ticks take much of the wall time.
-
-        Several ticks in one stride cost less than one by one.
-        """
+        """Return the ticks to take together: a slice's worth where single ticks would take much of the wall time."""
         if self._pace == 0 or self.tick_seconds * self.clock.rate * self._pace < HEAVY:
             return 1
         return ceil(SLICE * self.clock.rate * self._pace)

@@ -95,10 +95,7 @@ _ATTITUDE = _START + '"attitude":[{!r},{!r},{!r}]'
 
 
 def encode_state(state: State) -> bytes:
-    """Encode a line with line breaks around it; an error if a required value is missing or not finite.
-
-    Optional values that are not finite are omitted.
-    """
+    """Encode a line with line breaks around it; optional values that are not finite are omitted, others an error."""
     turned = state.attitude if state.quaternion is None else state.quaternion
     if turned is None:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")

@@ -173,7 +173,9 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
         armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
         flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
-        return encode_telemetry(_ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into)
+        return encode_telemetry(
+            _ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into=into
+        )
 
 
 def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:
@@ -197,7 +199,7 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
             change.angular_rate(rates),
             column("voltage", 0.0),
             column("charge", 1.0),
-            into,
+            into=into,
         )
 
 
