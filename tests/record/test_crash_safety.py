@@ -216,7 +216,7 @@ def test_waiting_ends_when_writing_has_failed() -> None:
     results: list[bool] = []
     waiting = threading.Thread(target=lambda: results.append(queue.offer(lambda: None, 1 << 30, wait=True)))
     waiting.start()
-    queue.abandon()
+    queue.close(discard=True)
     waiting.join(10)
     assert results == [False]
 

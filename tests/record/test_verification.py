@@ -11,10 +11,11 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.record import Recorder, channels, open_run, verify
+from paddock.record import Recorder, open_run, verify
 from paddock.record.verification import Verification
 from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
+from paddock.wire.messages import recordings
 from paddock.wire.messages.recordings import StateHash
 
 
@@ -86,14 +87,14 @@ def test_a_tampered_command_is_found(record: Callable[..., Path], monkeypatch: p
         sim.command("red", throttle=0.5, at_tick=100)
         sim.step(200)
 
-    real = channels.encode_posted
+    real = recordings.encode_action
 
-    def forged(posted: Any) -> bytes:
-        posted.action.inputs["throttle"] = 0.5 + 1e-9
-        return real(posted)
+    def forged(action: Any) -> bytes:
+        action.action["inputs"]["throttle"] = 0.5 + 1e-9
+        return real(action)
 
     honest = verify(record(drive, "honest.mcap"))
-    monkeypatch.setattr(channels, "encode_posted", forged)
+    monkeypatch.setattr(recordings, "encode_action", forged)
     path = record(drive, "forged.mcap")
     monkeypatch.undo()
     result = verify(path)

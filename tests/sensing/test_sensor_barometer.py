@@ -23,9 +23,9 @@ BY_GEOPOTENTIAL = [(11000, 226.320, 216.65), (15000, 120.446, 216.65), (20000, 5
 def test_reading_at_a_height(bench: Any, height: float, hectopascal: float, kelvin: float) -> None:
     barometer = bench.sensor("barometer", noise=0.0, walk=0.0)
     bench.take(barometer, bench.poses(1, z=height))
-    assert barometer.reading("pressure")[0] / 100 == pytest.approx(hectopascal, abs=0.01)
-    assert barometer.reading("temperature")[0] == pytest.approx(kelvin, abs=1e-3)
-    assert barometer.reading("altitude")[0] == pytest.approx(geopotential(height), abs=1e-8)
+    assert barometer.readings()["pressure"][0] / 100 == pytest.approx(hectopascal, abs=0.01)
+    assert barometer.readings()["temperature"][0] == pytest.approx(kelvin, abs=1e-3)
+    assert barometer.readings()["altitude"][0] == pytest.approx(geopotential(height), abs=1e-8)
 
 
 @pytest.mark.parametrize(("altitude", "hectopascal", "kelvin"), BY_GEOPOTENTIAL)
@@ -42,21 +42,21 @@ def test_pressure_altitude_inverts_pressure() -> None:
 def test_the_origin_has_a_height(bench: Any) -> None:
     barometer = bench.sensor("barometer", Site(height=900.0), noise=0.0, walk=0.0)
     bench.take(barometer, bench.poses(1, z=100.0))
-    assert barometer.reading("pressure")[0] == pytest.approx(89876, abs=1)
+    assert barometer.readings()["pressure"][0] == pytest.approx(89876, abs=1)
 
 
 def test_noise_and_its_height(bench: Any) -> None:
     barometer = bench.sensor("barometer", walk=0.0)
     bench.take(barometer, bench.poses(20_000))
-    bench.assert_std(barometer.reading("pressure"), 1.2)
-    bench.assert_mean(barometer.reading("pressure"), 101325.0, 1.2)
-    bench.assert_std(barometer.reading("altitude"), 1.2 / (1.225 * 9.80665))  # hydrostatic: dp = rho g dh
+    bench.assert_std(barometer.readings()["pressure"], 1.2)
+    bench.assert_mean(barometer.readings()["pressure"], 101325.0, 1.2)
+    bench.assert_std(barometer.readings()["altitude"], 1.2 / (1.225 * 9.80665))  # hydrostatic: dp = rho g dh
 
 
 def test_drift(bench: Any) -> None:
     barometer = bench.sensor("barometer", noise=0.0, walk=2.0)
     bench.run(barometer, lambda tick: bench.poses(4000), 9001)
-    bench.assert_std(barometer.reading("pressure"), 6.0)
+    bench.assert_std(barometer.readings()["pressure"], 6.0)
 
 
 def test_far_outside_the_atmosphere_nothing_breaks(bench: Any) -> None:

@@ -215,11 +215,11 @@ def test_frames_are_written_straight_into_shared_memory() -> None:
 
 ENCODERS: dict[str, Callable[..., memoryview]] = {
     "positions": lambda into=None: encode_positions([poses(4)], into=into),
-    "telemetry": lambda into=None: encode_telemetry([1, 2], 0.5, 1, [0.1, 0.2], [1, 8], into),
-    "lines": lambda into=None: encode_lines(np.ones((2, 3)), np.zeros((2, 3)), (1, 2, 3, 4), 0.5, into),
-    "spheres": lambda into=None: encode_spheres(np.ones((2, 3)), 1.5, (1, 2, 3, 4), into),
+    "telemetry": lambda into=None: encode_telemetry([1, 2], 0.5, 1, [0.1, 0.2], [1, 8], into=into),
+    "lines": lambda into=None: encode_lines(np.ones((2, 3)), np.zeros((2, 3)), (1, 2, 3, 4), 0.5, into=into),
+    "spheres": lambda into=None: encode_spheres(np.ones((2, 3)), 1.5, (1, 2, 3, 4), into=into),
     "tick": lambda into=None: encode_tick(Tick(1, 2.0, 3.0, 4, 5), into),
-    "fpv": lambda into=None: encode_fpv([1], 2, 1, [[1, 2, 3, 4]], [[1, 2, 3]], [[4, 5, 6]], 16.8, 1, into),
+    "fpv": lambda into=None: encode_fpv([1], 2, 1, [[1, 2, 3, 4]], [[1, 2, 3]], [[4, 5, 6]], 16.8, 1, into=into),
     "markers": lambda into=None: encode_markers([MarkerRecord("a", 1, MarkerKind.CAR)], into),
     "events": lambda into=None: encode_events([EventRecord(1, 2, "a", "b", "c")], into),
     "commands": lambda into=None: encode_commands([1, 2], ["steer"], [[0.1], [0.2]], into),

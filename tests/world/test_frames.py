@@ -16,7 +16,6 @@ from paddock.world.frames import (
     conversion,
     convert_position,
     convert_quaternion,
-    frame,
 )
 
 HALF = np.sqrt(0.5)
@@ -149,7 +148,7 @@ def test_a_detour_changes_nothing(middle: str, target: str) -> None:
 @pytest.mark.parametrize(("source", "target"), PAIRS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_shapes_and_precision_are_kept(source: str, target: str, dtype: type) -> None:
-    to = frame(source).to(target)
+    to = conversion(source, target)
     vector, q = np.ones((2, 5, 3), dtype), np.full((2, 5, 4), 0.5, dtype)
     for result in (to.position(vector), to.velocity(vector), to.body_vector(vector), to.angular_rate(vector)):
         assert (result.shape, result.dtype) == ((2, 5, 3), np.dtype(dtype))

@@ -6,13 +6,47 @@ import gc
 import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
+from weakref import ref
 
 import numpy as np
 import pytest
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.world.pool import BufferPool, PoolStatistics, frozen
+from paddock.world.pool import _UNUSED, BufferPool, Bytes, _references, frozen
 from paddock.world.shared_memory import SharedSegment, data_path
+
+
+class Counts(NamedTuple):
+    """Buffers so far, and now."""
+
+    allocated: int
+    reused: int
+    in_use: int
+    idle: int
+
+
+class CountingPool(BufferPool):
+    """Counts buffers through weak references, which keep none alive."""
+
+    def __init__(self, idle: int = 4, tracked: int = 32) -> None:
+        super().__init__(idle, tracked)
+        self._taken = 0
+        self._made: list[ref[Bytes]] = []
+
+    def take(self, nbytes: int) -> Bytes:
+        self._taken += 1
+        return super().take(nbytes)
+
+    def counts(self) -> Counts:
+        idle = sum(_references(self._owners, k) == _UNUSED for k in range(len(self._owners)))
+        alive = sum(one() is not None for one in self._made)
+        return Counts(len(self._made), self._taken - len(self._made), alive - idle, idle)
+
+    def _allocate(self, nbytes: int) -> Bytes:
+        owner = super()._allocate(nbytes)
+        self._made.append(ref(owner))
+        return owner
 
 
 def address(array: np.ndarray) -> int:
@@ -20,7 +54,7 @@ def address(array: np.ndarray) -> int:
 
 
 def test_a_buffer_is_used_again_once_it_is_dropped() -> None:
-    pool = BufferPool()
+    pool = CountingPool()
     first = pool.take(1000)
     where = address(first)
     second = pool.take(1000)
@@ -29,7 +63,7 @@ def test_a_buffer_is_used_again_once_it_is_dropped() -> None:
     del first
     assert address(pool.take(1000)) == where
     del second
-    assert pool.statistics() == PoolStatistics(allocated=2, reused=1, in_use=0, idle=2)
+    assert pool.counts() == Counts(allocated=2, reused=1, in_use=0, idle=2)
 
 
 @pytest.mark.parametrize(
@@ -44,13 +78,13 @@ def test_a_buffer_is_used_again_once_it_is_dropped() -> None:
     ],
 )
 def test_any_view_keeps_the_buffer(keep: object) -> None:
-    pool = BufferPool()
+    pool = CountingPool()
     kept = keep(pool.take(1000))  # type: ignore[operator]
-    assert pool.statistics().in_use == 1
-    assert pool.take(1000) is not None and pool.statistics().allocated == 2
+    assert pool.counts().in_use == 1
+    assert pool.take(1000) is not None and pool.counts().allocated == 2
     del kept
     gc.collect()
-    assert pool.statistics().in_use == 0
+    assert pool.counts().in_use == 0
 
 
 def test_a_frozen_buffer_cannot_be_thawed() -> None:
@@ -66,34 +100,34 @@ def test_a_frozen_buffer_cannot_be_thawed() -> None:
 
 
 def test_idle_buffers_are_bounded() -> None:
-    pool = BufferPool(idle=2)
+    pool = CountingPool(idle=2)
     many = [pool.take(4096) for _ in range(10)]
-    assert pool.statistics().in_use == 10
+    assert pool.counts().in_use == 10
     many.clear()
     pool.take(4096)
-    assert pool.statistics().idle == 3  # two, and the one just dropped
+    assert pool.counts().idle == 3  # two, and the one just dropped
     assert BufferPool(idle=0).take(10).nbytes == 10
 
 
 def test_who_keeps_very_many_keeps_plain_arrays() -> None:
-    pool = BufferPool(tracked=4)
+    pool = CountingPool(tracked=4)
     many = [pool.take(4096) for _ in range(20)]
-    assert pool.statistics() == PoolStatistics(allocated=20, reused=0, in_use=20, idle=0)
+    assert pool.counts() == Counts(allocated=20, reused=0, in_use=20, idle=0)
     assert len({address(b) for b in many}) == 20
     many.clear()
-    assert pool.statistics() == PoolStatistics(allocated=20, reused=0, in_use=0, idle=4)
+    assert pool.counts() == Counts(allocated=20, reused=0, in_use=0, idle=4)
 
 
 def test_a_buffer_of_another_size_is_not_wasted_on_a_small_need() -> None:
-    pool = BufferPool()
+    pool = CountingPool()
     pool.take(10_000_000)
     pool.take(1000)
     pool.take(20_000_000)
-    assert pool.statistics().allocated == 3
+    assert pool.counts().allocated == 3
 
 
 def test_threads_never_share_a_buffer() -> None:
-    pool = BufferPool()
+    pool = CountingPool()
 
     def work(mark: int) -> bool:
         whole = True
@@ -107,7 +141,7 @@ def test_threads_never_share_a_buffer() -> None:
 
     with ThreadPoolExecutor(8) as threads:
         assert all(threads.map(work, range(8)))
-    assert pool.statistics().in_use == 0 and pool.statistics().reused > 2000
+    assert pool.counts().in_use == 0 and pool.counts().reused > 2000
 
 
 def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
@@ -137,6 +171,6 @@ def test_names_that_cannot_be_are_refused(name: str) -> None:
 
 def test_a_reused_buffer_is_never_shorter_than_asked_for() -> None:
     for nbytes in range(64, 64 * 40, 64):  # the allocator's alignment decides; many sizes find one that is off
-        pool = BufferPool()
+        pool = CountingPool()
         pool.take(nbytes)
         assert len(pool.take(nbytes + 64)) == nbytes + 64

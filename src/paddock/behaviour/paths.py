@@ -111,6 +111,11 @@ SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
 }
 
 
+def constant_speed(points: Floats, options: Any) -> Floats:
+    """Return the points (k, 4) with the option `speed` (m/s) at each."""
+    return np.column_stack([points, np.full(len(points), options.speed)])
+
+
 def shifted(points: Floats, offset: float, closed: bool) -> Floats:
     """Return the path moved to its left by `offset` metres."""
     ahead = np.roll(points, -1, axis=0) - np.roll(points, 1, axis=0)

@@ -29,14 +29,9 @@ class Server:
         self.addresses: dict[str, Any] = self._receive()
 
     def figures(self) -> dict[str, Any]:
-        """Return the simulation's figures: tick, wall, slips, stages, ..."""
+        """Return the simulation's figures: tick, wall, slips, stages, ..., and `hub`, the process id of its hub."""
         self._send("figures")
         return self._receive()
-
-    def pids(self) -> list[int]:
-        """Return the process ids of the simulation and its hub."""
-        self._send("hub")
-        return [self.process.pid, self._receive()["pid"]]
 
     def __enter__(self) -> Self:
         """Return the server."""
@@ -97,11 +92,8 @@ def main() -> None:
 def _answer(sim: Simulation, host: Host) -> None:
     from paddock.serve.describe import simulation_figures
 
-    for line in sys.stdin:
-        if line.strip() == "figures":
-            print(json.dumps(simulation_figures(sim)), flush=True)
-        elif line.strip() == "hub":
-            print(json.dumps({"pid": host.hub_pid}), flush=True)
+    for _ in sys.stdin:
+        print(json.dumps(simulation_figures(sim) | {"hub": host.hub_pid}), flush=True)
 
 
 if __name__ == "__main__":

@@ -131,7 +131,8 @@ class Applier:
             override = check_override(self.world, self.programs, action)
             self.claims.refuse_controlled(override.driven_ids())
         override.compile()
-        return OverrideAction(plain_target(action.target), override.written())
+        written = None if override.choice is None else override.choice.model_dump(mode="json")
+        return OverrideAction(plain_target(action.target), written)
 
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 

@@ -149,13 +149,6 @@ def write_slots(setup: RuleSetup, memory: Floats) -> None:
 # a rule that runs ----------------------------------------------------------------------------------------------------
 
 
-class PerVehicle(NamedTuple):
-    """What differs between vehicles that follow one rule, each on its own."""
-
-    options: Floats  # (options, n)
-    places: Ints  # (n,) place of each within its override: selects one of several targets
-
-
 class FleetBehaviour:
     """A behaviour of all vehicles of a fleet, ready to run."""
 
@@ -165,9 +158,13 @@ class FleetBehaviour:
         model: VehicleModel,
         fleet: Fleet,
         varying: tuple[str, ...],
-        per_vehicle: PerVehicle | None = None,
+        each: tuple[Floats, Ints] | None = None,
     ) -> None:
-        """`fleet` gets a table for the rule's memory."""
+        """`fleet` gets a table for the rule's memory.
+
+        `each`: options (options, n) of vehicles that follow the rule each on its own, and their places (n,) within
+        their overrides, which select one of several targets.
+        """
         self.setup = setup
         self.rule = setup.rule
         self.target = setup.target
@@ -176,9 +173,9 @@ class FleetBehaviour:
         self.fleet = fleet
         self.urges = np.zeros((len(column_index(Urge)), 1))
         self.grid = NeighbourGrid(self.rule.neighbours) if self.rule.neighbours else None
-        different = tuple(column_index(self.rule.options)) if per_vehicle is not None else ()
-        self._options = (self.options, per_vehicle.options) if per_vehicle and different else (self.options,)
-        self._places = None if per_vehicle is None else per_vehicle.places
+        different = () if each is None else tuple(column_index(self.rule.options))
+        self._options = (self.options, each[0]) if each and different else (self.options,)
+        self._places = None if each is None else each[1]
         self._act = kernel(self.rule.spec(model, varying, different))
         fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
 

@@ -105,6 +105,13 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     program.forget_poses()
 
 
+def check_target(world: World, entry: VehicleEntry, program: FleetProgram, place: Place) -> None:
+    """Raise an error at its place if the target of the behaviour does not exist."""
+    behaviour = program.behaviour
+    if behaviour is not None and behaviour.target is not None:
+        _at(place(entry.controller_key, behaviour.rule.name, "target"), world.find, behaviour.target)
+
+
 def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function and prefix its errors with the place."""
     try:
@@ -202,10 +209,7 @@ def placed_states(
 
 
 def build_problems(scenario: Scenario) -> list[str]:
-    """Return one line for each part of a scenario that cannot be built, beginning with its place.
-
-    Cheap: no kernel is compiled and few vehicles are placed.
-    """
+    """Return a line, beginning with its place, for each part of a scenario that cannot be built; compiles no kernel."""
     try:
         world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
     except PaddockError as error:
@@ -231,11 +235,11 @@ def build_problems(scenario: Scenario) -> list[str]:
     partly = {entry.name for entry in scenario.vehicles} - whole  # a target in these may not have been placed
     for program, entry, place in built:
         target = None if program.behaviour is None else program.behaviour.target
-        if program.behaviour is not None and target is not None and target.partition("[")[0] not in partly:
+        if target is not None and target.partition("[")[0] not in partly:
             try:
-                world.find(target)
+                check_target(world, entry, program, place)
             except PaddockError as error:
-                problems.append(f"{place(entry.controller_key, program.behaviour.rule.name, 'target')}: {error}")
+                problems.append(str(error))
     return problems
 
 

@@ -103,10 +103,7 @@ class ClockThread:
     # requests of other threads ---------------------------------------------------------------------------------------
 
     def request(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Have the driving thread call `work` between two ticks; a `look` only reads the state.
-
-        Any thread may call this. While no thread drives, `serve_idle` has to be called.
-        """
+        """Have the driving thread call `work` between two ticks (else `serve_idle` does); a `look` only reads."""
         done: Future[Any] = Future()
         (self._looks if look else self._requests).append((work, done))
         self.wake()

@@ -99,10 +99,7 @@ def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -
 def apply_command(
     program: FleetProgram, rows: Ints, values: Mapping[str, Any], tick: int, lasting: int | None = None
 ) -> int:
-    """Latch the values; other inputs stay. Return the number of vehicles that leave their failsafe.
-
-    They expire after `lasting` ticks (None: after the fleet's timeout, if it has one).
-    """
+    """Latch inputs for `lasting` ticks (None: the fleet's timeout); return the number of vehicles out of failsafe."""
     fleet = program.fleet
     known = column_index(program.model.command)
     whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order

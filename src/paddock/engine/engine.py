@@ -60,27 +60,10 @@ class Engine:
             world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
         )
         self.thread = ClockThread(self.claims.wake)
-        self.stages = assemble_tick(
-            scenario,
-            world,
-            self.programs,
-            self.mailbox,
-            self.applier,
-            self.claims,
-            self.mission_stage,
-            self.publisher,
-            self.events,
-            self.thread,
-        )
+        self.stages = assemble_tick(self)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
-        self.pacer = Pacer(
-            world.clock,
-            self.advance,
-            scenario.clock.pace,
-            self.thread,
-            self.barrier.longest_slice,
-            self._between_slices,
-        )
+        pace, longest = scenario.clock.pace, self.barrier.longest_slice
+        self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
         self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
         self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # no part of the state
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
@@ -121,10 +104,7 @@ class Engine:
         source: str = "",
         checked_at: tuple[int, ...] = (),
     ) -> None:
-        """Check an action and apply it now, in the driving thread if there is one; or post it for `at_tick`.
-
-        It is not checked again if `checked_at` is the present `Applier.version`.
-        """
+        """Check an action, unless `checked_at` is the present version, and apply it now; or post it for `at_tick`."""
         if at_tick is not None:
             self.post(action, at_tick, source)
             return
@@ -144,7 +124,8 @@ class Engine:
                 program, rows = self.applier.found(vehicle)
                 refuse_driven(program, rows)
                 ids.update(program.fleet.ids[rows].tolist())
-        return self.claims.add(source, vehicles, frozenset(ids), self.applier.checked_now, replaces, on_request)
+        claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
+        return self.claims.add(claim, replaces)
 
     # life ------------------------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.build import Place, admit, build_program
+from paddock.engine.build import Place, admit, build_program, check_target
 from paddock.engine.events import EventLog
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
@@ -40,7 +40,7 @@ class Fleets:
         for k, entry in sorted(declared, key=lambda item: (item[1].id is None, item[1].name)):
             self._add(entry, partial(self.scenario.at, "vehicles", k))
         for k, entry in declared:
-            self._check_target(entry, self.programs[entry.name], partial(self.scenario.at, "vehicles", k))
+            check_target(self.world, entry, self.programs[entry.name], partial(self.scenario.at, "vehicles", k))
 
     def spawn(self, fields: Mapping[str, Any]) -> str:
         """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name."""
@@ -52,7 +52,7 @@ class Fleets:
             while f"{entry.model}_{k}" in self.programs:
                 k += 1
             entry = entry.model_copy(update={"name": f"{entry.model}_{k}"})
-        self._add(entry, _place, check_target=True)
+        self._add(entry, _place, spawned=True)
         self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
         return entry.name
 
@@ -107,12 +107,12 @@ class Fleets:
         self._built(program)
         return program
 
-    def _add(self, entry: VehicleEntry, place: Place, check_target: bool = False) -> None:
+    def _add(self, entry: VehicleEntry, place: Place, spawned: bool = False) -> None:
         if entry.name in self.world.fleets:
             raise PaddockError(f"{place('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
         program = self._build(entry, place)
-        if check_target:
-            self._check_target(entry, program, place)
+        if spawned:
+            check_target(self.world, entry, program, place)
         admit(self.world, program, entry, place)
         self._register(program)
 
@@ -141,16 +141,6 @@ class Fleets:
     def _changed(self, kind: str, subject: str, detail: str) -> None:
         self.world.roster_version += 1
         self.events.report(self.world.clock.tick, kind, subject, detail)
-
-    def _check_target(self, entry: VehicleEntry, program: FleetProgram, place: Place) -> None:
-        """Raise an error at its place if the target of the behaviour does not exist."""
-        behaviour = program.behaviour
-        if behaviour is not None and behaviour.target is not None:
-            try:
-                self.world.find(behaviour.target)
-            except PaddockError as error:
-                where = place(entry.controller_key, behaviour.rule.name, "target")
-                raise type(error)(f"{where}: {error}") from None
 
 
 def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:

@@ -81,10 +81,7 @@ class Mailbox:
 
 
 class ActionLog:
-    """Every action that was applied or refused (a refusal leaves an event), with its tick.
-
-    The scenario and this log determine a run.
-    """
+    """Every action applied or refused (a refusal leaves an event), with its tick: with the scenario, the whole run."""
 
     def __init__(self) -> None:
         self.entries: list[Posted] = []

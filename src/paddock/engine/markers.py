@@ -44,10 +44,7 @@ class MarkerChange:
 
 
 class MarkerBoard:
-    """Markers by namespace and id, each until its time is over. Any thread may use it.
-
-    Listeners are called in the order of the changes and block other changes meanwhile: they must be quick.
-    """
+    """Markers by namespace and id. Any thread may use it; listeners block other changes and must be quick."""
 
     def __init__(self, check_frame: Callable[[str], None], now: Callable[[], float]) -> None:
         """`check_frame(name)` raises a PaddockError for a frame that is unknown or stale; `now()` in simulation s."""

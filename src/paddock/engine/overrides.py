@@ -20,7 +20,6 @@ from paddock.engine.actions import OverrideAction, Target
 from paddock.engine.behaviours import (
     MEMORY,
     FleetBehaviour,
-    PerVehicle,
     PlannedRoute,
     PoseBlocks,
     RuleSetup,
@@ -74,10 +73,6 @@ class CheckedOverride:
     parts: tuple[OverridePart, ...]
     choice: BehaviourChoice | None  # for all vehicles, as given
 
-    def written(self) -> str | dict[str, Any] | None:
-        """Return the behaviour in plain values."""
-        return None if self.choice is None else self.choice.model_dump(mode="json")
-
     def driven_ids(self) -> Ints:
         """Return the ids of the vehicles that follow a rule once it is applied."""
         ids = [
@@ -111,7 +106,15 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         except PaddockError as error:
             raise type(error)(f"override.{setup.rule.name}.target: {error}") from None
     for name, rows, _ in parts:
-        _refuse_too_many(programs[name], rows)
+        overrides = programs[name].overrides
+        if overrides is not None and len(overrides.groups) >= MOST_OVERRIDES:
+            marks = overrides.marks.copy()
+            marks[rows] = OWN
+            if len(np.unique(marks[marks > OWN])) >= MOST_OVERRIDES:
+                raise PaddockError(
+                    f"the vehicles of {name!r} have {MOST_OVERRIDES} different overrides already: "
+                    "override several vehicles together, or end some overrides"
+                )
     checked = (
         OverridePart(programs[name], rows, _choice_of(choice, setup, places), setup.of(places))
         for name, rows, places in parts
@@ -150,18 +153,6 @@ def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> Behav
         name: [value[k] for k in chosen] if isinstance(value, list) else value for name, value in choice.options.items()
     }
     return choice.model_copy(update={"options": options})
-
-
-def _refuse_too_many(program: FleetProgram, rows: Ints) -> None:
-    if program.overrides is None or len(program.overrides.groups) < MOST_OVERRIDES:
-        return
-    marks = program.overrides.marks.copy()
-    marks[rows] = OWN
-    if len(np.unique(marks[marks > OWN])) >= MOST_OVERRIDES:
-        raise PaddockError(
-            f"the vehicles of {program.fleet.name!r} have {MOST_OVERRIDES} different overrides already: "
-            "override several vehicles together, or end some overrides"
-        )
 
 
 # the vehicles of an override -----------------------------------------------------------------------------------------
@@ -284,12 +275,12 @@ class OverrideBatch:
         self.gathered = Fleet(fleet.name, fleet.state_fields, fleet.command_fields, len(self.rows))
         self.gathered.n = len(self.rows)
         setup = members[0].setup
-        per_vehicle = None
+        each = None
         if setup.rule.solitary:
             tables = [group.setup.table(len(group.rows)) for group in members]
             places = [np.arange(len(group.rows)) for group in members]
-            per_vehicle = PerVehicle(np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places))
-        self.behaviour = FleetBehaviour(setup.of_first(), program.model, self.gathered, program.varying, per_vehicle)
+            each = np.ascontiguousarray(np.concatenate(tables, axis=1)), np.concatenate(places)
+        self.behaviour = FleetBehaviour(setup.of_first(), program.model, self.gathered, program.varying, each)
         memory, first = self.gathered.tables[MEMORY], 0
         np.concatenate([group.memory for group in members], axis=1, out=memory)
         for group in members:

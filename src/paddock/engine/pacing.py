@@ -223,7 +223,9 @@ class Pacer:
         due, wanted = self._due(anchor), min(self._group(), limit - self.clock.tick)
         self.behind = max(0, due - self.clock.tick - wanted) / (self.clock.rate * anchor[2]) if anchor[2] else 0.0
         if due < self.clock.tick + wanted:
-            self._sleep(self._until(anchor, self.clock.tick + wanted))
+            started, tick, pace = anchor
+            due_in = started + (self.clock.tick + wanted - tick) / (self.clock.rate * pace) - monotonic()
+            self._sleep(min(SLICE, max(0.0, due_in)))
             return anchor
         if self._pace and (due - self.clock.tick) / (self.clock.rate * self._pace) > LATE:
             self.slips += 1
@@ -239,18 +241,10 @@ class Pacer:
         )
 
     def _group(self) -> int:
-        """Return the ticks to take together: one, or a slice's worth where ticks take much of the wall time.
-
-        Several ticks in one stride cost less than one by one.
-        """
+        """Return the ticks to take together: a slice's worth where single ticks would take much of the wall time."""
         if self._pace == 0 or self.tick_seconds * self.clock.rate * self._pace < HEAVY:
             return 1
         return ceil(SLICE * self.clock.rate * self._pace)
-
-    def _until(self, anchor: tuple[float, int, float], target: int) -> float:
-        """Return the s until a tick is due, at most a slice."""
-        started, tick, pace = anchor
-        return min(SLICE, max(0.0, started + (target - tick) / (self.clock.rate * pace) - monotonic()))
 
     def _slice(self, target: int) -> None:
         """Advance towards the target for about one slice of wall time."""

@@ -22,10 +22,7 @@ Watcher = Callable[[Snapshot], object]
 
 
 class FleetPoses:
-    """The poses of each fleet at the present tick, computed once: `poses(fleet name)`, rows as in Pose, read-only.
-
-    A snapshot of the present tick already has them; otherwise the fleet's program computes them.
-    """
+    """`poses(fleet name)`: its poses at the present tick, of a snapshot or computed once; rows as in Pose."""
 
     def __init__(self, world: World, programs: dict[str, FleetProgram]) -> None:
         self.world = world

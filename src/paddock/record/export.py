@@ -8,10 +8,10 @@ from __future__ import annotations
 import csv
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
@@ -137,30 +137,25 @@ def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
 
 
 def _to_json(table: RunTable, path: Path, progress: Progress) -> int:
-    names = (*KEYS, *table.columns)
+    names, encode = (*KEYS, *table.columns), json.JSONEncoder(separators=(",", ":")).encode
+
+    def lines(batch: Batch) -> Iterator[str]:
+        """Yield objects without the values that a vehicle does not have."""
+        for record in _records(batch, None):
+            present = {name: value for name, value in zip(names, record, strict=True) if value is not None}
+            yield encode(present) + "\n"
+
     with path.open("w", encoding="utf-8") as file:
-        return _written(table, progress, lambda batch: _write_lines(file, names, _records(batch, None)))
-
-
-def _write_lines(file: TextIO, names: tuple[str, ...], records: Iterable[tuple[Any, ...]]) -> None:
-    """Write objects without the values that a vehicle does not have."""
-    encode = json.JSONEncoder(separators=(",", ":")).encode
-    for record in records:
-        present = {name: value for name, value in zip(names, record, strict=True) if value is not None}
-        file.write(encode(present) + "\n")
+        return _written(table, progress, lambda batch: file.writelines(lines(batch)))
 
 
 def _to_parquet(table: RunTable, path: Path, progress: Progress) -> int:
     _pyarrow()
     import pyarrow.parquet as parquet  # type: ignore[import-untyped]
 
-    schema, done = _arrow_schema(table), 0
+    schema = _arrow_schema(table)
     with parquet.ParquetWriter(path, schema, compression="zstd") as writer:
-        for batch in table.batches():
-            writer.write_batch(_arrow_batch(batch, schema))
-            done += len(batch)
-            progress(done)
-    return done
+        return _written(table, progress, lambda batch: writer.write_batch(_arrow_batch(batch, schema)))
 
 
 def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]) -> int:
@@ -175,16 +170,9 @@ def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]
 def _records(batch: Batch, missing: Any) -> Iterator[tuple[Any, ...]]:
     """Yield the rows, with `missing` for NaN and infinities, which neither format can represent."""
     keys = [values.tolist() if isinstance(values, np.ndarray) else values for values in batch.keys.values()]
-    return zip(*keys, *(_plain(row, missing) for row in batch.values), strict=True)
-
-
-def _plain(values: Any, missing: Any) -> list[Any]:
-    plain: list[Any] = values.tolist()
-    finite = np.isfinite(values)
-    if not finite.all():
-        for k in np.flatnonzero(~finite):
-            plain[k] = missing
-    return plain
+    values = batch.values.astype(object)
+    values[~np.isfinite(batch.values)] = missing
+    return zip(*keys, *values.tolist(), strict=True)
 
 
 FORMATS: dict[str, Callable[[RunTable, Path, Progress], int]] = {

@@ -22,7 +22,7 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Attachment, Channel, ChunkIndex, Metadata
+from mcap.records import Attachment, Channel, Chunk, ChunkIndex, Metadata
 from mcap.stream_reader import StreamReader
 from numpy.typing import NDArray
 
@@ -32,7 +32,6 @@ MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
 FOOTER = struct.Struct("<QQI")
 TRAILER = HEAD.size + FOOTER.size + len(MAGIC)
-CHUNK_HEAD = struct.Struct("<QQQI")  # first and last log time, uncompressed bytes and CRC32
 MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 LARGEST_CHUNK = 4 * 2**30
 CHUNKS_KEPT = 3  # decompressed chunks kept in memory
@@ -239,29 +238,25 @@ def _summary(file: BinaryIO, size: int) -> list[ChunkLocation] | None:
         return None
     file.seek(start)
     reader = StreamReader(BytesIO(file.read(size - start)), skip_magic=True)
+    chunks = []
     try:
-        return [_location(record) for record in reader.records if isinstance(record, ChunkIndex)]
+        for record in reader.records:
+            if isinstance(record, ChunkIndex):
+                offsets = {channel: offset + HEAD.size for channel, offset in record.message_index_offsets.items()}
+                start, length = record.chunk_start_offset + HEAD.size, record.chunk_length - HEAD.size
+                chunks.append(ChunkLocation(start, length, offsets, indexed=bool(offsets)))
     except BROKEN:
         return None
-
-
-def _location(index: ChunkIndex) -> ChunkLocation:
-    start, length = index.chunk_start_offset + HEAD.size, index.chunk_length - HEAD.size
-    offsets = {channel: offset + HEAD.size for channel, offset in index.message_index_offsets.items()}
-    return ChunkLocation(start, length, offsets, indexed=bool(offsets))
+    return chunks
 
 
 def _unpacked(content: bytes) -> memoryview:
-    *_, size, crc = CHUNK_HEAD.unpack_from(content)
-    at = CHUNK_HEAD.size
-    name_length = int.from_bytes(content[at : at + 4], "little")
-    compression = content[at + 4 : at + 4 + name_length]
-    at += 4 + name_length
-    length = int.from_bytes(content[at : at + 8], "little")
-    packed = memoryview(content)[at + 8 : at + 8 + length]
-    if size > LARGEST_CHUNK or len(packed) != length or compression not in (b"", b"zstd"):
-        raise ValueError(f"{size} bytes of {compression!r} in {len(packed)}")
-    data = zstandard.ZstdDecompressor().decompress(packed, max_output_size=size) if compression else bytes(packed)
+    chunk = Chunk.read(ReadDataStream(BytesIO(content)))
+    size, data, crc = chunk.uncompressed_size, chunk.data, chunk.uncompressed_crc
+    if size > LARGEST_CHUNK or chunk.compression not in ("", "zstd"):
+        raise ValueError(f"{size} bytes of {chunk.compression!r} in {len(data)}")
+    if chunk.compression:
+        data = zstandard.ZstdDecompressor().decompress(data, max_output_size=size)
     if len(data) != size or (crc and zlib.crc32(data) != crc):
         raise ValueError("wrong checksum")
     return memoryview(data)

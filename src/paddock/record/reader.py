@@ -17,11 +17,19 @@ from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
 from paddock.scenario import Scenario, load_scenario
+from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
-from paddock.wire.messages.recordings import RunStart, StateHash, decode_run_start, decode_state_hash
+from paddock.wire.messages.recordings import (
+    RunStart,
+    StateHash,
+    decode_action,
+    decode_event,
+    decode_run_start,
+    decode_state_hash,
+)
 from paddock.world.columns import Floats
 from paddock.world.layout import POSE, FleetLayout, Ints, Layout
-from paddock.world.pool import BufferPool
+from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
 
 Thing = TypeVar("Thing")
@@ -89,7 +97,7 @@ class RecordedRun:
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
         """The layouts, in order of time."""
-        return tuple(self._decoded(channels.decode_layout, m.data) for m in self.file.messages(channels.ROSTER))
+        return tuple(self._decoded(_layout, m.data) for m in self.file.messages(channels.ROSTER))
 
     @property
     def fleets(self) -> tuple[str, ...]:
@@ -130,7 +138,7 @@ class RecordedRun:
         roster = int(np.searchsorted(self._roster_times, message.log_time, "right")) - 1
         if roster < 0:
             raise PaddockError(f"{self.path} is damaged: a sample precedes the first roster")
-        return self._decoded(channels.decode_snapshot, message.data, self.layouts[roster], self._pool)
+        return self._decoded(_snapshot, message.data, self.layouts[roster], self._pool)
 
     def snapshot(self, at: float | None = None) -> Snapshot:
         """Return the last sample not after a time (s), by default the last of all."""
@@ -153,7 +161,18 @@ class RecordedRun:
 
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
         """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
-        return _fleet_history(self, name, columns)
+        layouts = self.fleet_layouts(name)
+        known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+        columns = known if columns is None else tuple(columns)
+        for column in columns:
+            if column not in known:
+                raise unknown_name("column", column, known, f"fleet {name!r}")
+        members = np.unique(np.concatenate([layout.members for layout in layouts]))
+        data = np.full((len(columns), len(self), len(members)), np.nan)
+        ticks = _fill(self, name, columns, members, data)
+        last = layouts[-1]
+        names = tuple(name if last.single else f"{name}[{member}]" for member in members)
+        return FleetHistory(name, last.kind, last.model, self.times(), ticks, members, names, columns, data)
 
     def to_arrow(self, fleet: str | None = None) -> Any:
         """Return all samples as a pyarrow.Table, a row per vehicle and sample (needs the extra `analysis`)."""
@@ -165,7 +184,7 @@ class RecordedRun:
 
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
-        return [self._decoded(channels.decode_event, m.data) for m in self._messages(channels.EVENTS, section)]
+        return [Event(*self._decoded(decode_event, m.data)) for m in self._messages(channels.EVENTS, section)]
 
     def event_times(self) -> Floats:
         """Return the times of the events (events,), s."""
@@ -177,7 +196,7 @@ class RecordedRun:
 
     def iterate_actions(self, section: int | None) -> Iterator[Posted]:
         """Iterate over the actions of a section, each read on demand."""
-        return (self._decoded(channels.decode_posted, m.data) for m in self._messages(channels.ACTIONS, section))
+        return (self._decoded(_posted, m.data) for m in self._messages(channels.ACTIONS, section))
 
     def marker_commands(self) -> list[tuple[float, MarkerCommand]]:
         """Return the marker commands and their times (s)."""
@@ -273,21 +292,6 @@ class FleetHistory:
         return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
 
 
-def _fleet_history(run: RecordedRun, name: str, wanted: Sequence[str] | None) -> FleetHistory:
-    layouts = run.fleet_layouts(name)
-    known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
-    columns = known if wanted is None else tuple(wanted)
-    for column in columns:
-        if column not in known:
-            raise unknown_name("column", column, known, f"fleet {name!r}")
-    members = np.unique(np.concatenate([layout.members for layout in layouts]))
-    data = np.full((len(columns), len(run), len(members)), np.nan)
-    ticks = _fill(run, name, columns, members, data)
-    last = layouts[-1]
-    names = tuple(name if last.single else f"{name}[{member}]" for member in members)
-    return FleetHistory(name, last.kind, last.model, run.times(), ticks, members, names, columns, data)
-
-
 def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
     """Copy the block of every sample into the data; return the ticks of the samples."""
     ticks = np.zeros(len(run), np.int64)
@@ -306,3 +310,29 @@ def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, 
         _, targets, sources, slots = indices[id(layout)]
         data[targets[:, None], k, slots[None, :]] = fleet.block[sources]
     return ticks
+
+
+# messages -------------------------------------------------------------------------------------------------------------
+
+
+def _layout(data: memoryview) -> Layout:
+    roster = states.decode_roster(data)
+    return Layout(tuple(FleetLayout(n=len(fleet.ids), **fleet._asdict()) for fleet in roster.fleets), roster.number)
+
+
+def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
+    """Decode a snapshot into a buffer of the pool."""
+    state = states.decode_state(data)
+    if [block.size for block in state.blocks] != [fleet.nbytes // 8 for fleet in layout.fleets]:
+        raise PaddockError(f"the state of tick {state.tick} does not match its roster")
+    buffer = pool.take(layout.nbytes)
+    for k, block in enumerate(state.blocks):
+        layout.block(buffer, k).reshape(-1)[:] = block
+    return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
+
+
+def _posted(data: memoryview) -> Posted:
+    try:
+        return Posted.from_tree(decode_action(data)._asdict())
+    except TypeError as error:  # fields that this kind of action does not have
+        raise PaddockError(f"unknown action: {error}") from None

@@ -123,12 +123,10 @@ class Recorder:
     # on the ticking thread -------------------------------------------------------------------------------------------
 
     def _attach(self) -> None:
-        sim = self.sim
-        log = sim.engine.log
-        log.listeners = [*log.listeners, self._on_action]
-        sim.events.listeners = [*sim.events.listeners, self._on_event]
+        sim, log = self.sim, self.sim.engine.log
+        for part, listener in self._listeners():
+            part.listeners = [*part.listeners, listener]
         sim.engine.on_restart.append(self._on_restart)
-        sim.markers.listeners = [*sim.markers.listeners, self._on_markers]
         self._unwatch = sim.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
@@ -137,13 +135,14 @@ class Recorder:
         self._queue.put(self._writer.writer.flush)  # so that the file is readable from the first moment on
 
     def _detach(self) -> None:
-        sim = self.sim
         self._unwatch()
-        log = sim.engine.log
-        log.listeners = [listener for listener in log.listeners if listener != self._on_action]
-        sim.events.listeners = [listener for listener in sim.events.listeners if listener != self._on_event]
-        sim.markers.listeners = [listener for listener in sim.markers.listeners if listener != self._on_markers]
-        sim.engine.on_restart.remove(self._on_restart)
+        for part, listener in self._listeners():
+            part.listeners = [other for other in part.listeners if other != listener]
+        self.sim.engine.on_restart.remove(self._on_restart)
+
+    def _listeners(self) -> list[tuple[Any, Any]]:
+        sim = self.sim
+        return [(sim.engine.log, self._on_action), (sim.events, self._on_event), (sim.markers, self._on_markers)]
 
     def _on_restart(self, how: str) -> None:
         self._begin(how, with_state=how == "restore")
@@ -229,7 +228,7 @@ class Recorder:
             self._output.close()
 
     def _fail(self, error: Exception) -> None:
-        self._queue.abandon()
+        self._queue.close(discard=True)
         self._output.truncate()
         self.failure = (error.strerror or str(error)) if isinstance(error, OSError) else repr(error)
         self._on_failure(
@@ -334,17 +333,12 @@ class WriteQueue:
                     self._change.notify_all()
         return True
 
-    def close(self) -> None:
-        """Accept no more jobs; those queued are still done."""
+    def close(self, discard: bool = False) -> None:
+        """Accept no more jobs; those queued are still done, unless they are discarded."""
         with self._change:
             self.closed = True
-            self._change.notify_all()
-
-    def abandon(self) -> None:
-        """Discard all jobs."""
-        with self._change:
-            self.closed = True
-            self._jobs.clear()
+            if discard:
+                self._jobs.clear()
             self._change.notify_all()
 
 

@@ -77,25 +77,18 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
         for part in checked:
             part.simulate(lambda ticks, done=done: progress((done + ticks) / total))  # type: ignore[misc]
             done += part.last - part.first
-        return _verification(run, checked)
-
-
-def _verification(run: RecordedRun, checked: list[_Checked]) -> Verification:
-    return Verification(
-        path=run.path,
-        complete=run.complete,
-        sections=len(checked),
-        hashes=sum(part.compared for part in checked),
-        ticks=sum(part.reached - part.first for part in checked),
-        actions=sum(part.applied for part in checked),
-        differences=tuple(part.difference for part in checked if part.difference is not None),
-        other_versions=_other_versions(run),
-    )
-
-
-def _other_versions(run: RecordedRun) -> dict[str, tuple[str, str]]:
-    recorded = {name: run.metadata.get(name, "unknown") for name in versions()}
-    return {name: (recorded[name], here) for name, here in versions().items() if recorded[name] != here}
+        here = versions()
+        recorded = {name: run.metadata.get(name, "unknown") for name in here}
+        return Verification(
+            path=run.path,
+            complete=run.complete,
+            sections=len(checked),
+            hashes=sum(part.compared for part in checked),
+            ticks=sum(part.reached - part.first for part in checked),
+            actions=sum(part.applied for part in checked),
+            differences=tuple(part.difference for part in checked if part.difference is not None),
+            other_versions={name: (recorded[name], now) for name, now in here.items() if recorded[name] != now},
+        )
 
 
 class _Checked:

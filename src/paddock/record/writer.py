@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import asdict, fields, replace
 from io import RawIOBase
 from itertools import groupby
 from math import inf
@@ -22,8 +22,7 @@ from paddock.engine.markers import MarkerBoard, MarkerChange, PlacedMarker
 from paddock.errors import PaddockError
 from paddock.record import channels, foxglove
 from paddock.wire.messages import markers as wire
-from paddock.wire.messages import states
-from paddock.wire.messages.recordings import RunStart, StateHash, encode_run_start, encode_state_hash
+from paddock.wire.messages import recordings, states
 from paddock.world.layout import Layout
 from paddock.world.markers import Marker
 from paddock.world.snapshot import Snapshot
@@ -65,7 +64,10 @@ class Timeline:
 
 
 class RecordingFile:
-    """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written."""
+    """The file of an MCAP writer: unbuffered, so that a killed process leaves everything that it has written.
+
+    Not a `RawIOBase`, which the writer would buffer.
+    """
 
     def __init__(self, file: RawIOBase) -> None:
         self.file = file
@@ -173,13 +175,12 @@ class RecordingWriter:
         self.samples = 0
         self.vehicle_samples = 0
         self._layout: Layout | None = None
-        self._transforms: foxglove.Transforms | None = None
         self._next_view = 0
 
-    def begin(self, start: RunStart, log_time: int, wall_time: int) -> None:
+    def begin(self, start: recordings.RunStart, log_time: int, wall_time: int) -> None:
         """Write the start of a run, a reset or a restore."""
         self._layout, self._next_view = None, 0
-        self.writer.write(channels.RUN, log_time, wall_time, encode_run_start(start))
+        self.writer.write(channels.RUN, log_time, wall_time, recordings.encode_run_start(start))
 
     def sample(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
         """Write all vehicles at a tick."""
@@ -187,7 +188,9 @@ class RecordingWriter:
             self._roster(snapshot.layout, log_time, wall_time)
         automatic = "double" if len(snapshot) <= EXACT else "single"
         precision = automatic if self.precision == "auto" else self.precision
-        self.writer.write(channels.STATE, log_time, wall_time, channels.encode_snapshot(snapshot, precision))
+        blocks = tuple(fleet.block for fleet in snapshot)
+        state = states.State(snapshot.tick, snapshot.time, snapshot.run, snapshot.roster, blocks, precision)
+        self.writer.write(channels.STATE, log_time, wall_time, states.encode_state(state))
         self.samples += 1
         self.vehicle_samples += len(snapshot)
         if log_time >= self._next_view:
@@ -195,33 +198,37 @@ class RecordingWriter:
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""
-        self.writer.write(channels.ACTIONS, log_time, wall_time, channels.encode_posted(posted))
+        action = recordings.Action(**posted.to_tree())
+        self.writer.write(channels.ACTIONS, log_time, wall_time, recordings.encode_action(action))
         if isinstance(posted.action, FrameAction):
             frames = foxglove.named_frame(posted.action, log_time)
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
     def event(self, event: Event, log_time: int, wall_time: int) -> None:
         """Write an event."""
-        self.writer.write(channels.EVENTS, log_time, wall_time, channels.encode_event(event))
+        message = recordings.EventMessage(**asdict(event))
+        self.writer.write(channels.EVENTS, log_time, wall_time, recordings.encode_event(message))
         self.writer.write(channels.LOG, log_time, wall_time, foxglove.log_line(event, log_time).SerializeToString())
 
-    def digest(self, state: StateHash, log_time: int, wall_time: int) -> None:
+    def digest(self, state: recordings.StateHash, log_time: int, wall_time: int) -> None:
         """Write the hash of the complete state at a tick."""
-        self.writer.write(channels.HASHES, log_time, wall_time, encode_state_hash(state))
+        self.writer.write(channels.HASHES, log_time, wall_time, recordings.encode_state_hash(state))
 
     def _roster(self, layout: Layout, log_time: int, wall_time: int) -> None:
-        self.writer.write(channels.ROSTER, log_time, wall_time, channels.encode_layout(layout))
-        self._layout, self._transforms, self._next_view = layout, None, 0
+        names = states.FleetMessage._fields
+        fleets = tuple(states.FleetMessage(*(getattr(fleet, name) for name in names)) for fleet in layout.fleets)
+        roster = states.encode_roster(states.RosterMessage(layout.roster, fleets))
+        self.writer.write(channels.ROSTER, log_time, wall_time, roster)
+        self._layout, self._next_view = layout, 0
         if layout.vehicles <= foxglove.DRAWN:
-            self._transforms = foxglove.Transforms(layout)
             self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
 
     def _view(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
         self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
         cloud = foxglove.point_cloud(snapshot, log_time)
         self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        if self._transforms is not None:
-            frames = self._transforms.at(snapshot, log_time)
+        if len(snapshot) <= foxglove.DRAWN:
+            frames = foxglove.vehicle_frames(snapshot, log_time)
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
 

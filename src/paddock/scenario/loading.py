@@ -110,10 +110,7 @@ def preset_description(model: str, preset: str) -> str:
 
 
 def load_preset(model: str, preset: str | None = None, place: str = "") -> dict[str, float]:
-    """Return a preset's parameters in SI units; None takes the default, or nothing if the model has none.
-
-    `place` is the location of the preset's name, e.g. `race.yaml:7:5`, for the error about an unknown one.
-    """
+    """Return a preset's parameters in SI units; None takes the default, if any. Errors begin with `place`."""
     if preset is None and not _presets_of(model):
         return {}
     return dict(_chosen(model, preset, place).parameters)

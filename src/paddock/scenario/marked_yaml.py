@@ -12,7 +12,6 @@ import math
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any, cast
 
 import yaml
@@ -31,12 +30,11 @@ Scalar = str | int | float | bool | None
 
 def load_yaml(text: str, source: str) -> tuple[dict[str, Any], Marks]:
     """Return the mapping in the text and the marks of its values; `source` is the file name used in errors."""
-    composer = _Composer(text, source)
-    root = composer.compose()
-    reader = _ValueReader(Marks(source), composer.count + MAX_EXPANSION)
-    if not isinstance(root, MapNode):
-        kind = "a list" if isinstance(root, ListNode) else "a single value"
-        raise reader.error(root, f"the top level must be a mapping of keys to values, not {kind}")
+    reader = _Reader(text, source)
+    root = reader.compose()
+    if not isinstance(root, yaml.MappingNode):
+        kind = "a list" if isinstance(root, yaml.SequenceNode) else "a single value"
+        raise reader.error(root.start_mark, f"the top level must be a mapping of keys to values, not {kind}")
     return reader.mapping(root, ()), reader.marks
 
 
@@ -53,47 +51,20 @@ def read_text(path: os.PathLike[str]) -> str:
         raise ScenarioError(f"{Marks(os.fspath(path)).location(mark)}: not UTF-8 text") from None
 
 
-# events to nodes ------------------------------------------------------------------------------------------------------
+Node = Any  # of PyYAML, with a Mark as its `start_mark`; an unquoted scalar has no style, and tags are explicit ones
 
 
-@dataclass(slots=True)
-class ScalarNode:
-    """A scalar: its text, whether it is unquoted, and its explicit tag."""
-
-    mark: Mark
-    text: str
-    plain: bool
-    tag: str | None
-
-
-@dataclass(slots=True)
-class ListNode:
-    """A sequence."""
-
-    mark: Mark
-    items: list[Node] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class MapNode:
-    """A mapping, with its keys as written, duplicates included."""
-
-    mark: Mark
-    pairs: list[tuple[Node, Node]] = field(default_factory=list)
-
-
-Node = ScalarNode | ListNode | MapNode
-
-
-class _Composer:
-    """Build the node graph of the only document of a text."""
+class _Reader:
+    """Builds the nodes of the only document of a text, converts them to values and collects their marks."""
 
     def __init__(self, text: str, source: str) -> None:
-        self.text, self.source, self.count = text, source, 0
+        self.text, self.marks, self.budget = text, Marks(source), MAX_EXPANSION
         self.anchors: dict[str, Node | None] = {}  # None while the anchored collection is open
 
-    def error(self, mark: Mark, message: str) -> ScenarioError:
-        return ScenarioError(f"{self.source}:{mark[0]}:{mark[1]}: {message}")
+    def error(self, mark: Any, message: str) -> ScenarioError:
+        return ScenarioError(f"{self.marks.location(mark)}: {message}")
+
+    # events to nodes -------------------------------------------------------------------------------------------------
 
     def compose(self) -> Node:
         try:
@@ -125,9 +96,13 @@ class _Composer:
         return root
 
     def node(self, event: Any, depth: int) -> Node:
-        mark, self.count = _mark(event.start_mark), self.count + 1
+        mark, self.budget = _mark(event.start_mark), self.budget + 1
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(str(event.anchor), mark)
+            if event.anchor not in self.anchors:
+                raise self.error(mark, f"alias '*{event.anchor}' has no anchor '&{event.anchor}' before it")
+            if (node := self.anchors[event.anchor]) is None:
+                raise self.error(mark, f"alias '*{event.anchor}' contains itself")
+            return node
         if depth > MAX_DEPTH:
             raise self.error(mark, f"nested more than {MAX_DEPTH} deep")
         if event.anchor:
@@ -137,29 +112,86 @@ class _Composer:
             self.anchors[event.anchor] = node
         return node
 
-    def alias(self, name: str, mark: Mark) -> Node:
-        if name not in self.anchors:
-            raise self.error(mark, f"alias '*{name}' has no anchor '&{name}' before it")
-        if (node := self.anchors[name]) is None:
-            raise self.error(mark, f"alias '*{name}' contains itself")
-        return node
-
-    def content(self, event: Any, mark: Mark, depth: int) -> Node:
+    def content(self, event: Any, mark: Any, depth: int) -> Node:
         if isinstance(event, yaml.ScalarEvent):
-            return ScalarNode(mark, event.value, bool(event.implicit[0]), event.tag)
+            return yaml.ScalarNode(event.tag or "", event.value, mark, style=None if event.implicit[0] else "'")
         is_list = isinstance(event, yaml.SequenceStartEvent)
         if event.tag not in (None, "!", f"{_TAG}{'seq' if is_list else 'map'}"):
             raise self.error(mark, f"tag {event.tag!r} is not allowed here")
+        found: list[Any] = []
         if is_list:
-            items = ListNode(mark)
             while not isinstance(event := self.loader.get_event(), yaml.SequenceEndEvent):
-                items.items.append(self.node(event, depth + 1))
-            return items
-        mapping = MapNode(mark)
+                found.append(self.node(event, depth + 1))
+            return yaml.SequenceNode("", found, mark)
         while not isinstance(event := self.loader.get_event(), yaml.MappingEndEvent):
             key = self.node(event, depth + 1)
-            mapping.pairs.append((key, self.node(self.loader.get_event(), depth + 1)))
-        return mapping
+            found.append((key, self.node(self.loader.get_event(), depth + 1)))
+        return yaml.MappingNode("", found, mark)
+
+    # nodes to values -------------------------------------------------------------------------------------------------
+
+    def spend(self, node: Node) -> None:
+        self.budget -= 1
+        if self.budget < 0:
+            raise self.error(node.start_mark, f"aliases add more than {MAX_EXPANSION} values")
+
+    def value(self, node: Node, path: KeyPath) -> Any:
+        self.spend(node)
+        self.marks.values[path] = node.start_mark
+        if isinstance(node, yaml.ScalarNode):
+            return self.scalar(node)
+        if isinstance(node, yaml.SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        return self.mapping(node, path)
+
+    def scalar(self, node: Node) -> Scalar:
+        tag = node.tag.removeprefix(_TAG) if node.tag else None
+        if tag in ("str", "!") or (tag is None and node.style is not None):
+            return str(node.value)
+        if tag not in (None, "int", "float", "bool", "null"):
+            raise self.error(node.start_mark, f"tag {node.tag!r} is not allowed here")
+        try:
+            return plain_scalar(node.value)
+        except ValueError as error:
+            raise self.error(node.start_mark, str(error)) from None
+
+    def mapping(self, node: Node, path: KeyPath) -> dict[str, Any]:
+        self.marks.values[path] = node.start_mark
+        pairs = self.pairs(node)
+        for name, (key, _) in pairs.items():
+            self.marks.keys[(*path, name)] = key.start_mark
+        return {name: self.value(value, (*path, name)) for name, (_, value) in pairs.items()}
+
+    def pairs(self, node: Node) -> dict[str, tuple[Node, Node]]:
+        """Return the mapping's own pairs and those that `<<` merges in; own keys win."""
+        own: dict[str, tuple[Node, Node]] = {}
+        merges: list[Node] = []
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise self.error(key.start_mark, "a key must be plain text, not a list or a mapping")
+            if key.style is None and key.value == MERGE:
+                merges.append(value)
+                continue
+            name = key.value  # `on` and `1` are keys like any other
+            if name in own:
+                first = self.marks.location(own[name][0].start_mark)
+                raise self.error(key.start_mark, f"duplicate key {name!r}; first at {first}")
+            own[name] = (key, value)
+        for merged in merges:
+            own = self.merged(merged) | own
+        return own
+
+    def merged(self, node: Node) -> dict[str, tuple[Node, Node]]:
+        """Return the pairs of a mapping or of a list of mappings; earlier ones win."""
+        self.spend(node)
+        if isinstance(node, yaml.MappingNode):
+            return self.pairs(node)
+        if isinstance(node, yaml.SequenceNode) and all(isinstance(item, yaml.MappingNode) for item in node.value):
+            found: dict[str, tuple[Node, Node]] = {}
+            for item in node.value:
+                found = self.merged(item) | found
+            return found
+        raise self.error(node.start_mark, "'<<' merges a mapping or a list of mappings")
 
 
 def _mark(mark: Any) -> Mark:
@@ -169,82 +201,6 @@ def _mark(mark: Any) -> Mark:
 def _position(before: str) -> Mark:
     """Return the mark of the character that follows a text."""
     return before.count("\n") + 1, len(before) - before.rfind("\n")
-
-
-# nodes to values ------------------------------------------------------------------------------------------------------
-
-
-class _ValueReader:
-    """Convert nodes to values and collect their marks."""
-
-    def __init__(self, marks: Marks, budget: int) -> None:
-        self.marks, self.budget = marks, budget
-
-    def error(self, node: Node, message: str) -> ScenarioError:
-        return ScenarioError(f"{self.marks.location(node.mark)}: {message}")
-
-    def spend(self, node: Node) -> None:
-        self.budget -= 1
-        if self.budget < 0:
-            raise self.error(node, f"aliases add more than {MAX_EXPANSION} values")
-
-    def value(self, node: Node, path: KeyPath) -> Any:
-        self.spend(node)
-        self.marks.values[path] = node.mark
-        if isinstance(node, ScalarNode):
-            return self.scalar(node)
-        if isinstance(node, ListNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.items)]
-        return self.mapping(node, path)
-
-    def scalar(self, node: ScalarNode) -> Scalar:
-        tag = node.tag.removeprefix(_TAG) if node.tag else None
-        if tag in ("str", "!") or (tag is None and not node.plain):
-            return node.text
-        if tag not in (None, "int", "float", "bool", "null"):
-            raise self.error(node, f"tag {node.tag!r} is not allowed here")
-        try:
-            return plain_scalar(node.text)
-        except ValueError as error:
-            raise self.error(node, str(error)) from None
-
-    def mapping(self, node: MapNode, path: KeyPath) -> dict[str, Any]:
-        self.marks.values[path] = node.mark
-        pairs = self.pairs(node)
-        for name, (key, _) in pairs.items():
-            self.marks.keys[(*path, name)] = key.mark
-        return {name: self.value(value, (*path, name)) for name, (_, value) in pairs.items()}
-
-    def pairs(self, node: MapNode) -> dict[str, tuple[Node, Node]]:
-        """Return the mapping's own pairs and those that `<<` merges in; own keys win."""
-        own: dict[str, tuple[Node, Node]] = {}
-        merges: list[Node] = []
-        for key, value in node.pairs:
-            if not isinstance(key, ScalarNode):
-                raise self.error(key, "a key must be plain text, not a list or a mapping")
-            if key.plain and key.text == MERGE:
-                merges.append(value)
-                continue
-            name = key.text  # `on` and `1` are keys like any other
-            if name in own:
-                first = self.marks.location(own[name][0].mark)
-                raise self.error(key, f"duplicate key {name!r}; first at {first}")
-            own[name] = (key, value)
-        for merged in merges:
-            own = self.merged(merged) | own
-        return own
-
-    def merged(self, node: Node) -> dict[str, tuple[Node, Node]]:
-        """Return the pairs of a mapping or of a list of mappings; earlier ones win."""
-        self.spend(node)
-        if isinstance(node, MapNode):
-            return self.pairs(node)
-        if isinstance(node, ListNode) and all(isinstance(item, MapNode) for item in node.items):
-            found: dict[str, tuple[Node, Node]] = {}
-            for item in node.items:
-                found = self.merged(item) | found
-            return found
-        raise self.error(node, "'<<' merges a mapping or a list of mappings")
 
 
 # scalars --------------------------------------------------------------------------------------------------------------

@@ -170,7 +170,7 @@ class MissionSection(Section):
     def _named(cls, items: tuple[Any, ...], info: ValidationInfo) -> tuple[Any, ...]:
         """Check that names differ, and give default names to items without one."""
         field = info.field_name or ""
-        _check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
+        check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
         default = numbered(field.removesuffix("s"), {item.name for item in items})
         return tuple(
             item if item.name else item.model_copy(update={"name": default(k)}) for k, item in enumerate(items)
@@ -204,7 +204,7 @@ class MissionSection(Section):
 Events = tuple[MissionEvent, ...]
 
 
-def _check_different(
+def check_different(
     names: Iterator[tuple[str, KeyPath]], first: dict[str, KeyPath], where: KeyPath, at: KeyPath = ()
 ) -> None:
     """Reject a name that is used twice; `first` maps names to their first use and is extended."""
@@ -219,7 +219,7 @@ def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: 
     """Name what events of one kind add; numbers continue those of the list, a vehicle's is the event's own."""
     count = len(first)
     added = [(k, found) for k, event in enumerate(events) if (found := getattr(event, kind)) is not None]
-    _check_different(((found.name, (k, kind, "name")) for k, found in added), first, ("mission", "events"))
+    check_different(((found.name, (k, kind, "name")) for k, found in added), first, ("mission", "events"))
     default = numbered(prefix, set(first))
     result = list(events)
     for number, (k, found) in enumerate(added):
@@ -264,7 +264,7 @@ def check_fleet(mission: MissionSection, vehicles: tuple[VehicleEntry, ...]) -> 
     first: dict[str, KeyPath] = {entry.name: ("vehicles", k, "name") for k, entry in enumerate(vehicles)}
     joining = [(k, event.vehicle) for k, event in enumerate(mission.events) if event.vehicle is not None]
     where = ("mission", "events")
-    _check_different(((entry.name, (k, "vehicle", "name")) for k, entry in joining), first, where, where)
+    check_different(((entry.name, (k, "vehicle", "name")) for k, entry in joining), first, where, where)
     _check_ids(vehicles, joining)
     taking_part |= {entry.name: entry.count for _, entry in joining}
     for k, event in enumerate(mission.events):

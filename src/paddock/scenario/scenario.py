@@ -11,7 +11,7 @@ from pydantic import Field, PrivateAttr, ValidationInfo, field_validator, model_
 
 from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section, Text, Vector3, Whole, invalid
 from paddock.scenario.marked_yaml import dump_yaml
-from paddock.scenario.mission import EVENTS, MissionSection, check_fleet, default_fleet
+from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
 from paddock.scenario.problems import Marks, Step
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
@@ -157,7 +157,7 @@ class Scenario(Section):
     @field_validator("vehicles", mode="after")
     @classmethod
     def _all_different(cls, vehicles: Entries) -> Entries:
-        _check_names(vehicles)
+        check_different(((entry.name, (k, "name")) for k, entry in enumerate(vehicles)), {}, ("vehicles",))
         _check_ids(vehicles)
         taken = {entry.name for entry in vehicles}
         named = list(vehicles)
@@ -216,17 +216,6 @@ class Scenario(Section):
         return self.to_dict(defaults=True) == other.to_dict(defaults=True)
 
     __hash__ = None  # type: ignore[assignment]
-
-
-def _check_names(vehicles: Entries) -> None:
-    first: dict[str, int] = {}
-    for index, entry in enumerate(vehicles):
-        if not entry.name:
-            continue
-        if entry.name in first:
-            other = ("vehicles", first[entry.name], "name")
-            raise invalid(f"name {entry.name!r} is already used at {{other}}", (index, "name"), other)
-        first[entry.name] = index
 
 
 def _check_ids(vehicles: Entries) -> None:

@@ -108,18 +108,14 @@ class AutopilotEntry(Section):
     lockstep: Flag = Field(default=True, description="Whether time waits for a real ArduPilot.")
 
     @model_validator(mode="after")
-    def _somewhere(self) -> Self:
+    def _consistent(self) -> Self:
+        """Reject contradictions and settings without effect."""
         if self.adapter == WORLD and self.vehicles is None:
             raise invalid("name the vehicles of this scenario that they fly: vehicles: name")
         if self.adapter != WORLD and self.vehicles is not None:
             raise invalid("vehicles belong to this scenario; in another adapter give count and craft", ("vehicles",))
         if self.adapter != WORLD and self.craft is None:
             raise invalid("an adapter other than world needs craft")
-        return self
-
-    @model_validator(mode="after")
-    def _all_used(self) -> Self:
-        """Reject settings without effect."""
         if self.frame is not None and self.autopilot != "ardupilot":
             raise invalid("frame is only for a real ArduPilot", ("frame",))
         if self.autopilot != "builtin" and (self.parameters or self.mission is not None):

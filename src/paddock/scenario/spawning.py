@@ -19,28 +19,24 @@ RANDOM_COLUMNS = 4
 
 
 def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:
-    """Return (count, 4) float64: x, y, z in m and yaw in rad within (-pi, pi], world frame ENU.
-
-    Only the random pattern calls `uniform`. Poses without a height are at `ground_z`.
-    """
-    poses = _pattern(entry, uniform, ground_z)
-    poses[:, 3] = _wrapped(poses[:, 3])
-    return poses
-
-
-def _pattern(entry: VehicleEntry, uniform: Uniform, ground_z: float) -> Floats:
+    """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU."""
     spawn, count = entry.spawn, entry.count
     if spawn is None:
-        return _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)
-    if spawn.grid:
-        return _grid(spawn.grid, count, ground_z)
-    if spawn.circle:
-        return _circle(spawn.circle, count, ground_z)
-    if spawn.random:
-        return _random(spawn.random, count, uniform)
-    if spawn.line:
-        return _line(spawn.line, count)
-    return _listed(spawn.poses or (), ground_z)
+        poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)
+    elif spawn.grid:
+        poses = _grid(spawn.grid, count, ground_z)
+    elif spawn.circle:
+        poses = _circle(spawn.circle, count, ground_z)
+    elif spawn.random:
+        poses = _random(spawn.random, count, uniform)
+    elif spawn.line:
+        poses = _line(spawn.line, count)
+    else:
+        poses = _listed(spawn.poses or (), ground_z)
+    yaw = poses[:, 3]
+    turned = np.pi - np.mod(np.pi - yaw, 2 * np.pi)
+    poses[:, 3] = np.where((yaw > -np.pi) & (yaw <= np.pi), yaw, turned)  # angles in range keep every bit
+    return poses
 
 
 def _listed(poses: tuple[tuple[float, ...], ...], ground_z: float) -> Floats:
@@ -90,9 +86,3 @@ def _stacked(x: Floats, y: Floats, z: Floats | float, yaw: Floats | float) -> Fl
     poses = np.empty((len(x), 4))
     poses[:, 0], poses[:, 1], poses[:, 2], poses[:, 3] = x, y, z, yaw
     return poses
-
-
-def _wrapped(yaw: Floats) -> Floats:
-    """Wrap angles into (-pi, pi]; those already there keep every bit."""
-    turned = np.pi - np.mod(np.pi - yaw, 2 * np.pi)
-    return np.where((yaw > -np.pi) & (yaw <= np.pi), yaw, turned)

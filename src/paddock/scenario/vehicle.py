@@ -146,16 +146,12 @@ class VehicleEntry(Section):
         return "behaviour" if self.behaviour else "driver"
 
     @model_validator(mode="after")
-    def _one_controller(self) -> Self:
+    def _consistent(self) -> Self:
         if self.driver and self.behaviour:
             raise invalid("driver and behaviour are the same setting; give one of them", ("behaviour",))
         chosen = self.behaviour or self.driver
         if chosen and chosen.name == EXTERNAL and chosen.options:
             raise invalid("driver 'external' takes no options", (self.controller_key,))
-        return self
-
-    @model_validator(mode="after")
-    def _one_start(self) -> Self:
         if self.pose and self.spawn:
             raise invalid("give pose or spawn, not both", ("pose",))
         if self.pose and self.count > 1:
@@ -164,10 +160,6 @@ class VehicleEntry(Section):
             raise invalid(f"count is {self.count}: add spawn with the start positions", ("count",))
         if self.spawn and self.spawn.poses is not None and len(self.spawn.poses) != self.count:
             raise invalid(f"count is {self.count} but there are {len(self.spawn.poses)} poses", ("spawn", "poses"))
-        return self
-
-    @model_validator(mode="after")
-    def _ids_fit(self) -> Self:
         if self.id is not None and self.id + self.count - 1 > ID_MAX:
             raise invalid(f"ids {self.id} to {self.id + self.count - 1} exceed {ID_MAX}", ("id",))
         return self

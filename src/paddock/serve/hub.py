@@ -10,7 +10,6 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from importlib import import_module
 from time import monotonic
 from typing import Any, NamedTuple, Protocol
@@ -35,10 +34,6 @@ class HubCounters:
     def add(self, name: str, amount: float = 1, **labels: str) -> None:
         """Add to a counter."""
         self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
-
-    def get(self, name: str, **labels: str) -> float:
-        """The value of a counter; 0 if it was never added to."""
-        return self.values[name, tuple(sorted(labels.items()))]
 
 
 INTERVAL = 10.0  # s between two log lines with the same reason
@@ -141,7 +136,16 @@ class Hub:
     def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[OperationOutcome]:
         """Carry out an operation for a client; the future holds its Outcome or OperationError."""
         future: asyncio.Future[OperationOutcome] = self.loop.create_future()
-        self.ask(operation, client, arguments, partial(_settle, future))
+
+        def settle(outcome: OperationOutcome | OperationError) -> None:
+            if future.done():
+                return
+            if isinstance(outcome, OperationError):
+                future.set_exception(outcome)
+            else:
+                future.set_result(outcome)
+
+        self.ask(operation, client, arguments, settle)
         return future
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
@@ -282,15 +286,6 @@ class Hub:
         except Exception:
             self.counters.add("endpoint_errors", endpoint=name)
             LOG.exception("the %s endpoint failed", name)
-
-
-def _settle(future: asyncio.Future[OperationOutcome], outcome: OperationOutcome | OperationError) -> None:
-    if future.done():
-        return
-    if isinstance(outcome, OperationError):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
 
 
 def main(link_number: int, bell_number: int) -> None:

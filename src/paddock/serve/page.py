@@ -5,7 +5,6 @@ from __future__ import annotations
 import mimetypes
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 import xxhash
 
@@ -24,15 +23,8 @@ Build it with <code>make page</code>, or install with <code>pip install .</code>
 """
 
 
-class File(NamedTuple):
-    """The content of a response."""
-
-    content: bytes
-    headers: dict[str, str]
-
-
-def find_file(folder: Path, path: str, gzip: bool) -> File | None:
-    """The file at a URL path; None if there is none. `gzip`: whether it may be compressed."""
+def find_file(folder: Path, path: str, gzip: bool) -> tuple[bytes, dict[str, str]] | None:
+    """The content and the headers of the file at a URL path; None without one. `gzip`: if it may be compressed."""
     name = path.lstrip("/") or "index.html"
     try:
         place, root = (folder / name).resolve(), folder.resolve()
@@ -52,4 +44,4 @@ def find_file(folder: Path, path: str, gzip: bool) -> File | None:
         "ETag": f'"{xxhash.xxh3_64_hexdigest(content)}"',
         "Vary": "Accept-Encoding",
     }
-    return File(content, {**headers, "Content-Encoding": "gzip"} if use_packed else headers)
+    return content, {**headers, "Content-Encoding": "gzip"} if use_packed else headers

@@ -8,12 +8,11 @@ from typing import NoReturn
 
 import numpy as np
 
-from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter, find_adapter
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.testing import adapter_behaviour, adapter_contract
-from paddock.testing.conformance import ConformanceError, ConformanceReport
+from paddock.testing.conformance import ConformanceError, ConformanceReport, run_checks
 
 MOTIONS = {  # commands that visibly move a craft from rest
     "rover": ActuatorCommands(armed=True, motors=[0.6, 0.4]),
@@ -219,15 +218,9 @@ def check_adapter(
         problem = f"give a class, a function that creates one, or a type's name, not {made!r}"
         raise ConformanceError("declarations", f"adapter {type(made).__name__!r}", problem)
     rig = AdapterRig(made, craft, step_us, motion, rests, deterministic)
-    report = ConformanceReport(rig.subject)
-    for check, run in CHECKS.items():
-        rig.check = check
-        try:
-            report.details[check] = watched(run, rig)
-        except ConformanceError:
-            raise
-        except Exception as error:  # the adapter's own code failed
-            text = next(iter(str(error).splitlines()), "")
-            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
-            raise ConformanceError(check, rig.subject, problem) from error
-    return report
+
+    def run(name: str, check: Callable[[AdapterRig], str]) -> str:
+        rig.check = name
+        return watched(check, rig)
+
+    return run_checks(rig.subject, CHECKS, run)

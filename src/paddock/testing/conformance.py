@@ -6,9 +6,9 @@ import builtins
 import dis
 import math
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ from paddock.errors import PaddockError, suggestion
 from paddock.vehicles.model import Desire, Placement, VehicleModel, find_model, model_names
 from paddock.world.columns import Column, Floats, columns_of, defaults_of
 from paddock.world.pose import Environment, Pose
+
+T = TypeVar("T")
 
 
 class ConformanceError(PaddockError):
@@ -44,6 +46,21 @@ class ConformanceReport:
         width = max(map(len, self.details), default=0)
         lines = [f"{check:<{width}}  {detail}" for check, detail in self.details.items()]
         return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
+
+
+def run_checks(subject: str, checks: Mapping[str, T], run: Callable[[str, T], str]) -> ConformanceReport:
+    """Run the checks in order; an error of the code under test becomes a ConformanceError."""
+    report = ConformanceReport(subject)
+    for name, check in checks.items():
+        try:
+            report.details[name] = run(name, check)
+        except ConformanceError:
+            raise
+        except Exception as error:
+            text = next(iter(str(error).splitlines()), "")
+            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
+            raise ConformanceError(name, subject, problem) from error
+    return report
 
 
 UNBOUNDED = 10.0  # random commands reach this far where a column states no limit

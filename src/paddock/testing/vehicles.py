@@ -14,9 +14,7 @@ from paddock.compute.kernel import KernelSpec, kernel
 from paddock.compute.quaternion import heading
 from paddock.compute.threads import available_threads, limit_threads, thread_count
 from paddock.compute.twin import compiled, vectorised
-from paddock.errors import PaddockError
 from paddock.testing.conformance import (
-    ConformanceError,
     ConformanceReport,
     Rig,
     check_branch_free,
@@ -25,6 +23,7 @@ from paddock.testing.conformance import (
     demand_tuple,
     limits,
     rows,
+    run_checks,
 )
 from paddock.vehicles.model import Desire, VehicleModel, find_model
 from paddock.world.columns import Floats, columns_of
@@ -379,16 +378,10 @@ def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> Conforma
     found = find_model(model) if isinstance(model, str) else model
     name = found.name or found.step.__module__
     rig = Rig(replace(found, name=name), seed)
-    report = ConformanceReport(f"model {name!r}")
-    for check, run in CHECKS.items():
-        rig.begin(check)
-        try:
-            with np.errstate(all="ignore"):
-                report.details[check] = run(rig)
-        except ConformanceError:
-            raise
-        except Exception as error:  # the model's own code failed, or no twin can be made of it
-            text = next(iter(str(error).splitlines()), "")
-            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
-            raise ConformanceError(check, report.subject, problem) from error
-    return report
+
+    def run(name: str, check: Callable[[Rig], str]) -> str:
+        rig.begin(name)
+        with np.errstate(all="ignore"):
+            return check(rig)
+
+    return run_checks(f"model {name!r}", CHECKS, run)

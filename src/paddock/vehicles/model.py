@@ -64,41 +64,27 @@ class VehicleModel:
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
-        arguments = (
-            Rows("state", self.state, "update"),
-            Rows("command", self.command),
-            Shared("parameters", self.parameters, varying),
-            Shared("environment", Environment),
-            Value("dt"),
-        )
-        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype)
+        parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
+        moved = Rows("state", self.state, "update"), Rows("command", self.command)
+        return KernelSpec(f"{self.name}-step", self.step, (*moved, parameters, environment, Value("dt")), dtype)
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that writes a fleet's poses."""
-        arguments = (
-            Rows("state", self.state),
-            Shared("parameters", self.parameters, varying),
-            Rows("pose", Pose, "write"),
-        )
-        return KernelSpec(f"{self.name}-pose", self.pose, arguments, dtype)
+        given = Rows("state", self.state), Shared("parameters", self.parameters, varying)
+        return KernelSpec(f"{self.name}-pose", self.pose, (*given, Rows("pose", Pose, "write")), dtype)
 
     @property
     def report_columns(self) -> tuple[str, ...]:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec | None:
+    def report_spec(self, varying: tuple[str, ...] = ()) -> KernelSpec | None:
         """Return the kernel that writes a fleet's reports; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
-        arguments = (
-            Rows("state", self.state),
-            Rows("command", self.command),
-            Shared("parameters", self.parameters, varying),
-            Shared("environment", Environment),
-            Rows("report", self.report_type, "write"),
-        )
-        return KernelSpec(f"{self.name}-report", self.report, arguments, dtype)
+        parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
+        given = Rows("state", self.state), Rows("command", self.command), parameters, environment
+        return KernelSpec(f"{self.name}-report", self.report, (*given, Rows("report", self.report_type, "write")))
 
 
 MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any, NoReturn
 
 from paddock.errors import PaddockError
@@ -13,6 +14,8 @@ from paddock.errors import PaddockError
 KeyPath = tuple[str | int, ...]  # keys and list indices from the root to a value
 LatLon = tuple[float, float]  # latitude and longitude in deg, WGS 84
 TEXT = "<text>"
+LARGEST = sys.float_info.max  # NaN, infinity and integers beyond all floats are not finite numbers
+_SPACE = re.compile(r"[ \t\r\n]*")
 
 
 class DocumentError(PaddockError):
@@ -49,7 +52,7 @@ class Document:
 
     def number(self, value: Any, path: KeyPath) -> float:
         """Return a value that must be a finite number."""
-        if isinstance(value, bool) or not isinstance(value, int | float) or not _finite(value):
+        if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
             self.refuse(path, f"expected a finite number, not {_shown(value)}")
         return float(value)
 
@@ -128,16 +131,7 @@ def _member(text: str, at: int, key: str | int) -> int | None:
 
 def _skip(text: str, at: int) -> int:
     """Return the index of the next character that is not white space."""
-    while at < len(text) and text[at] in " \t\r\n":
-        at += 1
-    return at
-
-
-def _finite(value: float) -> bool:
-    try:
-        return isfinite(value)
-    except OverflowError:  # an integer beyond all floats
-        return False
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
 
 
 def _shown(value: Any) -> str:

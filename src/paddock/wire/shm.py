@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from paddock.wire.layout import Field, Record
+from paddock.wire.stream.frames import TICK
 
 CONTROL = Record(
     "control segment",
@@ -36,11 +37,7 @@ SLOT = Record(
     (
         Field("lock", "<u8", "", "2 s of group s, 2 s + 1 while it is written"),
         Field("size", "<u8", "B", "of the frames"),
-        Field("tick", "<u8", "", "ticks since the start of the run"),
-        Field("sim_time", "<f8", "s", "simulation time"),
-        Field("wall_time", "<f8", "s", "time of publication, since 1970 (UTC)"),
-        Field("run", "<u4", "", "+1 with every reset"),
-        Field("roster", "<u4", "", "+1 when vehicles are added or removed"),
+        *TICK.fields,
     ),
 )
 SLOT_META = Record("slot without its lock", SLOT.fields[1:]).packer

@@ -58,10 +58,6 @@ class CoordinateFrame:
         """From FLU to this body frame."""
         return AxisMap.between("FLU", self.body_axes)
 
-    def to(self, target: str) -> Conversion:
-        """Return the conversion from this frame to the named one."""
-        return conversion(self.name, target)
-
 
 FRAMES = {
     frame.name: frame
@@ -111,7 +107,7 @@ class AxisMap:
 
 @dataclass(frozen=True)
 class Conversion:
-    """The conversion of every quantity between two frames, made by `CoordinateFrame.to` or `conversion`."""
+    """The conversion of every quantity between two frames, made by `conversion`."""
 
     source: CoordinateFrame
     target: CoordinateFrame

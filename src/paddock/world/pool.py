@@ -8,9 +8,7 @@ and the pool reuses a buffer once nothing but the pool refers to it.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from threading import Lock
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,16 +18,6 @@ Bytes = NDArray[np.uint8]
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector register
 
 GRAIN = 1024  # bytes: buffer sizes are multiples of this
-
-
-@dataclass(frozen=True)
-class PoolStatistics:
-    """Counters of a pool."""
-
-    allocated: int  # buffers allocated
-    reused: int  # buffers reused
-    in_use: int  # buffers with views
-    idle: int  # buffers ready for reuse
 
 
 class BufferPool:
@@ -43,8 +31,6 @@ class BufferPool:
         self._lock = Lock()
         self._limit_idle, self._limit_tracked = idle, tracked
         self._owners: list[Bytes] = []  # oldest first
-        self._released: WeakValueDictionary[int, Bytes] = WeakValueDictionary()
-        self._allocated = self._reused = 0
 
     def take(self, nbytes: int) -> Bytes:
         """Return a writable, uninitialised buffer (nbytes,) aligned to 64 bytes, valid while any view of it exists."""
@@ -53,23 +39,13 @@ class BufferPool:
             spare = {k: self._owners[k].nbytes - ALIGNMENT - nbytes for k in unused}
             fitting = [k for k in unused if 0 <= spare[k] <= nbytes + (1 << 16)]
             owner = self._owners[fitting[-1]] if fitting else self._allocate(nbytes)
-            self._reused += bool(fitting)
             for k in reversed([k for k in unused if k not in fitting[-1:]][: -self._limit_idle or None]):
                 del self._owners[k]
-            while len(self._owners) > self._limit_tracked:  # the oldest become ordinary arrays
-                self._released[self._allocated + self._reused] = self._owners.pop(0)
+            del self._owners[: max(len(self._owners) - self._limit_tracked, 0)]  # the oldest become ordinary arrays
         start = -owner.ctypes.data % ALIGNMENT
         return owner[start : start + nbytes]
 
-    def statistics(self) -> PoolStatistics:
-        """Return the present counts."""
-        with self._lock:
-            idle = sum(_references(self._owners, k) == _UNUSED for k in range(len(self._owners)))
-            in_use = len(self._owners) - idle + len(self._released)
-            return PoolStatistics(self._allocated, self._reused, in_use, idle)
-
     def _allocate(self, nbytes: int) -> Bytes:
-        self._allocated += 1
         # rounded up, so that the buffer still fits when the world grows by one vehicle
         owner = np.empty(-(-nbytes // GRAIN) * GRAIN + ALIGNMENT, np.uint8)
         self._owners.append(owner)

@@ -35,7 +35,7 @@ class SharedSegment(SharedMemory):
     def create(cls, path: str, nbytes: int) -> Self:
         """Create a zeroed segment with reserved pages: writing to a missing page would kill the process."""
         try:
-            segment = _create_untracked(cls, path, nbytes)
+            segment = _opened(cls, path, create=True, size=nbytes)
             try:
                 if hasattr(os, "posix_fallocate"):
                     os.posix_fallocate(segment._fd, 0, nbytes)  # type: ignore[attr-defined]
@@ -52,9 +52,7 @@ class SharedSegment(SharedMemory):
     def attach(cls, path: str) -> Self | None:
         """Attach to an existing segment; None if it does not exist or is not ready yet."""
         try:
-            if sys.version_info >= (3, 13):
-                return cls(path, track=False)
-            return _attach_untracked(cls, path)
+            return _opened(cls, path)
         except (FileNotFoundError, ValueError):  # ValueError: created, but still of size 0
             return None
 
@@ -199,20 +197,13 @@ _registering = Lock()
 _S = TypeVar("_S", bound=SharedSegment)
 
 
-def _create_untracked(kind: type[_S], path: str, nbytes: int) -> _S:
-    """Create a segment that is not removed when this process is killed; `RingControl.sweep` does that.
+def _opened(kind: type[_S], path: str, **options: Any) -> _S:
+    """Create a segment or attach to one without Python's resource tracker; `RingControl.sweep` removes what is left.
 
-    Python's resource tracker would remove it by name, which may belong to another process by then.
+    The tracker would remove it when this process ends: by name, which may belong to another process by then.
     """
     if sys.version_info >= (3, 13):
-        return kind(path, create=True, size=nbytes, track=False)
-    segment = kind(path, create=True, size=nbytes)
-    resource_tracker.unregister(f"/{path}", "shared_memory")
-    return segment
-
-
-def _attach_untracked(kind: type[_S], path: str) -> _S:
-    """Attach without the resource tracker, which before 3.13 removes the segment when this process ends."""
+        return kind(path, track=False, **options)
     with _registering:
         register = resource_tracker.register
 
@@ -222,6 +213,6 @@ def _attach_untracked(kind: type[_S], path: str) -> _S:
 
         resource_tracker.register = register_others
         try:
-            return kind(path)
+            return kind(path, **options)
         finally:
             resource_tracker.register = register

@@ -2,6 +2,7 @@
 import { effect, signal } from "@preact/signals";
 import { reasonOf } from "../net/rpc";
 import type { Stage } from "../scene/stage";
+import { download, fileName } from "../state/files";
 import { mission } from "../state/mission";
 import { clock, expose, focus, metadata, readOnlyReason, selection, showNotice, tool } from "../state/store";
 import { currentLoop, drive, driving, keys, release, resumeDriving, startDriving, suspendDriving } from "./driving";
@@ -65,24 +66,14 @@ export const recordingVideo = signal<{ seconds: number } | null>(null);
 
 const FRAMES = 30; // per s
 const KINDS = ["video/webm;codecs=vp9", "video/webm;codecs=vp8", "video/webm"];
-const ADDRESS_LIFE = 10_000; // ms until a download has started
 
 /** "race-1200.png" */
-function fileName(kind: "png" | "webm"): string {
-  const name = (metadata.value?.name ?? "").replace(/[^\w.-]+/g, "_") || "paddock";
-  return `${name}-${clock.value.tick}.${kind}`;
-}
-
-export function download(blob: Blob, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), ADDRESS_LIFE);
+function pictureName(kind: "png" | "webm"): string {
+  return `${fileName(metadata.value?.name ?? "", "paddock")}-${clock.value.tick}.${kind}`;
 }
 
 export async function exportPng(stage: Stage): Promise<void> {
-  const name = fileName("png"); // the tick of the shown frame
+  const name = pictureName("png"); // the tick of the shown frame
   try {
     download(await stage.capturePng(), name);
   } catch (error) {
@@ -114,7 +105,7 @@ export function stopVideo(): void {
 function record(stream: MediaStream): void {
   const mimeType = KINDS.find((kind) => MediaRecorder.isTypeSupported(kind));
   if (mimeType === undefined) throw new Error("this browser cannot write WebM");
-  const name = fileName("webm");
+  const name = pictureName("webm");
   const parts: Blob[] = [];
   const began = performance.now();
   const made = new MediaRecorder(stream, { mimeType, videoBitsPerSecond: 8_000_000 });

@@ -31,7 +31,7 @@ export async function setOverrides(all: readonly (readonly [readonly number[], B
 }
 
 async function refresh(): Promise<void> {
-  const [ordered, behaviours] = await Promise.all([call("get_orders", {}), call("get_routes", {})]);
-  overrides.value = ordered.orders;
+  const [found, behaviours] = await Promise.all([call("get_orders", {}), call("get_routes", {})]);
+  overrides.value = found.orders;
   routes.value = behaviours.routes;
 }

@@ -1,7 +1,7 @@
 // Completions at the cursor: keys and values from the JSON schema, models and presets from the server.
 import { call } from "../net/connection";
 import type { ModelTree } from "../wire/schema";
-import { type Cursor, type Entry, type Path, scan } from "./yaml-scan";
+import { type Cursor, type Entry, entriesOf, type Path, placeAt } from "./yaml-scan";
 
 export interface Schema {
   readonly $ref?: string;
@@ -129,8 +129,9 @@ interface Suggestions {
 }
 
 export function suggest(text: string, offset: number, known: CompletionData): Suggestions | null {
-  const { entries, cursor } = scan(text, offset);
-  if (!cursor) return null;
+  const found = placeAt(text, offset);
+  if (!found) return null;
+  const { cursor, entries } = found;
   const options = cursor.place === "key" ? atKey(cursor, entries, known) : valuesFor(cursor.path, entries, known);
   return options.length > 0 ? { from: cursor.from, options } : null;
 }
@@ -189,7 +190,7 @@ export interface Doc {
 
 /** Documentation of the key or value at an offset. */
 export function docAt(text: string, offset: number, known: CompletionData): Doc | null {
-  const { entries } = scan(text);
+  const entries = entriesOf(text);
   const key = entries.find((entry) => within(entry, offset));
   if (key) return documented(key.from, key.to, String(key.path.at(-1)), describe(known.schema, key.path));
   const inValue = ({ value, valueFrom }: Entry): boolean => offset >= valueFrom && offset <= valueFrom + value.length;

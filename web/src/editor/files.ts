@@ -2,19 +2,13 @@
 import { effect, signal } from "@preact/signals";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
+import { download, fileName, selectFile } from "../state/files";
 import { metadata, preparing, showNotice } from "../state/store";
 
 const LARGEST = 2_000_000; // bytes
 
 export function chooseFile(onText: (name: string, text: string) => void): void {
-  const input = document.createElement("input");
-  input.type = "file";
-  input.accept = ".yaml,.yml,text/yaml";
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    if (file) void read(file, onText);
-  });
-  input.click();
+  selectFile(".yaml,.yml,text/yaml", (file) => void read(file, onText));
 }
 
 async function read(file: File, onText: (name: string, text: string) => void): Promise<void> {
@@ -28,11 +22,7 @@ async function read(file: File, onText: (name: string, text: string) => void): P
 }
 
 export function saveFile(name: string, text: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/yaml" }));
-  link.download = `${name.replace(/[^\w.-]+/g, "_") || "scenario"}.yaml`;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  download(new Blob([text], { type: "text/yaml" }), `${fileName(name, "scenario")}.yaml`);
 }
 
 /** Copy text to the clipboard; show it for manual copying if that is not allowed. */

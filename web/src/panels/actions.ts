@@ -3,6 +3,7 @@ import { signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { type Method, type Params, type Result, reasonOf } from "../net/rpc";
 import type { Stage } from "../scene/stage";
+import { selectFile } from "../state/files";
 import { type CameraMode, camera, focus, roster, select, selection, showNotice, source } from "../state/store";
 
 type Opener = (() => void) | null; // null: not available
@@ -18,16 +19,8 @@ export const stageFailure = signal("");
 
 const PATIENCE = 200; // drawn frames until a frame must have been read
 
-/** Let the user select a file. */
 export function chooseRecording(): void {
-  const input = document.createElement("input");
-  input.type = "file";
-  input.accept = ".mcap";
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    if (file) void openFile(file);
-  });
-  input.click();
+  selectFile(".mcap", (file) => void openFile(file));
 }
 
 /** Open a file, or show why it cannot be opened. */

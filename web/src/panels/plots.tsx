@@ -1,7 +1,7 @@
 // The plots panel: a chart per unit on one time axis, series picker, CSV export.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { download } from "../control/controls";
+import { download } from "../state/files";
 import type { Roster } from "../state/roster";
 import { focus, roster, showNotice } from "../state/store";
 import { Chart } from "./chart";

@@ -2,6 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { reasonOf } from "../net/rpc";
 import type { GhostSource } from "../replay/ghost";
+import { selectFile } from "../state/files";
 import { formatCount } from "../state/removed-vehicles";
 import type { FrameSource } from "../state/source";
 import { focus, ghosts, showNotice, source } from "../state/store";
@@ -10,18 +11,7 @@ import { backToLive, jumpToEvent, type Mode, modeOf, shownTime, stepSample } fro
 import { TimelineTrack } from "./timeline-track";
 import { Button } from "./widgets";
 
-/** Let the user select a recording for comparison. */
-function chooseGhost(): void {
-  const input = document.createElement("input");
-  input.type = "file";
-  input.accept = ".mcap";
-  input.addEventListener("change", () => {
-    const file = input.files?.[0];
-    if (file !== undefined) void openGhost(file);
-  });
-  input.click();
-}
-
+/** Open a recording for comparison. */
 async function openGhost(file: File): Promise<void> {
   try {
     await (await import("../replay/open")).openRecording(file, "ghost");
@@ -208,7 +198,12 @@ function Ends({ mode }: { mode: Mode }) {
           )}
         </span>
       )}
-      <Button look="bare small" icon="ghost" label="Compare with a recording" onClick={chooseGhost} />
+      <Button
+        look="bare small"
+        icon="ghost"
+        label="Compare with a recording"
+        onClick={() => selectFile(".mcap", (file) => void openGhost(file))}
+      />
     </div>
   );
 }

@@ -75,7 +75,7 @@ function Buttons({ tree }: { tree: InspectedTree }) {
   const mine = driving.value?.id === id;
   const follows = camera.value === "chase";
   const goes = tool.value === "go";
-  const ordered = overrideOf(id) !== "";
+  const overridden = overrideOf(id) !== "";
   return (
     <div class="buttons">
       <Button look="small" icon="chase" label="Follow" text="Follow" pressed={follows} onClick={() => follow(id)} />
@@ -105,7 +105,7 @@ function Buttons({ tree }: { tree: InspectedTree }) {
         pressed={goes}
         onClick={() => (tool.value = goes ? "select" : "go")}
       />
-      {ordered && (
+      {overridden && (
         <Button
           look="small"
           icon="back"

@@ -24,7 +24,7 @@ export class RouteLayer {
 
   rebuild(
     routes: readonly RouteTree[],
-    orders: readonly OrderTree[],
+    overrides: readonly OrderTree[],
     roster: Roster,
     skin: Skin,
     shown: boolean,
@@ -32,7 +32,7 @@ export class RouteLayer {
     this.ribbons.clear();
     this.handles = [];
     for (const route of shown ? routes : []) this.route(route, roster, skin);
-    for (const [number, override] of (shown ? orders : []).entries()) this.drawOverride(override, number, skin);
+    for (const [number, override] of (shown ? overrides : []).entries()) this.drawOverride(override, number, skin);
     this.dashes(this.draft, bytes(skin.amber));
     this.ribbons.show();
   }

@@ -93,7 +93,7 @@ class Capture {
 
 // stage --------------------------------------------------------------------------------------------------------------
 
-/** A waypoint of an override: `order` is an index into store.overrides, `index` into its points. */
+/** A waypoint of an override: `override` is an index into store.overrides, `index` into its points. */
 export interface Handle {
   override: number;
   index: number;
@@ -347,8 +347,10 @@ class WorldStage implements Stage {
 
 /** Read the signals that affect the drawing, so that an effect depends on them. */
 function chosen(): unknown[] {
-  const { camera, layers, colouring, selection, focus, hovered, routes, overrides: orders, ghosts, roster } = store;
-  return [camera, layers, colouring, selection, focus, hovered, routes, orders, ghosts, roster].map((one) => one.value);
+  const { camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster } = store;
+  return [camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster].map(
+    (one) => one.value,
+  );
 }
 
 function baseRatio(): number {

@@ -60,20 +60,21 @@ export function canColour(kind: ColouringKind, shown: Roster): boolean {
 export const scalars = signal<Scalars | null>(null);
 
 const column = computed(() => columnFor(colouring.value, roster.value));
-const cache = new WeakMap<Frame, { scalars: Scalars; orders: unknown }>();
+const cache = new WeakMap<Frame, { scalars: Scalars; overrides: unknown }>();
 let range: [ColouringKind, number, number] = ["fleet", 0, 1];
 
 /** The values of a frame for the selected kind; null if the frame does not contain them. */
 export function scalarsOf(frame: Frame, kind: ColouringKind = colouring.peek()): Scalars | null {
   if (kind === "fleet") return null;
   const known = cache.get(frame);
-  if (known?.scalars.kind === kind && (kind !== "state" || known.orders === overrides.peek())) return known.scalars;
+  if (known?.scalars.kind === kind && (kind !== "state" || known.overrides === overrides.peek())) return known.scalars;
   const values = valuesOf(frame, kind);
   if (values === null) return null;
   const [low, high] = SPECS[kind].fixed ?? widened(kind, values);
   const { label, unit } = SPECS[kind];
-  const found = { kind, label, unit, low, high, frame, values, ...(kind === "state" && { words: CONTROL_MODES }) };
-  cache.set(frame, { scalars: found, orders: overrides.peek() });
+  const found: Scalars = { kind, label, unit, low, high, frame, values };
+  if (kind === "state") found.categories = CONTROL_MODES;
+  cache.set(frame, { scalars: found, overrides: overrides.peek() });
   return found;
 }
 

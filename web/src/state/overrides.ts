@@ -5,7 +5,7 @@ import type { FleetInfoTree, OrderTree } from "../wire/schema";
 import type { Roster } from "./roster";
 
 /** Names of the values of `controlModes`. */
-export const CONTROL_MODES = ["disarmed", "manual control", "scenario behaviour", "order"] as const;
+export const CONTROL_MODES = ["disarmed", "manual control", "scenario behaviour", "override"] as const;
 const [DISARMED, EXTERNAL, OWN, OVERRIDDEN] = [0, 1, 2, 3];
 
 /** The control mode of each row; NaN if unknown. `armed`: 0 or 1, for some vehicles. */

@@ -1,10 +1,10 @@
 // Cursor positions in block and flow YAML, marked by `|`.
 import { describe, expect, it } from "vitest";
-import { scan } from "../../src/editor/yaml-scan";
+import { entriesOf, placeAt } from "../../src/editor/yaml-scan";
 
 function at(marked: string) {
   const offset = marked.indexOf("|");
-  return scan(marked.replace("|", ""), offset).cursor;
+  return placeAt(marked.replace("|", ""), offset)?.cursor ?? null;
 }
 
 describe("block YAML", () => {
@@ -30,11 +30,20 @@ describe("block YAML", () => {
     ["vehicles:\n  - name: red\n    sensors:\n      - im|", ["vehicles", 0, "sensors", 0], "key", "im"],
     ["vehicles:\n  - name: red\n    # why\n    |", ["vehicles", 0], "key", ""],
     ["na|me: race\nseed: 1", [], "key", "na"],
+    ["clock:\n  ra|te", ["clock"], "key", "ra"],
+    ["clock:\n  |\nworld: {mu: 1}", ["clock"], "key", ""],
+    ["vehicles:\n  - name: red\n\n    mo|\n\n  - name: blue", ["vehicles", 0], "key", "mo"],
   ])("%j", (marked, path, place, prefix) => {
     expect(at(marked)).toMatchObject({ path, place, prefix });
   });
 
-  const nowhere = ["name: race # com|ment", "# co|mment", "description: >-\n  some te|xt\nname: x", "name:|"];
+  const nowhere = [
+    "name: race # com|ment",
+    "# co|mment",
+    "description: >-\n  some te|xt\nname: x",
+    "name:|",
+    "name: race\n  |",
+  ];
   it.each(nowhere)("%j has no completion", (marked) => expect(at(marked)).toBeNull());
 });
 
@@ -63,7 +72,7 @@ describe("flow YAML", () => {
 
 it("lists keys with their values and positions", () => {
   const text = "vehicles:\n  - {name: red, model: quad}\n  - name: 'blue' # second\n";
-  const { entries } = scan(text);
+  const entries = entriesOf(text);
   expect(entries.map(({ path, value }) => [path.join("."), value])).toEqual([
     ["vehicles", ""],
     ["vehicles.0.name", "red"],

@@ -1,5 +1,6 @@
 // A small world for panel tests: two fleets, figures, and a fake server.
 import { signal } from "@preact/signals";
+import { options } from "preact";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
@@ -72,6 +73,8 @@ const about = {
   fleets: [],
   recording: null,
 } satisfies MetadataTree;
+
+options.requestAnimationFrame = queueMicrotask; // effects run immediately, not after the next frame
 
 /** Calls to the server, in order. */
 export const calls: [string, unknown][] = [];

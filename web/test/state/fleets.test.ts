@@ -55,7 +55,7 @@ it("knows manual control, overrides and disarmed vehicles", () => {
     "manual control",
     "manual control",
     "scenario behaviour",
-    "order",
+    "override",
     "manual control",
   ]);
   expect(controlModes(who, fleets, orders, [0, 1, 1, 1, Number.NaN])[0]).toBe(0);

@@ -5,6 +5,7 @@ import { beforeEach, expect, it } from "vitest";
 import { canColour, columnFor, scalarsOf } from "../../src/state/colouring";
 import { listColumnRequests, requestColumns } from "../../src/state/columns";
 import { addEvents, clearEvents, events } from "../../src/state/events";
+import { CONTROL_MODES } from "../../src/state/overrides";
 import { paletteColour } from "../../src/state/palette";
 import { persisted } from "../../src/state/persist";
 import { poseAt, setTransforms, worldPose } from "../../src/state/poses";
@@ -71,6 +72,11 @@ it("reads the values of a frame by its own request list", () => {
   wish.release();
 });
 
+it("names the values of the state colouring", () => {
+  expect(scalarsOf(made(0, 0, { count: 0 }), "state")?.categories).toEqual(CONTROL_MODES);
+  expect(scalarsOf(made(0, 0, { count: 0 }), "altitude")?.categories).toBeUndefined();
+});
+
 it("places frames on vehicles and on each other", () => {
   const half = Math.SQRT1_2; // 90 degrees to the left
   setTransforms([
@@ -82,7 +88,7 @@ it("places frames on vehicles and on each other", () => {
   const frame = made(0, 10);
   const lens = worldPose("lens", { from: frame, to: frame, mix: 1 }, roster([]));
   [11, 3, 2].forEach((value, k) => expect(lens?.position[k]).toBeCloseTo(value, 1)); // 10 bits of orientation
-  for (const name of ["a", "nobody"])
+  for (const name of ["a", "unknown"])
     expect(worldPose(name, { from: frame, to: frame, mix: 1 }, roster([]))).toBeNull();
 });
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
+from paddock.behaviour.paths import constant_speed
 from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, distance_to, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
@@ -42,16 +41,11 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     return towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], 0.0), Memory(following, direction)
 
 
-def prepare_path(points: Floats, o: Options) -> Floats:
-    """Add the same speed to all points."""
-    return np.column_stack([points, np.full(len(points), o.speed)])
-
-
 def route(o: Options, path: Floats) -> RouteLine:
     """Return the waypoints, closed unless the vehicle turns back."""
     return RouteLine(path[:, :3], o.turn < 0.5)
 
 
 RULE = Rule(
-    "Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=prepare_path, route=route
+    "Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=constant_speed, route=route
 )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, NamedTuple
 
-import numpy as np
-
+from paddock.behaviour.paths import constant_speed
 from paddock.behaviour.rule import SETTLING, Floats, Rule, Urge, distance_to, stopped_within, towards
 from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
@@ -41,9 +40,6 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     return stopped_within(d, select(final, left, o.tolerance + 1.0), o.tolerance), Memory(following)
 
 
-def prepare_path(points: Floats, o: Options) -> Floats:
-    """Add the same speed to all points."""
-    return np.column_stack([points, np.full(len(points), o.speed)])
-
-
-RULE = Rule("Visit waypoints one after the other", Options, desire, Memory, needs_path=True, prepare_path=prepare_path)
+RULE = Rule(
+    "Visit waypoints one after the other", Options, desire, Memory, needs_path=True, prepare_path=constant_speed
+)

@@ -46,15 +46,15 @@ def cost(quick: bool) -> Iterator[Result]:
 
 def _shares(server: Server, seconds: float) -> tuple[float, float]:
     """(processor time of the hub, time that the tick's thread spends on snapshots) per second."""
-    _, hub = server.pids()
-    spent, published, begun = processor_seconds(hub), _publishing(server), monotonic()
+
+    def spent() -> tuple[float, float, float]:
+        figures = server.figures()
+        return processor_seconds(figures["hub"]), float(figures["stages"]["publish"]["seconds"]), monotonic()
+
+    hub, publishing, begun = spent()
     sleep(seconds)
-    spent, published = processor_seconds(hub) - spent, _publishing(server) - published
-    return spent / (monotonic() - begun), published / (monotonic() - begun)
-
-
-def _publishing(server: Server) -> float:
-    return float(server.figures()["stages"]["publish"]["seconds"])
+    hub_end, publishing_end, end = spent()
+    return (hub_end - hub) / (end - begun), (publishing_end - publishing) / (end - begun)
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

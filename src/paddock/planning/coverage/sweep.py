@@ -40,7 +40,7 @@ class Swath(NamedTuple):
 def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacing: float) -> list[Swath]:
     """A row of swaths along the middle of each band between `edges` (m, rising); they reach as far as its region.
 
-    So a band is covered as a rectangle, whatever the slope of the edges that end it: swaths leave the region by no
+    So a band is covered as a rectangle, for any slope of the edges that end it: swaths leave the region by no
     more than half a spacing, three quarters where they go on over a gap. They stop at holes.
     """
     low_x, _, high_x, _ = region.bounds

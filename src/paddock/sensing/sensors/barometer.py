@@ -56,10 +56,4 @@ def measure(
     return Reading(pressure, temperature_at(true_altitude), altitude_of(pressure)), after
 
 
-SENSOR = Sensor(
-    summary="Static pressure, temperature and pressure altitude",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
-)
+SENSOR = Sensor("Static pressure, temperature and pressure altitude", Reading, Options, Memory, measure)

@@ -74,10 +74,4 @@ def seen_heading(pose: Pose, site: Site, bx: float, by: float, bz: float) -> flo
     return wrap_angle(heading(pose.qx, pose.qy, pose.qz, pose.qw) - turned)
 
 
-SENSOR = Sensor(
-    summary="Three-axis magnetometer in the Earth's field, and heading",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
-)
+SENSOR = Sensor("Three-axis magnetometer in the Earth's field, and heading", Reading, Options, Memory, measure)

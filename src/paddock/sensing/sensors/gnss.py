@@ -86,10 +86,4 @@ def geodetic(readings: Mapping[str, Floats], origin: Origin) -> tuple[Floats, Fl
     return result[0], result[1], result[2]
 
 
-SENSOR = Sensor(
-    summary="Satellite navigation: position and velocity in local axes",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
-)
+SENSOR = Sensor("Satellite navigation: position and velocity in local axes", Reading, Options, Memory, measure)

@@ -124,10 +124,4 @@ def drifted(
     )
 
 
-SENSOR = Sensor(
-    summary="Accelerometer and gyroscope with noise and bias random walk",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
-)
+SENSOR = Sensor("Accelerometer and gyroscope with noise and bias random walk", Reading, Options, Memory, measure)

@@ -64,10 +64,4 @@ def measure(
     return Reading(clamp(seen, o.range_min, o.range_max), select(valid, 1.0, 0.0)), after
 
 
-SENSOR = Sensor(
-    summary="Distance to the ground along the body's down axis",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
-)
+SENSOR = Sensor("Distance to the ground along the body's down axis", Reading, Options, Memory, measure)

@@ -79,10 +79,10 @@ def quantised(value: float, step: float) -> float:
 
 
 SENSOR = Sensor(
-    summary="Surface speeds of the left and the right wheel",
-    reading=Reading,
-    options=Options,
-    memory=Memory,
-    measure=measure,
+    "Surface speeds of the left and the right wheel",
+    Reading,
+    Options,
+    Memory,
+    measure,
     from_vehicle={"track": ("track_rear", "wheel_base")},
 )

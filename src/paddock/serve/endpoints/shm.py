@@ -41,9 +41,7 @@ class ShmServer:
         ring = self._ring
         if ring is None:
             return None
-        self._encoder.begin(snapshot, wall_time)
-        size = self._encoder.write(self.view, ring.slot)
-        self._encoder.end()
+        size = self._encoder.write(snapshot, wall_time, self.view, ring.slot)
         moment = (snapshot.tick, snapshot.time, wall_time, snapshot.run & U32, snapshot.roster & U32)
 
         def send() -> None:

@@ -151,10 +151,8 @@ class TcpConnection(Connection):
             piece = b""
         if not piece:
             self.close()
-        elif self.open:  # read and discard after the end, or the peer would not see the reason
-            self._take(piece)
-
-    def _take(self, piece: bytes) -> None:
+        if not self.open:  # read and discard after the end, or the peer would not see the reason
+            return
         try:
             for message in self._splitter.feed(piece):
                 self._on_message(message)
@@ -248,7 +246,7 @@ class Renderer:
         self.dialer = dialer
         self.gone = asyncio.Event()
         self.subscription: Subscription | None = None  # None until it has the roster
-        self.connection = TcpConnection(self.endpoint.hub.loop, peer, self._on_message, self._lost, ())
+        self.connection: Connection = TcpConnection(self.endpoint.hub.loop, peer, self._on_message, self._lost, ())
         self._roster: int | None = None  # number of its roster; None while that is being sent
         self._task: asyncio.Task[None] | None = None
         self._number = 0  # of the last request

@@ -131,11 +131,10 @@ async def _file(request: Request) -> Response:
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
     gzip = "gzip" in request.headers.get("accept-encoding", "")
-    file = await asyncio.to_thread(find_file, FOLDER, path, gzip)
-    if file is not None and file.headers["ETag"] in request.headers.get("if-none-match", ""):
-        return Response(None, 304, file.headers)  # the browser has it
-    if file is not None:
-        return Response(file.content, 200, file.headers)
+    if (found := await asyncio.to_thread(find_file, FOLDER, path, gzip)) is not None:
+        content, headers = found
+        known = headers["ETag"] in request.headers.get("if-none-match", "")  # the browser has it
+        return Response(None, 304, headers) if known else Response(content, 200, headers)
     if path in ("/", "/index.html"):
         return Response(NOT_BUILT, 200, {"Cache-Control": "no-store"}, "text/html")
     return Response("no such file\n", 404, media_type="text/plain")

@@ -44,6 +44,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 WRONG_TOKENS = 3  # wrong tokens that end a connection
 PATIENCE = 5.0  # s for a client to send the token
+REFUSED = -32000  # the simulation refuses the operation
+TOKEN_NEEDED = -32001
+TOO_MANY = -32002
+MOST_AT_ONCE = 1000  # unanswered calls of one client
+NOTIFY_EVERY = 0.5  # s between two notifications about refused commands
+LOG = logging.getLogger("paddock.subscribers")
 
 
 class Client:
@@ -61,18 +67,18 @@ class Client:
         self.markers: MarkerFeed | None = None
         self._lists = 0  # lists of columns so far
         self._since = monotonic()
-        self.calls = CallHandler(self)
-        self.connection = connect(self.calls.receive, self._lost)
+        self._tasks: set[asyncio.Task[None]] = set()  # one for each call
+        self._refused = 0  # calls without an answer, since the last notification
+        self._notified = 0.0  # time of that notification
+        self.connection = connect(self.receive, self._lost)
 
     async def request(self, operation: str, **arguments: Any) -> OperationOutcome:
         """Carry out an operation for this client; OperationError if it is refused."""
         return await self.hub.request(operation, self.name, **arguments)
 
-    async def done(self, operation: str, show: bool = False, **arguments: Any) -> Moment:
-        """The same, returning its tick and time; `show`: publish the effect before that."""
+    async def done(self, operation: str, **arguments: Any) -> Moment:
+        """The same, returning its tick and time."""
         reply = await self.request(operation, **arguments)
-        if show:
-            await self.layout(changed=True)
         return {"tick": reply.tick, "time": reply.time}
 
     async def present(self) -> Snapshot:
@@ -88,7 +94,7 @@ class Client:
     async def layout(self, changed: bool = False) -> Layout:
         """The layout of a recent snapshot, or of one after a change, which is published to all clients."""
         await self.endpoint.refresh(changed)
-        return self.endpoint.layout()
+        return self.endpoint.read(lambda snapshot: snapshot.layout)
 
     def show(self, token: str) -> None:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
@@ -164,48 +170,11 @@ class Client:
 
     def _lost(self, reason: str) -> None:
         self.unsubscribe()
-        self.calls.cancel()
+        for task in self._tasks:
+            task.cancel()
         self.endpoint.forget(self, reason)
 
-
-class Allowance:
-    """A limit of requests per second, with bursts of one second's worth."""
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.rate = rate
-        self._left, self._since = max(rate, 1.0), now
-        self.warned = False
-
-    def take(self, now: float) -> bool:
-        """Whether one more request at a time (s) is within the rate."""
-        most = max(self.rate, 1.0)
-        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
-        if self._left >= 0.5 * most:
-            self.warned = False
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
-
-
-# calls ----------------------------------------------------------------------------------------------------------------
-
-REFUSED = -32000  # the simulation refuses the operation
-TOKEN_NEEDED = -32001
-TOO_MANY = -32002
-MOST_AT_ONCE = 1000  # unanswered calls of one client
-NOTIFY_EVERY = 0.5  # s between two notifications about refused commands
-LOG = logging.getLogger("paddock.subscribers")
-
-
-class CallHandler:
-    """Answers the calls of one client, each in a task of its own."""
-
-    def __init__(self, client: Client) -> None:
-        self.client = client
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._refused = 0  # calls without an answer, since the last notification
-        self._notified = 0.0  # time of that notification
+    # calls -----------------------------------------------------------------------------------------------------------
 
     def receive(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
@@ -217,8 +186,8 @@ class CallHandler:
             parsed = parse(message.line)
         except RpcError as error:
             if self._allowed(error.id):
-                self.client.endpoint.count("malformed", reason=error.reason)
-                self.client.connection.put(failure(error.id, error.code, str(error)))
+                self.endpoint.count("malformed", reason=error.reason)
+                self.connection.put(failure(error.id, error.code, str(error)))
             return
         if isinstance(parsed, list):
             if all(self._allowed(getattr(message, "id", None)) for message in parsed):
@@ -226,30 +195,25 @@ class CallHandler:
         elif self._allowed(getattr(parsed, "id", None)):
             self._start(self._single(parsed))
 
-    def cancel(self) -> None:
-        """Cancel all calls."""
-        for task in self._tasks:
-            task.cancel()
-
     def _allowed(self, id: Any) -> bool:
         """Whether one more call is within the limits: one warning, then the connection ends."""
-        allowance = self.client.allowance
+        allowance = self.allowance
         if allowance.take(monotonic()):
             if len(self._tasks) < MOST_AT_ONCE:
                 return True
-            self.client.endpoint.count("malformed", reason="too_many_at_once")
-            self.client.connection.put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
+            self.endpoint.count("malformed", reason="too_many_at_once")
+            self.connection.put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
             return False
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
-            self.client.connection.cut_off("requests", text)
+            self.connection.cut_off("requests", text)
         else:
             allowance.warned = True
-            self.client.connection.put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
+            self.connection.put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
         return False
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
-        task = self.client.hub.loop.create_task(work)
+        task = self.hub.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -257,19 +221,19 @@ class CallHandler:
         answers = await asyncio.gather(*map(self._answered, messages))
         lines = [answer.rstrip(b"\n") for answer in answers if answer]
         if lines:
-            self.client.connection.put(b"[" + b",".join(lines) + b"]\n")
+            self.connection.put(b"[" + b",".join(lines) + b"]\n")
 
     async def _single(self, message: Request | Notification | Response) -> None:
         if answer := await self._answered(message):
-            self.client.connection.put(answer)
+            self.connection.put(answer)
 
     async def _answered(self, message: Request | Notification | Response | RpcError) -> bytes:
         """The line that answers a message; empty for a notification."""
         if isinstance(message, RpcError):
-            self.client.endpoint.count("malformed", reason=message.reason)
+            self.endpoint.count("malformed", reason=message.reason)
             return failure(message.id, message.code, str(message))
         if isinstance(message, Response):
-            self.client.endpoint.count("malformed", reason="response")  # to no request
+            self.endpoint.count("malformed", reason="response")  # to no request
             return b""
         try:
             value = await self._called(message)
@@ -291,30 +255,50 @@ class CallHandler:
             token = params.pop("token")
             if not isinstance(token, str):
                 raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
-            self.client.show(token)
-        if not (operation.entry.public or self.client.admitted):
+            self.show(token)
+        if not (operation.entry.public or self.admitted):
             raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
-        return await answer(self.client, operation, operation.read(params))
+        return await answer(self, operation, operation.read(params))
 
     async def _command(self, payload: memoryview) -> None:
         try:
-            if not self.client.admitted:
+            if not self.admitted:
                 raise RpcError("token", "call authenticate with the token first", TOKEN_NEEDED)
             commands: Commands = decode_commands(payload)
             inputs = {name: commands.values[:, k] for k, name in enumerate(commands.names)}
-            await self.client.request("command_many", ids=commands.ids, inputs=inputs)
+            await self.request("command_many", ids=commands.ids, inputs=inputs)
         except Exception as error:
             self._refuse(_described(error, "commands")[1], "commands")
 
     def _refuse(self, text: str, what: str) -> None:
         """Count a refused call without an answer; notify the client at a limited rate."""
         self._refused += 1
-        self.client.endpoint.count("refused_commands")
+        self.endpoint.count("refused_commands")
         if monotonic() - self._notified < NOTIFY_EVERY:
             return
         name = "command_refused" if what == "commands" else "refused"
-        self.client.connection.put(notification(name, {"of": what, "reason": text, "count": self._refused}))
+        self.connection.put(notification(name, {"of": what, "reason": text, "count": self._refused}))
         self._refused, self._notified = 0, monotonic()
+
+
+class Allowance:
+    """A limit of requests per second, with bursts of one second's worth."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self._left, self._since = max(rate, 1.0), now
+        self.warned = False
+
+    def take(self, now: float) -> bool:
+        """Whether one more request at a time (s) is within the rate."""
+        most = max(self.rate, 1.0)
+        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
+        if self._left >= 0.5 * most:
+            self.warned = False
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
 
 
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:

@@ -50,11 +50,6 @@ class Outbox:
         self._group: FrameGroup | None = None
         self._begun: deque[memoryview] = deque()  # being sent
 
-    @property
-    def empty(self) -> bool:
-        """Whether nothing waits to be sent."""
-        return not (self._begun or self._messages or self._group)
-
     def put(self, message: Bytes) -> bool:
         """Queue a message; False if too much waits already."""
         if self._waiting > self.most_waiting:

@@ -31,13 +31,8 @@ FRESH = 0.05  # s for which a snapshot is recent enough for reads
 class Viewer(Protocol):
     """A receiver of frames: a client, or a renderer that was dialled."""
 
-    @property
-    def connection(self) -> Connection:
-        """Its connection."""
-
-    @property
-    def subscription(self) -> Subscription | None:
-        """Its subscription, if any."""
+    connection: Connection
+    subscription: Subscription | None
 
 
 class SubscriberEndpoint:
@@ -107,13 +102,8 @@ class SubscriberEndpoint:
         return len(self.clients)
 
     @property
-    def skipped_now(self) -> dict[str, int]:
-        """Skipped groups of each client, for the metrics."""
-        return {client.name: client.connection.skipped for client in self.clients}
-
-    @property
     def subscribers_now(self) -> list[SubscriberTree]:
-        """The connected clients, for the figures; rate 0: not subscribed."""
+        """The connected clients, for figures and metrics; rate 0: not subscribed."""
         return [
             {
                 "name": client.name,
@@ -151,10 +141,6 @@ class SubscriberEndpoint:
             if ring.holds(sequence):
                 return found
         return read(self.newest())
-
-    def layout(self) -> Layout:
-        """The layout of the newest snapshot."""
-        return self.read(lambda snapshot: snapshot.layout)
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent one is enough."""
@@ -213,16 +199,11 @@ class SubscriberEndpoint:
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
         """Encode the groups of a snapshot; returns the function that sends them."""
-        self._encoder.begin(snapshot, wall_time)
-        groups = [
-            (viewer, viewer.subscription, self._encoder.group(viewer.subscription.view))
-            for viewer in due
-            if viewer.subscription is not None
-        ]
-        self._encoder.end()
+        subscribed = [(viewer, viewer.subscription) for viewer in due if viewer.subscription is not None]
+        groups = self._encoder.groups(snapshot, wall_time, [subscription.view for _, subscription in subscribed])
 
         def offer() -> None:
-            for viewer, subscription, group in groups:
+            for (viewer, subscription), group in zip(subscribed, groups, strict=True):
                 if viewer.subscription is subscription:
                     subscription.behind = False
                     if viewer.connection.offer(group):

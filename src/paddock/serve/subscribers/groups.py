@@ -8,7 +8,6 @@ armed, its mode is 255 and its sticks are 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
 
 U32 = 0xFFFFFFFF
 DRAWN = ("lines", "spheres")  # kinds that show markers, not vehicles
+TICK = ("tick",)  # the key of the tick frame
 
 
 class GroupEncoder:
@@ -51,46 +51,32 @@ class GroupEncoder:
         self._drawing = Drawing(mirror)
         self._layout: Layout | None = None
         self._selections: dict[Wanted | None, Selection] = {}
-        self._made: dict[tuple[object, ...], memoryview] = {}
         self._reader: ColumnReader | None = None
         self._values: dict[ColumnChoice, Floats] = {}
-        self._snapshot: Snapshot | None = None
-        self._wall_time = 0.0
 
-    def begin(self, snapshot: Snapshot, wall_time: float) -> None:
-        """Start with a snapshot; `wall_time` is its time of publication, s since 1970."""
-        if snapshot.layout is not self._layout:
-            self._layout = snapshot.layout
-            self._selections.clear()
-            self._reader = ColumnReader(snapshot.layout)
-        self._snapshot, self._wall_time = snapshot, wall_time
-        self._made.clear()
-        self._values.clear()
+    def groups(self, snapshot: Snapshot, wall_time: float, views: Iterable[View]) -> list[FrameGroup]:
+        """The frames of a snapshot for each view; `wall_time` is its time of publication, s since 1970."""
+        self._begin(snapshot)
+        made: dict[tuple[object, ...], memoryview] = {}
+        found: list[FrameGroup] = []
+        for view in views:
+            keys = {_key(kind, view): kind for kind in view.in_groups}
+            if view.tick and TICK not in made:
+                made[TICK] = _tick(snapshot, wall_time)
+            for key, kind in keys.items():
+                if key not in made:
+                    made[key] = self._frame(kind, view, snapshot)
+            found.append(tuple(made[key] for key in ((TICK, *keys) if view.tick else keys)))
+        return found
 
-    def end(self) -> None:
-        """Drop all references to the snapshot."""
-        self._snapshot = None
-        self._made.clear()
-        self._values.clear()
-
-    def group(self, view: View) -> FrameGroup:
-        """The frames of a view."""
-        assert self._snapshot is not None, "begin() comes first"
-        snapshot = self._snapshot
-        parts = [self._once(("tick",), partial(self._tick, snapshot))] if view.tick else []
-        for kind in view.in_groups:
-            parts.append(self._once(_key(kind, view), partial(self._frame, kind, view, snapshot)))
-        return tuple(parts)
-
-    def write(self, view: View, room: Callable[[int], memoryview]) -> int:
+    def write(self, snapshot: Snapshot, wall_time: float, view: View, room: Callable[[int], memoryview]) -> int:
         """Encode a view into the memory that `room(bytes)` returns; return the number of bytes."""
-        assert self._snapshot is not None, "begin() comes first"
-        snapshot = self._snapshot
+        self._begin(snapshot)
         drawn = {kind: self._frame(kind, view, snapshot) for kind in view.in_groups if kind in DRAWN}
         sizes = [self._size(kind, view, snapshot, drawn) for kind in view.in_groups]
         at, total = TICK_SIZE, TICK_SIZE + sum(sizes)
         memory = room(total)
-        self._tick(snapshot, memory)
+        _tick(snapshot, wall_time, memory)
         for kind, size in zip(view.in_groups, sizes, strict=True):
             if kind in drawn:
                 memory[at : at + size] = drawn[kind]
@@ -99,8 +85,15 @@ class GroupEncoder:
             at += size
         return total
 
+    def _begin(self, snapshot: Snapshot) -> None:
+        if snapshot.layout is not self._layout:
+            self._layout = snapshot.layout
+            self._selections.clear()
+            self._reader = ColumnReader(snapshot.layout)
+        self._values.clear()
+
     def _size(self, kind: str, view: View, snapshot: Snapshot, drawn: dict[str, memoryview]) -> int:
-        selection = self.selection(view.vehicles)
+        selection = self._selection(view.vehicles)
         if kind in drawn:
             return len(drawn[kind])
         if kind == "fpv":
@@ -108,9 +101,9 @@ class GroupEncoder:
             return counted_size(FPV_STATE, quads)
         return counted_size({"positions": POSITIONS, "poses": POSES, "telemetry": TELEMETRY}[kind], selection.size)
 
-    def selection(self, wanted: Wanted | None) -> Selection:
+    def _selection(self, wanted: Wanted | None) -> Selection:
         """The selected vehicles, in the layout of the snapshot."""
-        assert self._layout is not None, "begin() comes first"
+        assert self._layout is not None
         if wanted not in self._selections:
             self._selections[wanted] = select(self._layout, wanted)
         return self._selections[wanted]
@@ -123,15 +116,6 @@ class GroupEncoder:
             for encode in (encode_positions, encode_poses):
                 encode([Poses(ids, block), Poses(ids, block, rows)], change_to(frame))
 
-    def _once(self, key: tuple[object, ...], make: Callable[[], memoryview]) -> memoryview:
-        if key not in self._made:
-            self._made[key] = make()
-        return self._made[key]
-
-    def _tick(self, snapshot: Snapshot, into: Target | None = None) -> memoryview:
-        run, roster = snapshot.run & U32, snapshot.roster & U32
-        return encode_tick(Tick(snapshot.tick, snapshot.time, self._wall_time, run, roster), into)
-
     def _frame(self, kind: str, view: View, snapshot: Snapshot, into: Target | None = None) -> memoryview:
         match kind:
             case "positions":
@@ -141,20 +125,20 @@ class GroupEncoder:
             case "columns":
                 return self._columns(view, snapshot)
             case "telemetry":
-                return encode_status(snapshot, self.selection(view.vehicles), into)
+                return encode_status(snapshot, self._selection(view.vehicles), into)
             case "fpv":
-                return encode_views(snapshot, self.selection(view.vehicles), view.frame, into)
+                return encode_views(snapshot, self._selection(view.vehicles), view.frame, into)
         return self._drawing.encoded(kind, snapshot, view.frame)
 
     def _poses(self, view: View, snapshot: Snapshot) -> list[Poses]:
         layout = snapshot.layout
         return [
             Poses(layout.fleets[fleet].ids, layout.block(snapshot.buffer, fleet)[:7], rows)
-            for fleet, rows in self.selection(view.vehicles).parts
+            for fleet, rows in self._selection(view.vehicles).parts
         ]
 
     def _columns(self, view: View, snapshot: Snapshot) -> memoryview:
-        assert self._reader is not None, "begin() comes first"
+        assert self._reader is not None
         blocks, left = [], 2 * MOST_VALUES  # the fleet may have grown since the subscription, within limits
         for k, want in enumerate(view.columns):
             left -= self._reader.values(want)
@@ -162,6 +146,11 @@ class GroupEncoder:
                 self._values[want] = self._reader.read(snapshot, want)
             blocks.append(Block(k, self._values[want] if left >= 0 else np.empty((len(want.columns), 0))))
         return encode_columns(view.wanted, blocks)
+
+
+def _tick(snapshot: Snapshot, wall_time: float, into: Target | None = None) -> memoryview:
+    run, roster = snapshot.run & U32, snapshot.roster & U32
+    return encode_tick(Tick(snapshot.tick, snapshot.time, wall_time, run, roster), into)
 
 
 def _key(kind: str, view: View) -> tuple[object, ...]:
@@ -184,7 +173,9 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
         armed = _column(fleet, block, "command.armed", float(fleet.kind == QUAD)) >= 0.5
         flags.append(np.where(armed, TelemetryFlag.ACTIVE | TelemetryFlag.ARMED, TelemetryFlag.ACTIVE).astype(np.uint8))
     with np.errstate(over="ignore"):
-        return encode_telemetry(_ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into)
+        return encode_telemetry(
+            _ids(selection.ids), np.concatenate(battery), 1.0, 1.0, np.concatenate(flags), into=into
+        )
 
 
 def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:
@@ -208,7 +199,7 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
             change.angular_rate(rates),
             column("voltage", 0.0),
             column("charge", 1.0),
-            into,
+            into=into,
         )
 
 

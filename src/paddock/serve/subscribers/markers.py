@@ -16,7 +16,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.mirror import FIELDS
-from paddock.serve.subscribers.subscription import NATIVE, turned_in_body, units_per_metre
+from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.stream.drawing import (
     NO_FLAGS,
     MarkerFlag,
@@ -29,6 +29,7 @@ from paddock.wire.stream.drawing import (
 from paddock.world.frames import conversion, convert_position
 from paddock.world.marker_shapes import MarkerShape, joined, shape_of
 from paddock.world.markers import Marker
+from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
 
@@ -82,7 +83,9 @@ def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> MarkerRecord:
     in_world = tree["frame"] == WORLD
     turn = np.asarray(tree["quaternion"], np.float64)
     position = change.position(tree["position"]) if in_world else change.body_vector(tree["position"])
-    quaternion = change.quaternion(turn) if in_world else turned_in_body(turn, frame)
+    axes = change.body.quaternion  # of the body
+    in_body = quaternion_multiply(quaternion_multiply(axes, turn), quaternion_conjugate(axes))
+    quaternion = change.quaternion(turn) if in_world else in_body
     scale = 1.0 if kind is MarkerKind.MESH else change.scale
     return MarkerRecord(
         tree["namespace"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
@@ -16,7 +17,6 @@ from paddock.wire.stream.positions import FrameChange
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
 from paddock.world.layout import POSE, FleetLayout, Ints, Layout
-from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import ORIENTATION, VELOCITY, Snapshot
 
 Wanted = tuple[str | int, ...]  # names of vehicles and fleets, and ids
@@ -37,32 +37,18 @@ class Selection:
 
 def select(layout: Layout, wanted: Wanted | None) -> Selection:
     """Select the wanted vehicles that exist."""
-    rows = [_rows(layout, fleet, wanted) for fleet in range(len(layout.fleets))]
-    parts = tuple((fleet, chosen) for fleet, chosen in enumerate(rows) if chosen is None or len(chosen))
-    ids = tuple(
-        layout.fleets[fleet].ids if chosen is None else layout.fleets[fleet].ids[chosen] for fleet, chosen in parts
-    )
-    return Selection(parts, ids)
-
-
-def _rows(layout: Layout, fleet: int, wanted: Wanted | None) -> Ints | None:
-    """The selected rows of a fleet; None: all."""
-    one = layout.fleets[fleet]
-    if wanted is None or one.name in wanted:
-        return None
-    by_id = np.flatnonzero(np.isin(one.ids, [item for item in wanted if isinstance(item, int)]))
-    by_name = [row for item in wanted if isinstance(item, str) and (row := _member_row(layout, one, item)) is not None]
-    return np.union1d(by_id, np.array(by_name, np.int64))
-
-
-def _member_row(layout: Layout, fleet: FleetLayout, name: str) -> int | None:
-    """The row of a vehicle of this fleet; None: not in it."""
-    if not name.startswith(f"{fleet.name}["):
-        return None
-    try:
-        return layout.find(name)[1]
-    except PaddockError:
-        return None
+    names = None if wanted is None else set(wanted)
+    found: dict[int, list[int] | None] = {  # fleet -> rows; None: all
+        k: None for k, fleet in enumerate(layout.fleets) if names is None or fleet.name in names
+    }
+    for item in names or ():
+        with suppress(PaddockError):
+            fleet, row = layout.find(item)
+            if (rows := found.setdefault(fleet, [])) is not None:
+                rows.append(row)
+    parts = tuple((k, None if rows is None else np.unique(rows)) for k, rows in sorted(found.items()))
+    ids = (layout.fleets[k].ids if rows is None else layout.fleets[k].ids[rows] for k, rows in parts)
+    return Selection(parts, tuple(ids))
 
 
 def refuse_unknown(layout: Layout, wanted: Wanted) -> None:
@@ -151,20 +137,10 @@ class ColumnReader:
     def _found(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
         """(fleet, its rows or None for all, number of vehicles) for a name or an id."""
         if of not in self._parts:
-            chosen = select(self._layout, None if of is None else (self._single(of),))
+            chosen = select(self._layout, None if of is None else (of,))
             counted = zip(chosen.parts, chosen.ids, strict=True)
             self._parts[of] = tuple((fleet, rows, len(ids)) for (fleet, rows), ids in counted)
         return self._parts[of]
-
-    def _single(self, of: str | int) -> str | int:
-        """The id of a vehicle, which is found fast; the name of a fleet stays."""
-        if of in {fleet.name for fleet in self._layout.fleets}:
-            return of
-        try:
-            fleet, row = self._layout.find(of)
-        except PaddockError:
-            return of
-        return int(self._layout.fleets[fleet].ids[row])
 
 
 def _fill(found: Floats, fleet: FleetLayout, block: Floats, rows: Ints | None, columns: tuple[str, ...]) -> None:
@@ -272,27 +248,21 @@ def units_per_metre(frame: str) -> float:
     return conversion(NATIVE, frame).scale
 
 
-def turned_in_body(quaternion: NDArray[np.float64], frame: str) -> NDArray[np.float64]:
-    """Convert an attitude (4,) relative to a vehicle to the body axes of a frame."""
-    turn = conversion(NATIVE, frame).body.quaternion
-    return np.asarray(quaternion_multiply(quaternion_multiply(turn, quaternion), quaternion_conjugate(turn)))
-
-
 def roster_tree(layout: Layout) -> RosterTree:
     """The roster for clients: its number and its fleets."""
-    return {"roster": layout.roster, "fleets": list(map(_fleet_tree, layout.fleets))}
-
-
-def _fleet_tree(fleet: FleetLayout) -> FleetTree:
-    return {
-        "name": fleet.name,
-        "kind": fleet.kind,
-        "model": fleet.model,
-        "single": fleet.single,
-        "ids": ranges(fleet.ids),
-        "members": ranges(fleet.members),
-        "columns": list(fleet.columns),
-    }
+    fleets: list[FleetTree] = [
+        {
+            "name": fleet.name,
+            "kind": fleet.kind,
+            "model": fleet.model,
+            "single": fleet.single,
+            "ids": ranges(fleet.ids),
+            "members": ranges(fleet.members),
+            "columns": list(fleet.columns),
+        }
+        for fleet in layout.fleets
+    ]
+    return {"roster": layout.roster, "fleets": fleets}
 
 
 def ranges(numbers: Ints) -> list[Range]:

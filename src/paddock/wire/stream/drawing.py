@@ -11,12 +11,21 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record, TailField
-from paddock.wire.stream.frames import COUNT, Buffer, Cursor, FrameType, Target, decode_table, encode_table, whole_frame
+from paddock.wire.stream.frames import (
+    Buffer,
+    Cursor,
+    FrameType,
+    Target,
+    decode_records,
+    decode_table,
+    encode_records,
+    encode_table,
+)
 
 LINES = Record(
     "debug lines",
@@ -37,23 +46,13 @@ SPHERES = Record(
 )
 
 
-def encode_lines(
-    start: ArrayLike, end: ArrayLike, color: ArrayLike, thickness: ArrayLike, into: Target | None = None
-) -> memoryview:
-    """Encode n lines: `start` and `end` (n, 3), `color` (n, 4) or (4,), `thickness` (n,) or a number."""
-    columns = {"start": start, "end": end, "color": color, "thickness": thickness}
-    return encode_table(FrameType.DEBUG_LINES, LINES, columns, into)
-
-
+encode_lines = partial(encode_table, FrameType.DEBUG_LINES, LINES)
+"""`encode_lines(start, end, color, thickness)`; colors (n, 4) or (4,), thickness (n,) or a number."""
 decode_lines = partial(decode_table, record=LINES)
 
 
-def encode_spheres(centre: ArrayLike, radius: ArrayLike, color: ArrayLike, into: Target | None = None) -> memoryview:
-    """Encode n spheres: `centre` (n, 3), `radius` (n,) or a number, `color` (n, 4) or (4,)."""
-    columns = {"centre": centre, "radius": radius, "color": color}
-    return encode_table(FrameType.DEBUG_SPHERES, SPHERES, columns, into)
-
-
+encode_spheres = partial(encode_table, FrameType.DEBUG_SPHERES, SPHERES)
+"""`encode_spheres(centre, radius, color)`; radius (n,) or a number, colors (n, 4) or (4,)."""
 decode_spheres = partial(decode_table, record=SPHERES)
 
 
@@ -137,8 +136,7 @@ class MarkerRecord:
 
 def encode_markers(markers: Iterable[MarkerRecord], into: Target | None = None) -> memoryview:
     """Encode markers, in order, as one frame."""
-    records = [_record(marker) for marker in markers]
-    return whole_frame(FrameType.MARKERS, COUNT.packer.pack(len(records)) + b"".join(records), into)
+    return encode_records(FrameType.MARKERS, [_record(marker) for marker in markers], into)
 
 
 def _record(marker: MarkerRecord) -> bytes:
@@ -162,10 +160,7 @@ def _record(marker: MarkerRecord) -> bytes:
 
 def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:
     """Decode the markers of a frame; their points are views of the payload."""
-    cursor = Cursor(payload, "markers")
-    markers = tuple(_read(cursor) for _ in range(cursor.count(MARKER.size)))
-    cursor.finish()
-    return markers
+    return decode_records(payload, MARKER, _read)
 
 
 def _read(cursor: Cursor) -> MarkerRecord:

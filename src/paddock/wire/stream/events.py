@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from paddock.errors import InvalidValueError
 from paddock.wire.layout import Field, Record, TailField
-from paddock.wire.stream.frames import COUNT, Buffer, Cursor, FrameType, Target, whole_frame
+from paddock.wire.stream.frames import Buffer, Cursor, FrameType, Target, decode_records, encode_records
 
 EVENT = Record(
     "events",
@@ -40,8 +40,7 @@ class EventRecord:
 
 def encode_events(events: Iterable[EventRecord], into: Target | None = None) -> memoryview:
     """Encode events, in order, as one frame."""
-    records = [_record(event) for event in events]
-    return whole_frame(FrameType.EVENTS, COUNT.packer.pack(len(records)) + b"".join(records), into)
+    return encode_records(FrameType.EVENTS, [_record(event) for event in events], into)
 
 
 def _record(event: EventRecord) -> bytes:
@@ -55,10 +54,7 @@ def _record(event: EventRecord) -> bytes:
 
 def decode_events(payload: Buffer) -> tuple[EventRecord, ...]:
     """Decode the events of a frame."""
-    cursor = Cursor(payload, "events")
-    events = tuple(_read(cursor) for _ in range(cursor.count(EVENT.size)))
-    cursor.finish()
-    return events
+    return decode_records(payload, EVENT, _read)
 
 
 def _read(cursor: Cursor) -> EventRecord:

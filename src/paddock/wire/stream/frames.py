@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record
 
+T = TypeVar("T")
 Buffer = bytes | bytearray | memoryview  # a payload
 Target = bytearray | memoryview | NDArray[np.uint8]  # memory that a frame is written to
 Records = NDArray[np.void]  # a structured array, one element per record
@@ -77,8 +78,9 @@ def open_frame(kind: FrameType, size: int, into: Target | None) -> memoryview:
     return out
 
 
-def whole_frame(kind: FrameType, payload: bytes, into: Target | None) -> memoryview:
-    """Return a frame with this payload."""
+def encode_records(kind: FrameType, records: Sequence[bytes], into: Target | None) -> memoryview:
+    """Encode records of variable length as a frame."""
+    payload = COUNT.packer.pack(len(records)) + b"".join(records)
     out = open_frame(kind, len(payload), into)
     out[HEADER.size :] = payload
     return out
@@ -91,13 +93,13 @@ def open_table(kind: FrameType, record: Record, count: int, into: Target | None)
     return out, np.frombuffer(out, record.dtype, offset=COUNTED.size) if count else np.empty(0, record.dtype)
 
 
-def encode_table(kind: FrameType, record: Record, columns: Mapping[str, ArrayLike], into: Target | None) -> memoryview:
-    """Encode one column per field, (n,) or (n, k), as a frame; the first column defines n, scalars apply to all."""
-    arrays = {name: np.asarray(values) for name, values in columns.items()}
-    first = next(iter(arrays.values()))
-    out, records = open_table(kind, record, len(first) if first.ndim else 1, into)
+def encode_table(kind: FrameType, record: Record, *columns: ArrayLike, into: Target | None = None) -> memoryview:
+    """Encode a column (n,) or (n, k) per field as a frame; the first defines n, scalars apply to all, `pad` is 0."""
+    arrays = [np.asarray(values) for values in columns]
+    out, records = open_table(kind, record, len(arrays[0]) if arrays[0].ndim else 1, into)
     for field in record.fields:
-        fill(records[field.name], arrays[field.name], f"{record.name}: {field.name}")
+        values = np.zeros((), np.uint8) if field.name == "pad" else arrays.pop(0)
+        fill(records[field.name], values, f"{record.name}: {field.name}")
     return out
 
 
@@ -142,14 +144,6 @@ class Cursor:
         """Bytes not read yet."""
         return len(self.payload) - self.at
 
-    def count(self, smallest: int) -> int:
-        """Read the number of records of at least `smallest` bytes, checked against the length."""
-        count = read_count(self.payload, self.what)
-        self.at += COUNT.size
-        if count * smallest > self.left:
-            raise WireError("count", f"{self.what}: {count} records do not fit into {self.left} bytes")
-        return count
-
     def skip(self, size: int) -> int:
         """Skip `size` bytes; return where they start."""
         if size > self.left:
@@ -174,6 +168,17 @@ class Cursor:
         """Check that nothing is left over."""
         if self.left:
             raise WireError("length", f"{self.what}: {self.left} bytes too many")
+
+
+def decode_records(payload: Buffer, record: Record, read: Callable[[Cursor], T]) -> tuple[T, ...]:
+    """Decode a payload that consists of a count and that many records of variable length."""
+    cursor, count = Cursor(payload, record.name), read_count(payload, record.name)
+    cursor.skip(COUNT.size)
+    if count * record.size > cursor.left:
+        raise WireError("count", f"{record.name}: {count} records do not fit into {cursor.left} bytes")
+    found = tuple(read(cursor) for _ in range(count))
+    cursor.finish()
+    return found
 
 
 TICK = Record(

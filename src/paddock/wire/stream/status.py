@@ -5,10 +5,8 @@ from __future__ import annotations
 from enum import IntFlag
 from functools import partial
 
-from numpy.typing import ArrayLike
-
 from paddock.wire.layout import Field, Record
-from paddock.wire.stream.frames import FrameType, Target, decode_table, encode_table
+from paddock.wire.stream.frames import FrameType, decode_table, encode_table
 
 
 class TelemetryFlag(IntFlag):
@@ -32,19 +30,8 @@ TELEMETRY = Record(
 )
 
 
-def encode_telemetry(
-    ids: ArrayLike,
-    battery: ArrayLike,
-    health: ArrayLike,
-    signal: ArrayLike,
-    flags: ArrayLike,
-    into: Target | None = None,
-) -> memoryview:
-    """Encode columns (n,) as one frame; all but the ids may be one number for all."""
-    columns = {"id": ids, "battery": battery, "health": health, "signal": signal, "flags": flags}
-    return encode_table(FrameType.TELEMETRY, TELEMETRY, columns, into)
-
-
+encode_telemetry = partial(encode_table, FrameType.TELEMETRY, TELEMETRY)
+"""`encode_telemetry(ids, battery, health, signal, flags)`; all but the ids may be one number for all."""
 decode_telemetry = partial(decode_table, record=TELEMETRY)
 
 
@@ -64,22 +51,6 @@ FPV_STATE = Record(
 )
 
 
-def encode_fpv(
-    ids: ArrayLike,
-    mode: ArrayLike,
-    armed: ArrayLike,
-    sticks: ArrayLike,
-    velocity: ArrayLike,
-    rates: ArrayLike,
-    voltage: ArrayLike,
-    charge: ArrayLike,
-    into: Target | None = None,
-) -> memoryview:
-    """Encode columns (n,) as one frame; `sticks` (n, 4), `velocity` and `rates` (n, 3)."""
-    columns = {"id": ids, "mode": mode, "armed": armed, "pad": 0, "sticks": sticks, "velocity": velocity}
-    return encode_table(
-        FrameType.FPV_STATE, FPV_STATE, {**columns, "rates": rates, "voltage": voltage, "charge": charge}, into
-    )
-
-
+encode_fpv = partial(encode_table, FrameType.FPV_STATE, FPV_STATE)
+"""`encode_fpv(ids, mode, armed, sticks, velocity, rates, voltage, charge)`, columns as in the record."""
 decode_fpv = partial(decode_table, record=FPV_STATE)

@@ -41,7 +41,7 @@ export function overrideOfOne(override: OrderTree, index: number): OrderTree {
 export class HandleDrag {
   private point: Waypoint | null = null;
   private readonly override: OrderTree | undefined;
-  private readonly index: number; // index into the points of `order`
+  private readonly index: number; // index into the points of `override`
   private readonly all: readonly OrderTree[]; // may contain equal overrides
 
   constructor(

@@ -4,6 +4,4 @@ from __future__ import annotations
 
 from paddock.serve.endpoints.vds1.endpoint import Vds1Server
 
-__all__ = ["ENDPOINT"]
-
 ENDPOINT = Vds1Server

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.vds1.cars import Cars
-from paddock.serve.endpoints.vds1.inbox import Inbox, Senders
+from paddock.serve.endpoints.vds1.inbox import Cars, Inbox, Senders
 from paddock.serve.endpoints.vds1.publisher import Address, DatagramSender, StatePublisher
 from paddock.wire.vds1 import STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.layout import Layout
