@@ -126,6 +126,17 @@ def test_the_engine_lists_every_kernel_that_a_run_calls() -> None:
     assert cache.cache_root().is_dir()
 
 
+def test_a_tick_calls_sensors_with_the_declared_signature() -> None:
+    with paddock.load({"vehicles": [{"name": "it", "model": "point", "sensors": ["rangefinder"]}]}) as sim:
+        ((prepared, _),) = [pair for pair in sim.engine.programs["it"].kernels() if "rangefinder" in pair[0].spec.name]
+        prepared.compile(1)
+        before = len(prepared.variants(1)[0].signatures)
+        sim.step(100)
+        sim.snapshot()
+        sim.step(100)
+        assert len(prepared.variants(1)[0].signatures) == before
+
+
 @pytest.mark.parametrize("text", ["many", "-1", "1.5"])
 def test_a_wrong_number_of_workers_or_threads_names_the_variable(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PADDOCK_COMPILE_WORKERS", text)

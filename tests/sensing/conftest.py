@@ -21,7 +21,7 @@ TICK_RATE = 1000.0
 class Bench:
     """Runs one sensor over a fleet at 1000 ticks per second."""
 
-    environment = defaults_of(Environment)
+    environment = defaults_of(Environment).copy()  # writable, as that of a world
 
     @staticmethod
     def poses(n: int, **columns: Any) -> Floats:

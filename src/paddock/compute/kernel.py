@@ -33,6 +33,7 @@ class Rows:
     name: str
     fields: type
     access: str = "read"  # read, update (read and written), write (only returned)
+    fixed: bool = False  # the array is read-only: Numba compiles other code for it
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class Kernel(CompiledKernels):
             elif isinstance(a, Each):
                 found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             else:
-                found.append(table if isinstance(a, Rows) else values[a.type])
+                found.append(values[("fixed table" if a.fixed else "table") if isinstance(a, Rows) else a.type])
         return {"kernel": tuple(found)}
 
     def assembly(self, *arguments: Any) -> str:

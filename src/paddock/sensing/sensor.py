@@ -89,7 +89,7 @@ class Sensor:
         """Return the kernel that samples a fleet."""
         arguments = (
             Rows("reading", self.reading, "write"),
-            Rows("pose", Pose),
+            Rows("pose", Pose, fixed=True),
             Rows("memory", self.memory, "update"),
             Shared("options", self.options),
             Shared("environment", Environment),

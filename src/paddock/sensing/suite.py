@@ -72,6 +72,8 @@ class FleetSensor:
                 f"sensor {self.sensor.name!r} samples next at tick {self.due(max(tick, before + 1))}, not at {tick}"
             )
         self.extend(n)
+        pose = pose.view()
+        pose.flags.writeable = False  # as the kernel declares it: snapshots are read-only, other arrays need not be
         # a skipped sample must not appear as twice the acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
         slot = self._taken % len(self._ticks)

@@ -59,6 +59,7 @@ def _sensor_agreement(name: str, n: int) -> Result:
         rng = np.random.default_rng(1)
         pose = rng.normal(size=(len(column_index(Pose)), n))
         pose[3:7] /= np.linalg.norm(pose[3:7], axis=0)
+        pose.flags.writeable = make is not kernel  # the CPU kernel declares it read-only
         reading, memory = (np.zeros((len(column_index(fields)), n)) for fields in (sensor.reading, sensor.memory))
         constants = [defaults_of(fields).copy() for fields in (sensor.options, Environment, Site)]
         for tick in (5, 10, 15):

@@ -150,7 +150,7 @@ class Rig:
         pose = np.array([[*s[0:3], s.qx, s.qy, s.qz, s.qw, *s[3:6], s.wx, s.wy, s.wz]]).T.copy()
         for sensor in self.sensors.values():
             if self.tick == sensor.due(self.tick):
-                sensor.sample(self.tick, pose, 1, np.array([5]), defaults_of(Environment), 7)
+                sensor.sample(self.tick, pose, 1, np.array([5]), defaults_of(Environment).copy(), 7)
             sensor.arrive(self.tick)
         read = {n: {k: float(v[0]) for k, v in sensor.readings().items()} for n, sensor in self.sensors.items()}
         time = {n: sensor.sample_tick * 1000.0 for n, sensor in self.sensors.items()}

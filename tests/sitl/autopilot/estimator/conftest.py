@@ -28,7 +28,7 @@ NED_TO_ENU = np.array([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
 FRD_TO_FLU = np.diag([1.0, -1.0, -1.0])
 TIMES = {"imu": 1, "gnss": 8, "compass": 19, "barometer": 23}
 STREAM = np.array([5])
-ENVIRONMENT = defaults_of(Environment)
+ENVIRONMENT = defaults_of(Environment).copy()  # writable, as that of a world
 
 
 @dataclass
