@@ -219,7 +219,7 @@ def test_a_mission_with_events_is_also_flown(ask: Ask, tmp_path: Path, monkeypat
     late = next(task for task in flown["metrics"]["tasks"] if task["name"] == "late")
     assert late["added"] == 5.0 and late["latency"] == late["completed"] - 5.0
     assert {"flown_metrics.csv", "flown_tasks.csv", "flown_series.csv"} <= set(contents(tmp_path / "out"))
-    assert "When things change" in (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Events</h2>" in (tmp_path / "out" / "report.html").read_text()
     assert (tmp_path / "film.gif").stat().st_size > 10_000
     assert "With its events: 3 of 4 tasks" in ask("far.yaml", "--no-files")[1]
 

@@ -11,7 +11,7 @@ import pytest
 
 import paddock
 from paddock.engine.mission.following import FAR, Options, nearest_on, place_on, tangent
-from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, VehicleTrack, rows_of
+from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, rows_of
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Segment, point_along
 from paddock.planning.paths.wind import dubins_in_wind
@@ -38,7 +38,7 @@ def followed(
     program = sim.engine.programs["one"]
     tracks = FleetTracks(program, sim.engine.world.environment)
     loop = Path((Segment(*path.end, 2 * pi * 100, 0.01),)) if tracks.style.moves == "aircraft" else Path(())
-    tracks.follow(0, 0, VehicleTrack(path, loop, path.end, speed))
+    tracks.follow(0, 0, path, loop, path.end, speed)
     tracks.assemble(np.array([0]), np.array([0]))
     places = []
     for _ in range(int(seconds * rate / every)):
@@ -104,7 +104,7 @@ def test_a_vehicle_waits_where_its_route_says() -> None:
     path = Path([Segment(0, 0, 20, 0, 100.0)])
     sim = paddock.load({"clock": {"rate": 50}, "vehicles": [{"name": "one", "model": "point", "pose": [0, 0, 20, 0]}]})
     tracks = FleetTracks(sim.engine.programs["one"], sim.engine.world.environment)
-    tracks.follow(0, 0, VehicleTrack(path, Path(()), path.end, 5.0))
+    tracks.follow(0, 0, path, Path(()), path.end, 5.0)
     tracks.assemble(np.array([0]), np.array([0]))
     row = np.array([0])
     tracks.write("stop_at", row, 40.0)

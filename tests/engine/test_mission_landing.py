@@ -79,7 +79,7 @@ def test_a_damaged_one_lands_where_it_is() -> None:
 
 
 def test_a_low_battery_is_the_reason_and_ends_on_the_ground() -> None:
-    """A reserve of nearly the whole charge calls everybody home at once: the tasks say why they were not done."""
+    """A reserve of nearly the whole charge calls all vehicles home at once; undone tasks have a reason."""
     mission = {**QUADS["mission"], "battery_reserve": 0.999}
     sim = fly(paddock.load({**QUADS, "mission": mission}), 70.0)
     assert sim.mission is not None

@@ -44,7 +44,7 @@ def test_tracks_follow_the_plan() -> None:
     tracks = tracks_of(straight(), 5)
     assert tracks.times.tolist() == [0.0, 50.0, 100.0, 150.0, 200.0]
     np.testing.assert_allclose(tracks.poses[:, 0, 0], [0.0, 500.0, 1000.0, 1500.0, 2000.0], atol=1e-9)
-    assert [(one.time, one.done) for one in tracks.news] == [(100.0, ("half", 0))]
+    assert tracks.news == [(100.0, ("half", 0))]
 
 
 def test_the_dot_moves_evenly() -> None:
@@ -58,9 +58,9 @@ def test_the_dot_moves_evenly() -> None:
 
 def test_a_gif_has_all_frames(tmp_path: File) -> None:
     path = tmp_path / "film.gif"
-    told: list[float] = []
-    assert animate(straight(), path, "film", told.append, seconds=0.8) == 10
-    assert told[-1] == 1.0 and told == sorted(told)
+    shares: list[float] = []
+    assert animate(straight(), path, "film", shares.append, seconds=0.8) == 10
+    assert shares[-1] == 1.0 and shares == sorted(shares)
     with Image.open(path) as film:
         assert film.n_frames == 10  # type: ignore[attr-defined]
         assert film.info["duration"] == 80
@@ -84,14 +84,14 @@ def test_without_ffmpeg_it_says_how_to_get_it(tmp_path: File, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("film.avi", "a .mp4 or a .gif file, not 'film.avi'"), ("no/film.gif", "there is no folder")]
+    ("name", "message"), [("film.avi", "a .mp4 or a .gif file, not 'film.avi'"), ("no/film.gif", "there is no folder")]
 )
-def test_films_have_to_be_called_something_possible(name: str, told: str, tmp_path: File) -> None:
-    with pytest.raises(PaddockError, match=told):
+def test_animations_need_a_valid_file_name(name: str, message: str, tmp_path: File) -> None:
+    with pytest.raises(PaddockError, match=message):
         animate(straight(), tmp_path / name, "film")
 
 
-def test_nobody_moves_where_nothing_is_to_be_done() -> None:
+def test_vehicles_without_tasks_do_not_move() -> None:
     still = Plan(Problem((Vehicle("uav", (0.0,) * 4, (0.0,) * 4, 10.0, 50.0),), ()), "x", (Route("uav", (), 10.0),))
     assert len(list(frames(still, 3, "film"))) == 3
     assert len(list(frames(Plan(Problem((), ()), "x", ()), 3, "film"))) == 3

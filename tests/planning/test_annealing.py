@@ -100,7 +100,7 @@ def test_same_seed_same_orders_and_another_seed_another_search() -> None:
 
 
 def test_plans_that_end_at_the_same_time_are_not_wasteful() -> None:
-    """One far task decides the end; the three near ones lie on a line, and whoever does them flies it once."""
+    """One far task decides the end; the three near ones lie on a line, and the vehicle that does them flies it once."""
     home = (0.0, 0.0, 0.0, 0.0)
     who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
     places = [(0.0, 2000.0), (100.0, 0.0), (300.0, 0.0), (200.0, 0.0)]

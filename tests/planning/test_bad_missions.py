@@ -13,11 +13,11 @@ from paddock.cli.main import exit_code
 
 HEAD = "name: bad\nseed: 1\nmission:\n  method: greedy\n  speed: 17.5\n  turn_radius: 80\n"
 NEAR = "{name: near, point: {at: [500, 0]}}"
-Tell = Callable[..., tuple[int, str, str]]
+RunPlan = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Tell:
+def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> RunPlan:
     """Run `paddock plan` on a mission: exit code, stdout, stderr."""
     monkeypatch.chdir(tmp_path)
 
@@ -80,7 +80,7 @@ REFUSED = {
         "7:52: a window must start before it ends",
     ),
     "two of a name": (f"  tasks: [{NEAR}, {NEAR}]\n", "7:55: name 'near' is already used at bad.yaml:7:18"),
-    "damage of nobody": (
+    "damage of an unknown vehicle": (
         '  events: [{at: 8, damage: "uav[9]"}]\n',
         "7:28: unknown vehicle 'uav[9]': the last is uav[3]",
     ),
@@ -88,11 +88,11 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_is_refused_in_a_line(case: str, planned: Tell) -> None:
-    mission, told = REFUSED[case]
+def test_invalid_missions_are_refused_in_one_line(case: str, planned: RunPlan) -> None:
+    mission, message = REFUSED[case]
     code, out, err = planned(HEAD + mission)
     assert (code, out) == (2, "")
-    assert err.startswith(f"paddock: error: bad.yaml:{told}") and err.count("\n") == 1
+    assert err.startswith(f"paddock: error: bad.yaml:{message}") and err.count("\n") == 1
 
 
 UNDONE = {
@@ -114,8 +114,8 @@ UNDONE = {
         f"  tasks: [{NEAR}, {{name: a, point: {{at: [3000, 0]}}, window: [0, 10]}}]\n",
         {"a": "no vehicle can be there before its window closes at 10 s"},
     ),
-    "nobody": (f"  tasks: [{NEAR}]\nvehicles: []\n", {"near": "no vehicle is able to do anything"}),
-    "nobody comes far": (f"  range: 1\n  tasks: [{NEAR}]\n", {"near": "it takes"}),
+    "no vehicle": (f"  tasks: [{NEAR}]\nvehicles: []\n", {"near": "no vehicle is able to do anything"}),
+    "range too short": (f"  range: 1\n  tasks: [{NEAR}]\n", {"near": "it takes"}),
     "all is closed": (
         f"  tasks: [{NEAR}]\n  zones: [{{name: all, circle: {{at: [0, 0], radius: 5000}}}}]\n",
         {"near": "it lies in the no-fly zone 'all'"},
@@ -126,44 +126,44 @@ UNDONE = {
 
 
 @pytest.mark.parametrize("case", UNDONE)
-def test_what_is_not_done_is_listed_with_its_reason(case: str, planned: Tell) -> None:
+def test_what_is_not_done_is_listed_with_its_reason(case: str, planned: RunPlan) -> None:
     mission, reasons = UNDONE[case]
     code, out, err = planned(HEAD + mission)
     assert (code, err) == (0, "")
-    told: dict[str, Any] = json.loads(out)
-    assert [one["task"] for one in told["undone"]] == list(reasons)
-    assert all(one["reason"].startswith(reasons[one["task"]]) for one in told["undone"])
-    assert told["done"] + len(told["undone"]) == told["tasks"]
-    states = {task["name"]: task["state"] for task in told["metrics"]["tasks"]}
+    result: dict[str, Any] = json.loads(out)
+    assert [one["task"] for one in result["undone"]] == list(reasons)
+    assert all(one["reason"].startswith(reasons[one["task"]]) for one in result["undone"])
+    assert result["done"] + len(result["undone"]) == result["tasks"]
+    states = {task["name"]: task["state"] for task in result["metrics"]["tasks"]}
     assert all((state == "undone") == (name in reasons) for name, state in states.items())
 
 
 @pytest.mark.parametrize("method", ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungarian"])
-def test_every_method_lists_them(method: str, planned: Tell) -> None:
+def test_every_method_lists_them(method: str, planned: RunPlan) -> None:
     mission = UNDONE["task in a zone"][0].replace("radius: 150", "radius: 151")
     code, out, _ = planned(HEAD + mission, "--json", "--method", method)
-    told = json.loads(out)
-    assert (code, told["done"]) == (0, 1)
-    assert told["undone"] == [{"task": "a", "reason": "it lies in the no-fly zone 'tower'"}]
+    result = json.loads(out)
+    assert (code, result["done"]) == (0, 1)
+    assert result["undone"] == [{"task": "a", "reason": "it lies in the no-fly zone 'tower'"}]
 
 
 @pytest.mark.parametrize("at", [0, 8])
-def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: Tell) -> None:
+def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: RunPlan) -> None:
     code, out, err = planned(HEAD + f"  tasks: [{NEAR}]\n  events: [{{at: {at}, damage: uav}}]\n")
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert (told["done"], told["outcome"]["done"]) == (1, 0)
-    assert told["outcome"]["undone"] == [{"task": "near", "reason": "no vehicle is able to do anything"}]
-    assert {vehicle["status"] for vehicle in told["outcome"]["metrics"]["agents"]} == {"damaged"}
+    result = json.loads(out)
+    assert (result["done"], result["outcome"]["done"]) == (1, 0)
+    assert result["outcome"]["undone"] == [{"task": "near", "reason": "no vehicle is able to do anything"}]
+    assert {vehicle["status"] for vehicle in result["outcome"]["metrics"]["agents"]} == {"damaged"}
 
 
-def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: Tell) -> None:
+def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: RunPlan) -> None:
     late = "{at: 3, task: {name: late, point: {at: [200, 200]}}}"
     code, out, _ = planned(HEAD + f"  replan: false\n  tasks: [{NEAR}]\n  events: [{late}]\n", "--strict")
     assert code == 1 and "late not done: it was added after planning, and replanning is off" in out
 
 
-def test_a_wind_that_is_too_strong_for_a_vehicle_that_joins(planned: Tell) -> None:
+def test_a_wind_that_is_too_strong_for_a_vehicle_that_joins(planned: RunPlan) -> None:
     joins = "{at: 1, vehicle: {name: q, model: quad, pose: [0, 0, 100, 0]}}"
     text = (
         HEAD.replace("  speed: 17.5\n", "") + f"  tasks: [{NEAR}]\n  events: [{joins}]\nworld: {{wind: [15, 0, 0]}}\n"

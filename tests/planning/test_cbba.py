@@ -99,7 +99,7 @@ def test_messages_are_counted() -> None:
     assert (found.rounds, found.messages) == (2, 10)
 
 
-def test_who_hears_nobody_keeps_what_it_took() -> None:
+def test_a_vehicle_without_links_keeps_its_tasks() -> None:
     found = bidding_on(np.array([[1.0, 5.0], [1.0, 5.0]]))
     found.run(lambda _: np.zeros((2, 2), dtype=bool))
     assert found.orders() == [[0], [0]] and found.messages == 0 and not found.agreed
@@ -122,9 +122,9 @@ def test_bundles_hold_no_more_than_they_may() -> None:
     assert answer.notes["rounds"] >= 1 and answer.notes["messages"] % 6 == 0
 
 
-# The listener is 0, the speaker 1, others 2 and 3; news: of whom the speaker heard later, or the listener.
+# The receiver is 0, the sender 1, others 2 and 3; news: about whom the sender has newer information, or the receiver.
 TABLE = [
-    # speaker's winner, listener's winner, speaker bids higher, speaker has newer news of, listener has, verdict
+    # sender's winner, receiver's winner, sender bids higher, sender has newer news of, receiver has, verdict
     (1, 0, True, [], [], UPDATE),
     (1, 0, False, [], [], LEAVE),
     (1, 1, False, [], [], UPDATE),
@@ -163,7 +163,7 @@ TABLE = [
 def test_the_decision_table(
     theirs: int, mine: int, higher: bool, newer: list[int], older: list[int], verdict: int
 ) -> None:
-    speaker, listener = np.full(4, 5), np.full(4, 5)
-    speaker[newer] = listener[older] = 6
+    sender, receiver = np.full(4, 5), np.full(4, 5)
+    sender[newer] = receiver[older] = 6
     bid = 2.0 if higher else 0.5
-    assert decide(0, 1, mine, 1.0, theirs, bid, listener, speaker) == verdict
+    assert decide(0, 1, mine, 1.0, theirs, bid, receiver, sender) == verdict

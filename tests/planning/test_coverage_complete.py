@@ -1,4 +1,4 @@
-"""Whatever the polygon: all of it is covered, swaths stay out of holes, and a vehicle can fly the path."""
+"""All of any polygon is covered, swaths stay out of holes, and a vehicle can fly the path."""
 
 from __future__ import annotations
 

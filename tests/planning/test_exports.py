@@ -65,7 +65,7 @@ def test_parquet_keeps_types_and_nulls(tmp_path: Path) -> None:
     assert (tmp_path / "series.parquet").read_bytes() == first
 
 
-def test_what_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_formats_and_missing_libraries_are_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InvalidValueError, match=r"\.json, \.csv or \.parquet"):
         export(metrics(), tmp_path / "metrics.xlsx")
     with pytest.raises(UnknownNameError, match="did you mean 'tasks'"):

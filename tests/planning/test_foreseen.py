@@ -52,7 +52,7 @@ def test_a_run_takes_a_plan_that_is_known() -> None:
     assert [vehicle.route.tasks for vehicle in mission.vehicles] == [route.tasks for route in other.routes]
 
 
-def test_where_everybody_will_be_is_where_everybody_was() -> None:
+def test_planned_poses_equal_flown_poses() -> None:
     setup = replace(setup_of(generate(2, 3, 8)), method="clustered_greedy")
     plan = solve(setup.problem, setup.method)
     run = KinematicRun(Mission(setup, plan=plan))
@@ -64,7 +64,7 @@ def test_where_everybody_will_be_is_where_everybody_was() -> None:
     assert near is not None and seen is not None and near.distance == pytest.approx(seen.distance, abs=1e-6)
 
 
-def test_waiting_is_told_apart() -> None:
+def test_waiting_is_counted_separately() -> None:
     drone = Vehicle("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 1000.0, moves="hover")
     plan = solve(Problem((drone,), (Task("p", PointShape(100.0, 0.0), opens=25.0),)), "greedy")
     (found,) = foreseen(plan).vehicles

@@ -271,7 +271,7 @@ def test_anything_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
     try:
         found = mission_from_geojson(collection(*given_), ZURICH)
     except PaddockError as error:
-        told = bool(str(error))
+        accepted = bool(str(error))
     else:
-        told = load_scenario({"mission": found.mission}).mission is not None
-    assert told
+        accepted = load_scenario({"mission": found.mission}).mission is not None
+    assert accepted

@@ -100,7 +100,7 @@ def test_an_event_after_everyone_is_home_is_served() -> None:
     assert said(run, "completed") == [(10.0, "d", "p"), (1005.0, "d", "late")]
 
 
-def test_an_added_vehicle_takes_what_nobody_could_reach() -> None:
+def test_an_added_vehicle_takes_tasks_out_of_reach_of_others() -> None:
     run = run_of([drone("short", 500.0)], [point("p", 300.0)], Happening(7.0, vehicle=drone("long", speed=20.0)))
     assert run.mission.tasks["p"].state == "undone" and "600 m there and back" in run.mission.tasks["p"].reason
     assert run.finish() == 37.0
@@ -165,12 +165,12 @@ def test_time_does_not_go_back() -> None:
         run.advance(-1.0)
 
 
-def test_nothing_to_do_and_nobody_to_do_it() -> None:
+def test_no_tasks_and_no_vehicles() -> None:
     idle = run_of([drone()], [])
     assert idle.finish() == 0.0 and idle.mission.vehicles[0].status == "idle"
-    nobody = run_of([], [point("p", 1.0)])
-    assert nobody.finish() == 0.0 and nobody.poses().shape == (0, 4)
-    assert nobody.mission.tasks["p"].reason == "no vehicle is able to do anything"
+    empty = run_of([], [point("p", 1.0)])
+    assert empty.finish() == 0.0 and empty.poses().shape == (0, 4)
+    assert empty.mission.tasks["p"].reason == "no vehicle is able to do anything"
     broken = run_of([drone()], [point("p", 100.0)], Happening(1.0, damage="d"))
     assert broken.finish() == 1.0
     assert broken.mission.tasks["p"].reason == "no vehicle is able to do anything"

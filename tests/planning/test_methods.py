@@ -55,7 +55,7 @@ def answer(costs: Costs, name: str) -> MethodResult:
 @pytest.mark.parametrize("name", METHODS)
 @given(st.integers(0, 10_000), st.integers(0, 5), st.integers(0, 12), st.sampled_from(["total", "makespan"]))
 @settings(max_examples=settings.default.max_examples // 8)
-def test_every_task_is_done_once_or_told_why_not(
+def test_every_task_is_done_once_or_has_a_reason(
     name: str, seed: int, vehicles: int, tasks: int, objective: str
 ) -> None:
     problem = random_problem(seed, vehicles, tasks, objective=objective)
@@ -106,7 +106,7 @@ def test_what_is_out_of_range_is_left(name: str) -> None:
 
 
 def test_greedy_takes_what_adds_least() -> None:
-    # 100 there and back: 200; 300 then adds 400; -400 (800) is last, whoever has it
+    # 100 there and back: 200; 300 then adds 400; -400 (800) is last, whichever vehicle has it
     costs = line_up([(300.0, 0.0), (-400.0, 0.0), (100.0, 0.0)], 2)
     assert answer(costs, "greedy").orders == [[2, 0, 1], []]  # from 300 on to -400 and home: 800 more, as from home
     assert answer(line_up([(300.0, 0.0), (-400.0, 0.0), (100.0, 0.0)], 2, objective="makespan"), "greedy").orders == [

@@ -47,7 +47,7 @@ def an_agent(r: Random, k: int) -> Vehicle:
 
 
 def a_happening(r: Random, k: int, vehicles: tuple[Vehicle, ...]) -> Happening:
-    at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then everyone is home
+    at = r.choice([0.0, r.uniform(0.0, 100.0), r.uniform(0.0, 100.0), 5000.0])  # by then all are home
     kind = r.choice(["task", "damage", "agent", "zone"])
     if kind == "damage" and vehicles:
         return Happening(at, damage=r.choice(vehicles).name)
@@ -96,7 +96,7 @@ def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
 
 @few
 @given(chances)
-def test_nobody_flies_beyond_its_range(r: Random) -> None:
+def test_no_vehicle_flies_beyond_its_range(r: Random) -> None:
     setup = a_setup(r, zones=False)  # a zone that is closed on the way may make any way home too long
     for vehicle in finished(setup).mission.vehicles:
         assert vehicle.travelled <= vehicle.spec.range * (1.0 + 1e-6)
@@ -148,7 +148,7 @@ def test_a_run_that_is_saved_and_restored_goes_on_to_the_last_bit(r: Random) -> 
 
 @few
 @given(chances)
-def test_nobody_jumps(r: Random) -> None:
+def test_no_vehicle_jumps(r: Random) -> None:
     setup = a_setup(r)
     run = finished(setup)
     found = trace(run, 1.0)

@@ -49,7 +49,7 @@ def test_clear_agrees_with_shapely(
     drawn = LineString(path.sample(0.05)[:, :2])
     away = min(drawn.distance(shape(zone, clearance)) for zone in ZONES)
     depth = max(drawn.intersection(shape(zone, clearance)).length for zone in ZONES)
-    assume(away > 1e-3 or depth > 0.5)  # what only just touches is not for a sampled path to tell
+    assume(away > 1e-3 or depth > 0.5)  # a sampled path cannot decide what only just touches
     assert clear(path, ZONES, clearance) == (away > 0.0)
 
 
@@ -119,7 +119,7 @@ def test_curves_in_the_wind_are_followed() -> None:
         assert clear(path, [zone]) == (drawn.distance(Point(0.0, 0.0)) > radius)
 
 
-def test_places_inside_are_told() -> None:
+def test_places_inside_are_found() -> None:
     assert inside(0.0, 9.9, ZONES) is ROUND and inside(0.0, 10.0, ZONES) is None
     assert inside(25.0, 0.0, ZONES) is BLOCK and inside(-20.0, -20.0, ZONES) is None
     assert inside(31.0, 6.0, ZONES, clearance=1.4) is None and inside(31.0, 6.0, ZONES, clearance=1.5) is BLOCK

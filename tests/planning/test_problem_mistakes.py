@@ -26,7 +26,7 @@ def test_places_are_finite(field: str, wrong: float) -> None:
         Problem((replace(DRONE, **wrongly),), (TASK,))
 
 
-def test_names_are_told_apart() -> None:
+def test_duplicate_names_are_refused() -> None:
     with pytest.raises(InvalidValueError, match="two vehicles are called 'drone'"):
         Problem((DRONE, DRONE), (TASK,))
     with pytest.raises(InvalidValueError, match="two tasks are called 'p'"):
@@ -39,7 +39,7 @@ def test_methods_and_options_of_the_wrong_kind(method: Any, options: Any) -> Non
         solve(Problem((DRONE,), (TASK,)), method, options)
 
 
-def test_the_route_of_nobody() -> None:
+def test_the_route_of_an_unknown_vehicle() -> None:
     plan = solve(Problem((DRONE,), (TASK,)), "greedy")
     with pytest.raises(UnknownNameError, match="unknown vehicle 'drome'; did you mean 'drone'"):
         plan.route("drome")

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from paddock.errors import PaddockError
-from paddock.planning.exchange import LoiterCircles, mission_from_plan, read_mission, thinned, to_plans
+from paddock.planning.exchange import read_mission
+from paddock.planning.qgc_missions import LoiterCircles, mission_from_plan, thinned, to_plans
 from paddock.scenario import load_scenario
 from paddock.wire.json_document import document_text
 from paddock.world.geodesy import Origin
@@ -273,6 +274,6 @@ def test_mistakes(old: str, new: str, message: str, tmp_path: Path, monkeypatch:
     assert str(caught.value) == message
 
 
-def test_files_are_told_apart(tmp_path: Path) -> None:
+def test_file_formats_are_recognized(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_text(PLAN)
     assert len(read_mission(tmp_path / "a.json", HOME).mission["tasks"]) == 6

@@ -1,4 +1,4 @@
-"""What is told about a plan, against a plan whose numbers were worked out by hand.
+"""The report of a plan, against a plan whose numbers were worked out by hand.
 
 One aircraft flies east at 10 m/s: 1,000 m to a point, 500 m to a line of 200 m, 500 m home. A second one stays.
 """
@@ -111,7 +111,7 @@ def test_numbers_are_written_as_people_write_them() -> None:
     assert [clock(s) for s in (0.0, 9.0, 860.0, 3599.6, 7509.0)] == ["0:00", "0:09", "14:20", "1:00:00", "2:05:09"]
 
 
-def test_headings_are_told_from_north() -> None:
+def test_headings_are_clockwise_from_north() -> None:
     assert [course(heading) for heading in (0.0, 0.5 * pi, pi, -0.5 * pi)] == ["090°", "000°", "270°", "180°"]
     assert course(0.5 * pi + 1e-9) == "000°"
     assert wind_note((3.0, 0.0)) == "wind 3 m/s from 270°"
@@ -144,11 +144,11 @@ def test_summary_in_a_sentence() -> None:
     )
     nothing = Plan(replace(plan.problem, tasks=()), "x", (Route("uav[0]", (), 10.0), Route("uav[1]", (), 10.0)))
     assert said_of(nothing) == "2 aircraft do 0 of 0 tasks; there is nothing to do."
-    nobody = Plan(Problem((), ()), "x", ())
-    assert said_of(nobody) == "0 vehicles do 0 of 0 tasks; there is nothing to do."
+    empty = Plan(Problem((), ()), "x", ())
+    assert said_of(empty) == "0 vehicles do 0 of 0 tasks; there is nothing to do."
 
 
-def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
+def test_the_closest_approach_is_reported_only_if_it_is_too_close() -> None:
     plan = by_hand()
     setup = MissionSetup(plan.problem, separation=(50.0, 20.0))
     near = replace(foreseen(plan), separation=ClosestApproach(12.4, 495.0, "uav[0]", "uav[1]"))
@@ -163,16 +163,16 @@ def test_who_comes_close_is_told_only_if_it_is_too_close() -> None:
 
 def test_the_document_is_json_with_the_plan_s_numbers() -> None:
     plan = by_hand()
-    told = json.loads(json.dumps(document(plan, "mission", foreseen(plan)), allow_nan=False))
-    assert (told["scenario"], told["method"], told["seed"]) == ("mission", "by_hand", 5)
-    assert (told["total_m"], told["makespan_s"], told["done"], told["tasks"]) == (2200.0, 220.0, 2, 3)
-    assert told["undone"] == [{"task": "away", "reason": REASON}]
-    assert told["agents"][1]["range_m"] is None
-    assert [leg["flown_m"] for leg in told["routes"][0]["legs"]] == [1000.0, 0.0, 500.0, 200.0, 500.0]
-    assert told["routes"][0]["tasks"] == ["here", "survey_1"]
-    assert told["metrics"]["agents"][0]["range_used"] == 0.5
-    assert [task["completed"] for task in told["metrics"]["tasks"]] == [100.0, 170.0, None]
-    assert told["metrics"]["series"] == {
+    values = json.loads(json.dumps(document(plan, "mission", foreseen(plan)), allow_nan=False))
+    assert (values["scenario"], values["method"], values["seed"]) == ("mission", "by_hand", 5)
+    assert (values["total_m"], values["makespan_s"], values["done"], values["tasks"]) == (2200.0, 220.0, 2, 3)
+    assert values["undone"] == [{"task": "away", "reason": REASON}]
+    assert values["agents"][1]["range_m"] is None
+    assert [leg["flown_m"] for leg in values["routes"][0]["legs"]] == [1000.0, 0.0, 500.0, 200.0, 500.0]
+    assert values["routes"][0]["tasks"] == ["here", "survey_1"]
+    assert values["metrics"]["agents"][0]["range_used"] == 0.5
+    assert [task["completed"] for task in values["metrics"]["tasks"]] == [100.0, 170.0, None]
+    assert values["metrics"]["series"] == {
         "time": [0.0, 100.0, 150.0, 170.0, 220.0],
         "distance": [0.0, 1000.0, 1500.0, 1700.0, 2200.0],
         "done": [0, 1, 1, 2, 2],
@@ -327,7 +327,7 @@ def test_the_report_stands_alone() -> None:
     assert str(File(__file__).parents[1]) not in page
 
 
-def test_the_report_tells_legs_with_times_and_places() -> None:
+def test_the_report_lists_legs_with_times_and_places() -> None:
     words = " ".join("".join(read(full_report(NASTY)).words).split())
     assert said_of(by_hand(NASTY)) in words
     assert "to here (point)" in words and "return to base" in words
@@ -347,7 +347,7 @@ def test_a_report_without_pictures_says_why() -> None:
     assert "pictures need matplotlib" in page and "<svg" not in page
 
 
-def test_ranges_without_limit_are_told() -> None:
+def test_ranges_without_limit_are_shown() -> None:
     plan = by_hand()
     free = replace(plan.problem, vehicles=tuple(replace(vehicle, range=inf) for vehicle in plan.problem.vehicles))
     assert "no limit" in report_html(replace(plan, problem=free), "mission")

@@ -143,17 +143,17 @@ WRONG = {
 
 
 @pytest.mark.parametrize("line", WRONG)
-def test_mistakes_are_told_with_their_places(line: str, tmp_path: Path) -> None:
+def test_mistakes_are_reported_with_their_places(line: str, tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text(f"name: m\nseed: 1\nmission:\n  tasks: [{{name: p, point: {{at: [500, 0]}}}}]\n  {line}\n")
-    place, told = WRONG[line]
+    place, message = WRONG[line]
     with pytest.raises(PaddockError) as caught:
         setup_of(load_scenario(str(file)))
     said = str(caught.value)
-    assert said.startswith(f"{file}:{place}: ") and told in said and said.count(str(file)) == 1 and "\n" not in said
+    assert said.startswith(f"{file}:{place}: ") and message in said and said.count(str(file)) == 1 and "\n" not in said
 
 
-def test_wind_that_is_too_strong_is_told_where_it_is_written(tmp_path: Path) -> None:
+def test_too_strong_wind_is_reported_where_it_is_written(tmp_path: Path) -> None:
     file = tmp_path / "m.yaml"
     file.write_text("name: m\nworld: {wind: [30, 0, 0]}\n" + yaml.safe_dump({"mission": QUICK}))
     with pytest.raises(PaddockError, match=r"m\.yaml:2:15: vehicle 'uav\[0\]': a wind of 30 m/s leaves no way forward"):

@@ -275,7 +275,7 @@ CAGE = (
         ),
     ],
 )
-def test_what_has_no_way_is_told_with_the_reason(
+def test_no_way_is_reported_with_the_reason(
     start: Pose, goal: Goal, radius: float, zones: tuple[Zone, ...], clearance: float, message: str
 ) -> None:
     with pytest.raises(InfeasibleError) as refused:
@@ -283,7 +283,7 @@ def test_what_has_no_way_is_told_with_the_reason(
     assert str(refused.value) == message
 
 
-def test_a_lane_too_narrow_to_turn_in_is_told() -> None:
+def test_a_lane_too_narrow_to_turn_in_is_reported() -> None:
     zones = (
         box("left", -400.0, 30.0, 800.0, 20.0),
         box("right", -400.0, -50.0, 800.0, 20.0),

@@ -21,11 +21,8 @@ from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
 from paddock.wire.messages.markers import (
     KINDS,
-    ClearMarkers,
-    DeleteMarkers,
     MarkerMessage,
     PutMarkers,
-    ShowMarkers,
     decode_marker_command,
     encode_marker_command,
 )
@@ -56,23 +53,12 @@ from paddock.wire.messages.replies import (
     encode_reply,
 )
 from paddock.wire.messages.requests import (
-    MODES,
     Call,
-    Command,
-    ControlMessage,
-    GetMetadata,
+    Direct,
     Goodbye,
     Heartbeat,
     Hello,
-    Pause,
     RequestMessage,
-    Reset,
-    Resume,
-    RunRequest,
-    SetMode,
-    SetPace,
-    Step,
-    Stop,
     decode_request,
     encode_request,
     request_id,
@@ -132,6 +118,7 @@ PLAIN = st.recursive(
 INPUTS = st.dictionaries(TEXT, FINITE | TEXT | DOUBLES, max_size=4)
 VECTOR, FOUR = st.tuples(FINITE, FINITE, FINITE), st.tuples(FINITE, FINITE, FINITE, FINITE)
 SINGLES = st.floats(allow_nan=False, allow_infinity=False, width=32)
+FIELDS = tuple(MarkerMessage.__dataclass_fields__)
 MARKERS = st.builds(
     MarkerMessage,
     namespace=TEXT,
@@ -146,28 +133,38 @@ MARKERS = st.builds(
     frame=st.text(min_size=1, max_size=9),
     ttl=st.none() | st.floats(1e-9, 1e9),
 )
-CONTROLS = st.builds(ControlMessage, U64, st.dictionaries(TEXT | ID, INPUTS, max_size=3))
+COMMANDS = st.dictionaries(TEXT | ID, INPUTS, max_size=3)
+NAMES = st.lists(TEXT, max_size=3)
+TREES_OF_MARKERS = st.lists(MARKERS.map(lambda one: {name: getattr(one, name) for name in FIELDS}), max_size=3)
+
+
+def direct(operation: str, **arguments: Any) -> Any:
+    return st.fixed_dictionaries(arguments).map(lambda found: Direct(operation, found))
+
+
 BODIES = st.one_of(
     st.builds(Hello, TEXT, U32),
     st.sampled_from([Heartbeat(), Goodbye()]),
-    st.builds(Reset, st.none() | U64),
-    st.sampled_from([Pause(), Resume(), Stop(), GetMetadata()]),
-    st.builds(RunRequest, st.none() | FINITE, st.none() | POSITIVE),
-    st.builds(Step, U64, st.none() | CONTROLS, st.booleans()),
-    st.builds(SetPace, POSITIVE),
-    st.builds(SetMode, st.sampled_from(MODES), st.lists(TEXT, max_size=3).map(tuple)),
-    st.builds(
-        Command,
-        TEXT | ID | npst.arrays(np.int64, st.integers(0, 5), elements=ID),
-        INPUTS,
-        st.none() | U64,
-        st.none() | POSITIVE,
+    st.sampled_from([Direct(name, {}) for name in ("pause", "resume", "stop", "metadata", "release")]),
+    direct("reset", seed=st.none() | U64),
+    direct("run", until=st.none() | FINITE, pace=st.none() | POSITIVE),
+    direct("step", ticks=U64),
+    direct("step_synchronously", ticks=U64),
+    direct("step_synchronously", ticks=U64, control=COMMANDS, tick=U64),
+    direct("pace", pace=POSITIVE),
+    direct("claim", vehicles=NAMES),
+    direct("command", target=TEXT | ID, inputs=INPUTS, at_tick=st.none() | U64, timeout=st.none() | POSITIVE),
+    direct(
+        "command_many",
+        ids=npst.arrays(np.int64, st.integers(0, 5), elements=ID),
+        inputs=INPUTS,
+        timeout=st.none() | POSITIVE,
     ),
-    CONTROLS,
-    st.builds(PutMarkers, st.lists(MARKERS, max_size=3).map(tuple)),
-    st.builds(DeleteMarkers, TEXT, st.lists(U32, max_size=4).map(tuple)),
-    st.builds(ClearMarkers, st.none() | TEXT),
-    st.builds(ShowMarkers, TEXT, st.booleans()),
+    direct("control", tick=U64, commands=COMMANDS),
+    direct("mark", markers=TREES_OF_MARKERS),
+    direct("unmark", namespace=TEXT, number=st.lists(U32, max_size=4)),
+    direct("unmark", namespace=st.none() | TEXT),
+    direct("show_markers", namespace=TEXT, visible=st.booleans()),
     st.builds(Call, TEXT, OBJECTS, st.binary(max_size=20)),
 )
 EVENTS = st.builds(EventMessage, U64, U64, TEXT, TEXT, TEXT)
@@ -326,8 +323,8 @@ def test_a_snapshot_is_made_again_without_loss() -> None:
 def test_a_step_as_the_wire_format_of_protobuf_has_it() -> None:
     # id = 1 (tag 0x08), admin = 12 (tag 0x62), in it step = 5 (tag 0x2a), in it ticks = 1 (tag 0x08) of 300
     written = bytes([0x08, 7, 0x62, 5, 0x2A, 3, 0x08, 0xAC, 0x02])
-    assert encode_request(RequestMessage(7, Step(300))) == written
-    assert decode_request(written) == RequestMessage(7, Step(300))
+    assert encode_request(RequestMessage(7, Direct("step", {"ticks": 300}))) == written
+    assert decode_request(written) == RequestMessage(7, Direct("step", {"ticks": 300}))
 
 
 def test_a_command_as_the_wire_format_of_protobuf_has_it() -> None:
@@ -335,8 +332,10 @@ def test_a_command_as_the_wire_format_of_protobuf_has_it() -> None:
     entry = bytes([0x0A, 5]) + b"steer" + bytes([0x12, len(number)]) + number  # of the map: key = 1, value = 2
     command = bytes([0x0A, 3]) + b"red" + bytes([0x22, len(entry)]) + entry  # name = 1, inputs = 4
     written = bytes([0x08, 1, 0x6A, len(command)]) + command  # id = 1, command = 13
-    assert encode_request(RequestMessage(1, Command("red", {"steer": 0.5}))) == written
-    assert decode_request(written) == RequestMessage(1, Command("red", {"steer": 0.5}))
+    given = {"target": "red", "inputs": {"steer": 0.5}}
+    assert encode_request(RequestMessage(1, Direct("command", given))) == written
+    decoded = Direct("command", {**given, "at_tick": None, "timeout": None})
+    assert decode_request(written) == RequestMessage(1, decoded)
 
 
 def test_blocks_are_float64_little_endian_in_c_order() -> None:
@@ -508,24 +507,33 @@ def test_blocks_that_do_not_fit_the_known_roster_are_refused() -> None:
     assert block.tolist() == [[0.0, 1.0], [2.0, 3.0]]
 
 
+def commanding(target: Any, **inputs: Any) -> Direct:
+    return Direct("command", {"target": target, "inputs": inputs})
+
+
+def marking(*fields: Any, **more: Any) -> Direct:
+    marker = MarkerMessage(*fields, **more)
+    return Direct("mark", {"markers": [{name: getattr(marker, name) for name in FIELDS}]})
+
+
 @pytest.mark.parametrize(
     "body",
     [
-        RunRequest(until=math.nan),
-        SetPace(-1.0),
-        Step(-1),
-        Reset(2**64),
-        SetMode("lockstep"),
-        Command("red", {"steer": math.nan}),
-        Command("red", {"steer": None}),  # type: ignore[dict-item]
-        Command("red", {"steer": np.zeros((2, 2))}),
-        Command(2**31, {}),
-        Command(1.5, {}),  # type: ignore[arg-type]
-        Command(np.array([-1]), {}),
-        ControlMessage(1, {True: {}}),
-        PutMarkers((MarkerMessage("a", -1, "points"),)),
-        PutMarkers((MarkerMessage("a", 1, "points", position=(math.nan, 0.0, 0.0)),)),
-        PutMarkers((MarkerMessage("a", 1, "points", vertices=np.full((1, 3), 1e300)),)),  # type: ignore[arg-type]
+        Direct("run", {"until": math.nan}),
+        Direct("pace", {"pace": -1.0}),
+        Direct("step", {"ticks": -1}),
+        Direct("reset", {"seed": 2**64}),
+        Direct("fly", {}),
+        commanding("red", steer=math.nan),
+        commanding("red", steer=None),
+        commanding("red", steer=np.zeros((2, 2))),
+        commanding(2**31),
+        commanding(1.5),
+        Direct("command_many", {"ids": np.array([-1]), "inputs": {}}),
+        Direct("control", {"tick": 1, "commands": {True: {}}}),
+        marking("a", -1, "points"),
+        marking("a", 1, "points", position=(math.nan, 0.0, 0.0)),
+        marking("a", 1, "points", vertices=np.full((1, 3), 1e300)),
         Call("spawn", {"$a": 1}),
         Call("spawn", {1: 1}),  # type: ignore[dict-item]
         Call("spawn", {"a": object()}),

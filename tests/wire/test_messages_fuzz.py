@@ -10,7 +10,7 @@ import pytest
 
 from paddock.wire.error import WireError
 from paddock.wire.messages import markers, recordings, replies, requests, states
-from paddock.wire.messages.requests import Command, ControlMessage
+from paddock.wire.messages.requests import Direct
 
 FEW, MANY = 5_000, 100_000  # inputs for each decoder
 REASONS = {"protobuf", "type", "length", "count", "value", "json", "utf8"}
@@ -21,13 +21,16 @@ UPDATE = states.StateUpdate(9, 0.5, 1.0, 0, 3, (np.arange(4.0).reshape(2, 2),), 
 MARKER = markers.MarkerMessage("plan", 1, "line_strip", vertices=np.ones((2, 3), np.float32), label="a", ttl=2.0)
 BODIES = (
     requests.Hello("notebook"),
-    requests.RunRequest(30.0, 1.0),
-    requests.SetMode("synchronous", ("red",)),
-    Command("red", {"steer": 0.1, "mode": "angle", "vx": np.ones(3)}, at_tick=4, timeout=0.5),
-    Command(np.array([1, 2]), {"vx": np.ones(2)}),
-    ControlMessage(10, {"red": {"steer": 0.2}, 7: {"brake": 1.0}}),
-    markers.PutMarkers((MARKER,)),
-    markers.DeleteMarkers("plan", (1, 2)),
+    Direct("run", {"until": 30.0, "pace": 1.0}),
+    Direct("claim", {"vehicles": ["red"]}),
+    Direct(
+        "command",
+        {"target": "red", "inputs": {"steer": 0.1, "mode": "angle", "vx": np.ones(3)}, "at_tick": 4, "timeout": 0.5},
+    ),
+    Direct("command_many", {"ids": np.array([1, 2]), "inputs": {"vx": np.ones(2)}}),
+    Direct("control", {"tick": 10, "commands": {"red": {"steer": 0.2}, 7: {"brake": 1.0}}}),
+    Direct("mark", {"markers": [{name: getattr(MARKER, name) for name in requests.MARKER_FIELDS}]}),
+    Direct("unmark", {"namespace": "plan", "number": [1, 2]}),
     requests.Call("spawn", {"fields": {"pose": [0, 0, 1.5], "at": np.ones(3), "far": math.inf}}, b"blob"),
 )
 ANSWERS = (
@@ -117,15 +120,18 @@ def test_damaged_and_random_bytes(name: str, count: int) -> None:
 def test_sound_requests_only_hold_finite_numbers() -> None:
     random = np.random.default_rng(1)
     read = 0
-    command = requests.encode_request(requests.RequestMessage(1, Command("red", {"steer": 0.1, "vx": np.ones(3)})))
+    given = {"target": "red", "inputs": {"steer": 0.1, "vx": np.ones(3)}}
+    command = requests.encode_request(requests.RequestMessage(1, Direct("command", given)))
     for data in mutated(command, FEW, random):
         try:
             body = requests.decode_request(data).body
         except WireError:
             continue
-        if isinstance(body, Command):
+        if isinstance(body, Direct) and body.operation.startswith("command"):
             read += 1
-            assert all(np.isfinite(value).all() for value in body.inputs.values() if not isinstance(value, str))
+            assert all(
+                np.isfinite(value).all() for value in body.arguments["inputs"].values() if not isinstance(value, str)
+            )
     assert read > 250
 
 

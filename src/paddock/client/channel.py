@@ -14,11 +14,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from time import monotonic
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import zmq
 
 from paddock.errors import PaddockError
+
+if TYPE_CHECKING:
+    from paddock.client.session import Session
 
 POLLIN, POLLOUT, NOBLOCK = int(zmq.POLLIN), int(zmq.POLLOUT), int(zmq.NOBLOCK)  # enums are slower
 REST = 0.005
@@ -28,26 +31,13 @@ BEAT_MS, DEAD_MS = 1000, 5000
 WAITING = 10_000  # messages that may wait for this client
 
 
-class Listener(Protocol):
-    """Receives what a channel reads, in the leading thread."""
-
-    def on_reply(self, data: bytes) -> None:
-        """Handle a message to this client."""
-
-    def on_published(self, topic: bytes, data: bytes) -> None:
-        """Handle a published message."""
-
-    def on_moment(self) -> None:
-        """Check heartbeats and timeouts."""
-
-
 class ClientChannel:
     """Sends from any thread, receives in the leading one."""
 
-    def __init__(self, url: str, listener: Listener, calls: Callbacks) -> None:
+    def __init__(self, url: str, session: Session, calls: Callbacks) -> None:
         """Connect; the server may start later."""
         self.calls = calls
-        self._listener = listener
+        self._session = session
         self._context = zmq.Context()
         self._dealer = self._socket(zmq.DEALER)
         self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # unsent requests wait here, where they can time out
@@ -170,17 +160,17 @@ class ClientChannel:
         for ready, event in self._poller.poll(PAUSE_MS):
             if ready is self._dealer:
                 if event & POLLIN:
-                    self._listener.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
+                    self._session.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
             elif ready is self._published:
                 with suppress(zmq.Again):
                     while self._published is not None:
                         frames = self._published.recv_multipart(NOBLOCK)
                         if len(frames) == 2:
-                            self._listener.on_published(*frames)
+                            self._session.on_topic(*frames)
             else:
                 with suppress(BlockingIOError):
                     self._ear.recv(4096)
-        self._listener.on_moment()
+        self._session.on_moment()
 
     def _flush(self) -> None:
         try:

@@ -17,7 +17,6 @@ from paddock.client.session import LateControlError, Session
 from paddock.client.states import sensors_of
 from paddock.errors import PaddockError
 from paddock.wire.messages import replies
-from paddock.wire.messages.requests import ControlMessage
 from paddock.world.snapshot import Snapshot
 
 Commands = Mapping[Any, Mapping[str, Any]]  # vehicle -> input -> value; inputs that are not named keep their values
@@ -125,7 +124,7 @@ class Controls:
         """End a claim."""
         if self._claim is claim:
             self._claim = None
-            self.finish(requests.RELEASE)
+            self.finish(requests.request("release"))
 
     @property
     def given_up(self) -> bool:
@@ -154,7 +153,7 @@ class Controls:
     def _remove(self, entry: tuple[tuple[str, ...], Callable[[RemoteControlRequest], Any]]) -> None:
         if entry in self.handlers:
             self.handlers.remove(entry)
-            self.finish(requests.claim(self.vehicles) if self.vehicles else requests.RELEASE)
+            self.finish(requests.claim(self.vehicles) if self.vehicles else requests.request("release"))
 
     def _claim_again(self) -> None:
         """Claim again after a restart of the server."""
@@ -213,8 +212,8 @@ class Controls:
         if done.exception() is not None:
             self._session.channel.calls.add(done.result)
 
-    def beforehand(self) -> ControlMessage | None:
-        """The reply to the next control request, if its state is known already: saves a round trip.
+    def beforehand(self) -> Mapping[str, Any] | None:
+        """The arguments of the next `control`, if its state is known already: saves a round trip.
 
         A reply that took too long is not used: the simulation then asks, waits, and follows its policy.
         """
@@ -227,7 +226,7 @@ class Controls:
         if monotonic() - started > self._sync["timeout"]:
             self._too_slow = known.tick
             return None
-        return requests.control(known.tick, commands)
+        return requests.control(known.tick, commands).arguments
 
     def arrived(self, snapshot: Snapshot | None) -> None:
         """Remember the state after a step."""

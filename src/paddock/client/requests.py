@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError
 from paddock.wire.messages.replies import Reply, ResultMessage
-from paddock.wire.messages.requests import OWN_MESSAGES, Body, Call, Command, ControlMessage, SetMode
+from paddock.wire.messages.requests import Body, Call, Direct
 from paddock.wire.operations import OPERATIONS
 
 T = TypeVar("T")
@@ -33,34 +33,32 @@ def value(reply: Reply) -> Any:
 def request(operation: str, /, **arguments: Any) -> ClientRequest[Any]:
     """The request of an operation. The server validates what is called by name; other messages need valid values."""
     entry = OPERATIONS[operation]
-    own = OWN_MESSAGES.get(operation)
-    if own is None:
+    if entry.callable_by_name:
         return ClientRequest(Call(operation, arguments), value, entry.entry.slow)
-    checked = entry.checked(arguments)
-    body = own(**{name: checked[name] for name in own._fields if name in checked})
-    return ClientRequest(body, value, entry.entry.slow)
+    checked = {name: one for name, one in entry.checked(arguments).items() if name in arguments}
+    return ClientRequest(Direct(operation, checked), value, entry.entry.slow)
 
 
 def command(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> ClientRequest[None]:
     """New inputs of a vehicle, a fleet, or vehicles by id."""
-    whom: Any = target if isinstance(target, str | int | np.integer) else _ids(target)
-    values = checked_inputs(inputs, f"{len(whom)} vehicles" if isinstance(whom, np.ndarray) else whom)
-    tick = OPERATIONS["command"].checked({"target": "", "inputs": {}, "at_tick": at_tick})["at_tick"]
-    return ClientRequest(Command(whom, values, tick), value)
+    if isinstance(target, str | int | np.integer):
+        return request("command", target=target, inputs=checked_inputs(inputs, target), at_tick=at_tick)
+    ids = _ids(target)
+    if at_tick is not None:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    return request("command_many", ids=ids, inputs=checked_inputs(inputs, f"{len(ids)} vehicles"))
 
 
 def claim(vehicles: Sequence[str]) -> ClientRequest[dict[str, Any]]:
     """Have the simulation wait for this client's commands for these vehicles."""
-    return ClientRequest(SetMode("synchronous", tuple(vehicles)), value)
+    return request("claim", vehicles=list(vehicles))
 
 
-RELEASE: ClientRequest[None] = ClientRequest(SetMode("asynchronous"), value)
-
-
-def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> ControlMessage:
+def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Direct:
     """The message that answers the control request of a tick."""
     checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
-    return ControlMessage(OPERATIONS["control"].checked({"tick": tick, "commands": {}})["tick"], checked)
+    OPERATIONS["control"].checked({"tick": tick, "commands": {}})
+    return Direct("control", {"tick": tick, "commands": checked})  # vehicles by name or id
 
 
 def _ids(target: Any) -> NDArray[Any]:

@@ -16,7 +16,7 @@ from paddock.client.states import StateReader
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, Welcome, decode_reply
-from paddock.wire.messages.requests import Body, Call, Goodbye, Heartbeat, Hello, RequestMessage, Step, encode_request
+from paddock.wire.messages.requests import Body, Call, Direct, Goodbye, Heartbeat, Hello, RequestMessage, encode_request
 from paddock.wire.messages.states import StateUpdate
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
 
@@ -36,7 +36,7 @@ class Asked:
     @property
     def what(self) -> str:
         """Its name in errors."""
-        return f"{self.body.method}()" if isinstance(self.body, Call) else f"{type(self.body).__name__}"
+        return f"{self.body[0]}()" if isinstance(self.body, Call | Direct) else f"{type(self.body).__name__}"
 
 
 class Session:
@@ -111,14 +111,10 @@ class Session:
             self._refused(asked, reply.body)
         elif asked is not None and isinstance(reply.body, StateUpdate):
             # read now: the next message may bring another roster
-            reader = self.sync_states if isinstance(asked.body, Step) else self.states
+            reader = self.sync_states if isinstance(asked.body, Direct) else self.states
             asked.future.set_result(reader.snapshot(reply.body))
         elif asked is not None:
             asked.future.set_result(reply)
-
-    def on_published(self, topic: bytes, data: bytes) -> None:
-        """Handle a published message."""
-        self.on_topic(topic, data)
 
     def on_moment(self) -> None:
         """Send heartbeats; fail requests that time out."""

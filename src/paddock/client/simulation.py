@@ -12,13 +12,12 @@ from paddock.client.requests import ClientRequest, request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
 from paddock.errors import PaddockError
 from paddock.planning.mission.views import VIEW_NAMES, MissionView
-from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, PutMarkers, ShowMarkers
-from paddock.wire.messages.requests import Command, Step
+from paddock.wire.messages.requests import Direct
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
-KEEPING = (Command, PutMarkers, DeleteMarkers, ClearMarkers, ShowMarkers)
-"""Requests that do not change the state of this tick."""
+KEEPING = ("command", "command_many", "mark", "unmark", "show_markers")
+"""Operations that do not change the state of this tick."""
 
 
 class RemoteClock(ClockVerbs):
@@ -80,7 +79,9 @@ class RemoteSimulation(RemoteVerbs):
         if not self.controls.handlers:
             self._ask(asked)
         elif ticks:
-            body = Step(ticks, self.controls.beforehand(), True)
+            control = self.controls.beforehand()
+            given = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
+            body = Direct("step_synchronously", {"ticks": int(ticks), **given})
             self.controls.arrived(self._ask(SNAPSHOT._replace(body=body, patient=True), keep=True))
 
     def run(self, until: float | None = None, pace: float | None = None) -> None:
@@ -156,7 +157,7 @@ class RemoteSimulation(RemoteVerbs):
         """Send a request and wait; `keep`: the known state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")
-        if not (keep or isinstance(request.body, KEEPING)):
+        if not (keep or (isinstance(request.body, Direct) and request.body.operation in KEEPING)):
             self.controls.forget()
         future = self.session.ask(request, wake=False)
         self._finish(future, attend=request.patient)

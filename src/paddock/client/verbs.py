@@ -24,10 +24,10 @@ from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
-from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, MarkerMessage, PutMarkers
+from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import EventMessage
 from paddock.wire.messages.replies import ResultMessage
-from paddock.wire.messages.requests import OWN_MESSAGES, Call
+from paddock.wire.messages.requests import MARKER_FIELDS, Call
 from paddock.wire.operations import OPERATIONS, Operation
 from paddock.wire.operations.arguments import plain
 from paddock.world.markers import Marker
@@ -68,9 +68,8 @@ class Verbs:
 
     def __init_subclass__(cls, part: str | None = None) -> None:
         for operation in OPERATIONS.values() if part is not None else ():
-            offered = operation.callable_by_name or operation.name in OWN_MESSAGES
             owner, name = operation.client
-            if offered and owner == part and not hasattr(cls, name):
+            if operation.offered and owner == part and not hasattr(cls, name):
                 setattr(cls, name, _method(operation, name))
 
     def _ask(self, request: ClientRequest[Any]) -> Any:
@@ -156,18 +155,14 @@ class RemoteMarkers(RemotePart, part="markers"):
         for marker in markers:
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
-        fields = MarkerMessage.__dataclass_fields__
-        messages = [MarkerMessage(**{name: getattr(marker, name) for name in fields}) for marker in markers]
-        return self._ask(ClientRequest(PutMarkers(tuple(messages)), value))
+        trees = [{name: getattr(marker, name) for name in MARKER_FIELDS} for marker in markers]
+        return self._ask(request("mark", markers=trees))
 
     def remove(self, namespace: str | None = None, id: int | None = None) -> Any:
         """Remove a marker, a whole namespace, or all markers."""
         if namespace is None and id is not None:
             raise InvalidValueError(f"marker {id!r} needs its namespace: remove(namespace, {id!r})")
-        some = namespace is not None and id is not None
-        return self._ask(
-            ClientRequest(DeleteMarkers(namespace, (id,)) if some else ClearMarkers(namespace), value)  # type: ignore[arg-type]
-        )
+        return self._ask(request("unmark", namespace=namespace, **({} if id is None else {"number": [id]})))
 
 
 class RemoteFrames(RemotePart, part="frames"):

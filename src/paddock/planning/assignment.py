@@ -5,10 +5,10 @@ A method is a function `solve(cost (n, m)) -> (rows, columns)` of checked costs,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import overload
+from typing import Any
 
 import numpy as np
 from numpy import empty, inf, int64, zeros
@@ -42,22 +42,12 @@ class Assignment(Sequence[tuple[int, int]]):
     def __len__(self) -> int:
         return len(self.pairs)
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        return iter(self.pairs)
-
-    @overload
-    def __getitem__(self, place: int) -> tuple[int, int]: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[tuple[int, int], ...]: ...
-    def __getitem__(self, place: int | slice) -> tuple[int, int] | tuple[tuple[int, int], ...]:
+    def __getitem__(self, place: Any) -> Any:
         return self.pairs[place]
 
 
 def assign(cost: ArrayLike, method: str = "hungarian") -> Assignment:
-    """Pair rows with columns: `cost` (n, m), of which inf means never; `method` is one of `assignment_names()`.
-
-    There are min(n, m) pairs; fewer where infinite costs leave no more.
-    """
+    """Pair rows with columns of `cost` (n, m; inf: never), as many as can be; `method` of `assignment_names()`."""
     matrix = checked_cost(cost)
     rows, columns = find_assignment(method)(matrix)
     order = np.argsort(rows)

@@ -40,6 +40,7 @@ class Costs:
     def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
         """`covered` keeps the paths of tasks from one planning to the next."""
         self.problem = problem
+        self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
         self.transits = Transits(problem)
         self.movers = [mover(vehicle, problem.wind) for vehicle in problem.vehicles]
         kinds = [(vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest) for vehicle in problem.vehicles]
@@ -50,16 +51,6 @@ class Costs:
         self._coverage = [covered_by(problem.vehicles[k], problem.tasks, self.transits, known) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
         self._zoned: dict[int, tuple[Floats, Floats]] = {}  # by class
-
-    @property
-    def vehicles(self) -> int:
-        """How many vehicles."""
-        return len(self.problem.vehicles)
-
-    @property
-    def tasks(self) -> int:
-        """How many tasks."""
-        return len(self.problem.tasks)
 
     def jobs(self, vehicle: int) -> Jobs:
         """Return the tasks as a vehicle sees them."""
@@ -133,10 +124,7 @@ class Costs:
         return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
-        """Return metres flown (n, n) from the end of one of these tasks to the beginning of another, for a vehicle.
-
-        Where a task may be left with any heading, the straight one to the next is taken.
-        """
+        """Return metres flown (n, n) from the end of each task to the beginning of each; free headings go straight."""
         found = np.empty((len(tasks), len(tasks)))
         ways_between(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, found)
         return found

@@ -13,14 +13,7 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.coverage.polygon import PolygonShape
-from paddock.planning.coverage.shapes import (
-    AreaShape,
-    CircleShape,
-    InfeasibleError,
-    LineShape,
-    PointShape,
-    TaskShape,
-)
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission

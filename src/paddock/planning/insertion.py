@@ -76,10 +76,7 @@ def trace(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, table: Flo
 
 
 def gaps(m: Mover, j: Jobs, order: Ints, count: int, table: Floats, total: float) -> None:
-    """Between which places something can be inserted (columns 4 to 7), and the least metres of all else (column 8).
-
-    What follows a task that is left with a heading of its own, with no window to come, stays as it is.
-    """
+    """Write between which places something can be inserted (columns 4 to 7), and the least metres of all else (8)."""
     after, slow, x, y = 0.0, slowest(m), m.home_x, m.home_y  # least metres after the place (x, y)
     for k in range(count, -1, -1):
         table[k, 6], table[k, 7], table[k, 8] = x, y, after
@@ -110,10 +107,7 @@ def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) 
 def insertions(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float, table: Floats
 ) -> tuple[int, float, float]:
-    """Return the best position in an order for a task, metres of the tour then, its end (s); -1: it fits nowhere.
-
-    `table` (more than count, ROOM) is room to work in.
-    """
+    """Return the best place of a task in an order, metres of the tour then, its end (s); -1: none; fills `table`."""
     total, ends = trace(m, j, extra, order, count, table)
     return best_position(m, j, extra, order, count, task, limit, table, total, ends)
 

@@ -40,10 +40,7 @@ def solve(
     *,
     tell: Progress | None = None,
 ) -> Plan:
-    """Return the plan that a method finds; `progress` is called with the share done, 0 to 1.
-
-    `covered` keeps the paths of tasks from one call to the next.
-    """
+    """Return the plan of a method; `progress` is called with the share done, `covered` keeps paths for later calls."""
     if tell is not None:
         warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
         progress = tell

@@ -110,19 +110,18 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
     for what, pose in (("pose", vehicle.pose), ("home", vehicle.home)):
         if not all(map(isfinite, pose)):
             raise InvalidValueError(f"{who}: its {what} must be finite numbers x, y, z and heading, not {pose!r}")
-    if not isfinite(vehicle.ready):
-        raise InvalidValueError(f"{who}: the time when it is free must be a number of seconds, not {vehicle.ready:g}")
-    if not 0.0 < vehicle.speed < inf:
-        raise InvalidValueError(f"{who}: its speed must be a positive number of m/s, not {vehicle.speed:g}")
-    if not 0.0 <= vehicle.radius < inf:
-        raise InvalidValueError(f"{who}: its turn radius must be a number of metres >= 0, not {vehicle.radius:g}")
-    if not vehicle.range >= 0.0:
-        raise InvalidValueError(f"{who}: its range must be a number of metres >= 0, not {vehicle.range:g}")
-    if vehicle.moves != "ground" and (wind[0] ** 2 + wind[1] ** 2) ** 0.5 >= vehicle.speed:
-        raise InvalidValueError(
-            f"{who}: a wind of {(wind[0] ** 2 + wind[1] ** 2) ** 0.5:g} m/s leaves no way forward at "
-            f"{vehicle.speed:g} m/s; the wind must be weaker"
-        )
+    for what, valid, value in (
+        ("the time when it is free must be a number of seconds", isfinite(vehicle.ready), vehicle.ready),
+        ("its speed must be a positive number of m/s", 0.0 < vehicle.speed < inf, vehicle.speed),
+        ("its turn radius must be a number of metres >= 0", 0.0 <= vehicle.radius < inf, vehicle.radius),
+        ("its range must be a number of metres >= 0", vehicle.range >= 0.0, vehicle.range),
+    ):
+        if not valid:
+            raise InvalidValueError(f"{who}: {what}, not {value:g}")
+    strength = (wind[0] ** 2 + wind[1] ** 2) ** 0.5
+    if vehicle.moves != "ground" and strength >= vehicle.speed:
+        way = f"leaves no way forward at {vehicle.speed:g} m/s; the wind must be weaker"
+        raise InvalidValueError(f"{who}: a wind of {strength:g} m/s {way}")
 
 
 @dataclass(frozen=True)

@@ -73,10 +73,7 @@ def generate(
 def drawn_tasks(
     seed: int, section: Generate, radius: float, names: Collection[str] = (), base: Sequence[float] = (0.0, 0.0)
 ) -> tuple[TaskEntry, ...]:
-    """Return the tasks of a `generate` section for vehicles of a turn radius (m), around a base (x, y, ...).
-
-    They are called task_n, numbered on from those whose `names` are taken.
-    """
+    """Return the tasks task_n of a `generate` section for a turn radius (m), around a base; `names` are taken."""
     if not 0.0 <= radius < np.inf:
         raise InvalidValueError(f"a turn radius is a number of metres >= 0, not {radius:g}")
     draws = draw_uniforms(seed, stream_ids("mission.tasks", np.arange(section.tasks)), PURPOSE, COLUMNS)
@@ -124,9 +121,6 @@ def _task(kind: str, row: Mapping[str, Any]) -> dict[str, Any]:
         return {"circle": {**where, "radius": row["radius"], "turn": side}}
     passes = {"length": row["pass_length"], "spacing": row["spacing"], "passes": row["passes"]}
     return {"area": {**where, **passes, "side": side}}
-
-
-# zones ---------------------------------------------------------------------------------------------------------------
 
 
 def _zones(

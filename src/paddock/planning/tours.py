@@ -272,10 +272,7 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
 
 
 def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Write metres flown (3, t) to each task, from each task home, and for each task alone; inf: impossible.
-
-    A task that may be left with any heading is left towards home.
-    """
+    """Write metres flown (3, t) to each task, from each home (left towards it), and for each alone; inf: never."""
     for t in range(found.shape[1]):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])

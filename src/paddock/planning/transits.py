@@ -76,10 +76,7 @@ class Transits:
         return over_ground(turn, vehicle.speed, self.wind) if self._windy(vehicle) else turn
 
     def held_radius(self, vehicle: Vehicle) -> float:
-        """Radius (m) of turns over the ground that the vehicle can hold whatever the direction of the wind.
-
-        The sideways acceleration of the tightest turn through the air has to do for the fastest ground speed.
-        """
+        """Return the radius (m) of turns over the ground that a vehicle can hold at its fastest ground speed."""
         if not self._windy(vehicle):
             return vehicle.radius
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest

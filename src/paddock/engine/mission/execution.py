@@ -12,7 +12,7 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.separation import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, VehicleTrack
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
 from paddock.planning.mission.kinematic import KinematicRun
@@ -40,8 +40,7 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
     soon = left[None, :] < (heights[indices, None] - ground) / RATE
-    found: Ints = indices[~(below & soon).any(axis=1)]
-    return found
+    return np.asarray(indices[~(below & soon).any(axis=1)])
 
 
 class KinematicExecution:
@@ -145,8 +144,6 @@ class DynamicsExecution:
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
-    # who is where ----------------------------------------------------------------------------------------------------
-
     def _vehicles(self) -> tuple[list[FleetVehicles], Ints]:
         return self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])
 
@@ -197,8 +194,6 @@ class DynamicsExecution:
             found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
 
-    # routes ----------------------------------------------------------------------------------------------------------
-
     def _adopt(self, new: list[int], time: float) -> None:
         """Lay new routes before their vehicles."""
         self._grow()
@@ -207,14 +202,15 @@ class DynamicsExecution:
             rows, indices = group.rows.tolist(), group.indices.tolist()
             changed = [(row, index) for row, index in zip(rows, indices, strict=True) if index in wanted]
             for row, index in changed:
-                tracks.follow(index, row, self._track(self.mission.vehicles[index]))
+                tracks.follow(index, row, *self._track(self.mission.vehicles[index]))
                 self.held.pop(index, None)
             if changed:
                 tracks.assemble(group.rows, group.indices)
             for row, index in changed:
                 self._wait(tracks, row, index, time)
 
-    def _track(self, vehicle: MissionVehicle) -> VehicleTrack:
+    def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
+        """Return the path of a vehicle, the loop at its end, where it stays without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
@@ -222,10 +218,10 @@ class DynamicsExecution:
             circle = none
             if spec.moves == "aircraft":  # it cannot stand still
                 circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
-            return VehicleTrack(none, circle, lost, spec.speed)
+            return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
-        return VehicleTrack(path, loop, path.end if path.segments else vehicle.rest, spec.speed)
+        return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
         """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
@@ -256,9 +252,7 @@ class DynamicsExecution:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
             # on a spiral about home; they keep the distance flown on their routes
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-            x, y = (
-                self.mission.fleet.home[indices] + np.column_stack([reach * np.cos(angle), reach * np.sin(angle)])
-            ).T
+            x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
             rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
             values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
             for name, value in values.items():
@@ -279,8 +273,6 @@ class DynamicsExecution:
                     self.held.setdefault(index, tracks.memory[:, row].copy())
                 else:
                     self.held.pop(index, None)
-
-    # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return the state that the fleets do not hold."""

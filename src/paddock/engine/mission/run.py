@@ -168,8 +168,6 @@ class MissionRun:
                 self.events.report(tick, kind, entry.vehicle or entry.task or "", ": ".join(filter(None, parts)))
         self.reported = len(log)
 
-    # the state -------------------------------------------------------------------------------------------------------
-
     def save(self) -> dict[str, Any]:
         """Return all that fleets do not hold themselves."""
         self.begin()

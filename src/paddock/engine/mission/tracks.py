@@ -23,8 +23,7 @@ from paddock.world.fleet import Ints
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
-CORNER = 0.1
-"""rad: a smaller change of course between two segments is no corner."""
+CORNER = 0.1  # rad: a smaller change of course between two segments is no corner
 
 
 @dataclass(frozen=True)
@@ -36,11 +35,6 @@ class FollowingStyle:
     lateral: float = inf  # m/s2 across at most, in bends
     turn: float = inf  # rad/s at most
     crawl: float = inf  # m/s at which corners are passed, and places where the gear changes
-
-    @property
-    def values(self) -> Floats:
-        """The options as an array."""
-        return np.array(self.options, dtype=np.float64)
 
     def limit(self, curvature: float) -> float:
         """Return the speed (m/s) that a bend (1/m) allows."""
@@ -59,28 +53,13 @@ def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
         options = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
         return FollowingStyle("aircraft", options)
     if kind in ("quad", "agent"):
-        options = Options(
-            hovers=1.0,
-            gain=1.2,
-            height_gain=1.2,
-            preview=0.15 if kind == "quad" else 0.0,
-            brake=2.5,
-            capture=10.0,
-            arrived=0.25,
-            **air,
-        )
+        lag, gains = 0.15 if kind == "quad" else 0.0, {"gain": 1.2, "height_gain": 1.2}
+        options = Options(hovers=1.0, preview=lag, brake=2.5, capture=10.0, arrived=0.25, **gains, **air)
         return FollowingStyle("hover", options, lateral=4.0, crawl=2.0)
     if kind == "rover":
         lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
-        options = Options(
-            lookahead=0.4,
-            lookahead_time=0.5,
-            preview=lag,
-            brake=0.4 * p["acceleration_max"],
-            align=1.0,
-            capture=3.0,
-            arrived=0.05,
-        )
+        near = {"lookahead": 0.4, "lookahead_time": 0.5, "capture": 3.0, "arrived": 0.05}
+        options = Options(preview=lag, brake=0.4 * p["acceleration_max"], align=1.0, **near)
         return FollowingStyle("ground", options, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
     options = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
     return FollowingStyle("ground", options, lateral=4.0, crawl=0.5)
@@ -107,30 +86,21 @@ def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
 
 def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
     """Return the speed at the end of each segment, m/s: slow at corners, and with room to brake for what follows."""
-    if style.moves == "aircraft":
-        return [FAR] * len(segments)
     leave = [FAR] * len(segments)
+    if style.moves == "aircraft":
+        return leave
     leave[-1] = FAR if repeated else max(style.crawl, 0.0)
     for k in range(len(segments) - 2, -1, -1):  # of one route, a few hundred
-        after = min(limits[k + 1], sqrt(leave[k + 1] ** 2 + 2.0 * style.options.brake * flown_of(segments[k + 1])))
-        leave[k] = min(after, _corner(segments[k], segments[k + 1], style))
+        here, after = segments[k], segments[k + 1]
+        straight = here.gear == after.gear and abs(remainder(after.heading - ends_at(here)[3], tau)) < CORNER
+        braked = sqrt(leave[k + 1] ** 2 + 2.0 * style.options.brake * flown_of(after))
+        leave[k] = min(limits[k + 1], braked, inf if straight else style.crawl)
     return leave
-
-
-def _corner(before: Segment, after: Segment, style: FollowingStyle) -> float:
-    """Return the speed (m/s) between two segments."""
-    if before.gear != after.gear:
-        return style.crawl
-    turn = abs(remainder(after.heading - ends_at(before)[3], tau))
-    return inf if turn < CORNER else style.crawl
 
 
 COLUMN = column_index(FollowingMemory)
 EMPTY = np.zeros((1, COLUMNS))
-
-
-Place = Callable[..., str]
-"""Path inside an entry -> where the user wrote it."""
+Place = Callable[..., str]  # path inside an entry -> where the user wrote it
 
 
 class FleetVehicles(NamedTuple):
@@ -194,22 +164,13 @@ def check_members(scenario: Scenario, world: World) -> None:
 
 
 def refuse_driven(entry: VehicleEntry, place: Place) -> None:
-    """Refuse whatever would drive a vehicle beside its mission."""
+    """Refuse fields that would drive a vehicle beside its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):
             raise InvalidValueError(
                 f"{place(field)}: {entry.name!r} takes part in the mission and follows its route; leave out {field}, "
                 "or name the others in mission.members"
             )
-
-
-class VehicleTrack(NamedTuple):
-    """What one vehicle follows."""
-
-    path: Path
-    loop: Path  # repeated at the end; empty: it stops there
-    rest: Pose  # where it stays without either
-    speed: float  # m/s
 
 
 class FollowingBehaviour(FleetBehaviour):
@@ -228,7 +189,7 @@ class FleetTracks:
         """The fleet follows routes from now on."""
         self.program = program
         self.style: FollowingStyle = style_of(program, environment)
-        setup = RuleSetup(RULE, None, self.style.values, EMPTY)
+        setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
         self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
         program.behaviour = self.behaviour
         self.parts: dict[int, Floats] = {}  # index -> its rows of the table
@@ -237,29 +198,27 @@ class FleetTracks:
     def memory(self) -> Floats:
         """The memory of the rule, (columns, n)."""
         fleet = self.program.fleet
-        table: Floats = fleet.tables[MEMORY][:, : fleet.n]
-        return table
+        return np.asarray(fleet.tables[MEMORY][:, : fleet.n])
 
     def column(self, name: str, rows: Ints) -> Floats:
         """Return a column of the memory of some vehicles."""
-        found: Floats = self.memory[COLUMN[name], rows]
-        return found
+        return np.asarray(self.memory[COLUMN[name], rows])
 
     def write(self, name: str, rows: Ints, values: Any) -> None:
         """Set a column of some vehicles."""
         self.memory[COLUMN[name], rows] = values
 
-    def follow(self, index: int, row: int, track: VehicleTrack) -> None:
-        """A vehicle begins a new track; `assemble` afterwards."""
-        rows = rows_of(track.path, track.loop, self.style)
+    def follow(self, index: int, row: int, path: Path, loop: Path, rest: Pose, speed: float) -> None:
+        """Let a vehicle follow a path at a speed (m/s), then a loop, or stay at `rest`; `assemble` afterwards."""
+        rows = rows_of(path, loop, self.style)
         self.parts[index] = rows
         values = {
             "first": 0.0,
             "last": float(len(rows)),
-            "loop": float(len(track.path.segments)) if track.loop.segments else -1.0,
+            "loop": float(len(path.segments)) if loop.segments else -1.0,
             **{"row": 0.0, "inside": 0.0, "before": 0.0, "along": 0.0, "beside": 0.0, "stop_at": FAR},
-            "speed": track.speed,
-            **dict(zip("xyz", track.rest[:3], strict=True)),
+            "speed": speed,
+            **dict(zip("xyz", rest[:3], strict=True)),
         }
         for name, value in values.items():
             self.memory[COLUMN[name], row] = value

@@ -107,9 +107,8 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     build_program(run.world, run.scenario, entry, place)  # refuses what cannot be built, and says where
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
-    taken = {vehicle.name for vehicle in run.mission.vehicles}
     for spec in specs:
-        if spec.name in taken:
+        if spec.name in run.mission.fleet.row:
             raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
     Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
     run.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})

@@ -56,13 +56,6 @@ def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
     return Polygon(outer, holes)
 
 
-def shrunk(region: Polygon, margin: float) -> MultiPolygon:
-    """Return the region without a margin (m) along every edge: no, one or several pieces."""
-    left = region if margin == 0.0 else region.buffer(-margin, join_style="mitre")
-    pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
-    return MultiPolygon([piece for piece in pieces if piece.area > 0.0])
-
-
 def _ring(what: str, points: Points) -> Polygon:
     corners = np.array(points)
     spread = np.linalg.svd(corners - corners.mean(axis=0), compute_uv=False)
@@ -115,8 +108,11 @@ class PolygonShape:
 
     @cached_property
     def region(self) -> MultiPolygon:
-        """The polygon without its margin, possibly in pieces."""
-        return shrunk(region_of(self.outer, self.holes), self.margin)
+        """The polygon without a margin along every edge: no, one or several pieces."""
+        whole = region_of(self.outer, self.holes)
+        left = whole if self.margin == 0.0 else whole.buffer(-self.margin, join_style="mitre")
+        pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
+        return MultiPolygon([piece for piece in pieces if piece.area > 0.0])
 
     @cached_property
     def sweep(self) -> Sweep:
@@ -164,7 +160,7 @@ class PolygonShape:
     def _choices(self, radius: float) -> tuple[list[list[Pattern]], Floats]:
         """Return the patterns of each cell, and the lengths of all turns."""
         turns = turn_lengths(self.sweep.swaths, radius)
-        return [patterns_of(cell, turns) for cell in self.sweep.cells], turns
+        return [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)], turns
 
     def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
         """Return where a node begins and where it ends."""

@@ -35,10 +35,7 @@ class TaskShape(Protocol):
         """Where it begins."""
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return the path that covers it, level at `z`, from its entry on, with no turn tighter than `radius` (m).
-
-        Empty for a point. Raises InfeasibleError where the shape itself demands a tighter turn.
-        """
+        """Return the path that covers it, level at `z`, no turn tighter than `radius` (m); or raise InfeasibleError."""
 
     def outline(self) -> Floats:
         """Return points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
@@ -136,7 +133,7 @@ class LineShape(HeadedShape):
         check_positive("line", length=self.length)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return straight along it, whatever the radius."""
+        """Return the straight path along it, for any radius."""
         return Path([line(self.x, self.y, self.heading, self.length, z)])
 
     def outline(self) -> Floats:

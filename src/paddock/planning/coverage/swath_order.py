@@ -48,11 +48,12 @@ MOST_STRIDES = 32
 class Pattern(NamedTuple):
     """A cell, flown from one of its corners on."""
 
+    cell: int  # its number
     nodes: Nodes
     inner: float  # m of turns within the cell
 
 
-def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
+def patterns_of(number: int, cell: Cell, turns: Floats) -> list[Pattern]:
     """Return the cheapest pattern from each of the four corners."""
     swaths = np.array(cell)
     found = []
@@ -64,7 +65,7 @@ def patterns_of(cell: Cell, turns: Floats) -> list[Pattern]:
             ]
             costs = [float(turns[way[:-1], way[1:]].sum()) for way in ways]
             best = int(np.argmin(np.round(costs, 6)))
-            found.append(Pattern(ways[best], costs[best]))
+            found.append(Pattern(number, ways[best], costs[best]))
     return found
 
 
@@ -83,87 +84,76 @@ def _flown(swaths: Nodes, first: int) -> Nodes:
     return 2 * swaths + (np.arange(len(swaths)) + first) % 2
 
 
-Choice = tuple[int, int]  # a cell, and which of its patterns
 MOST_STARTS, MOST_MOVED = 24, 4
 """Corners from which a tour is grown when it may begin anywhere, and how many of those tours are improved."""
 
 
 def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int) -> Nodes:
     """Return all swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
-    starts = [choice for choice in _choices(patterns) if patterns[choice[0]][choice[1]].nodes[0] == first]
-    best = _best(starts, patterns, turns)
-    return polished(np.concatenate([patterns[cell][k].nodes for cell, k in best]), turns)
+    starts = [pattern for options in patterns for pattern in options if pattern.nodes[0] == first]
+    return polished(np.concatenate([pattern.nodes for pattern in _best(starts, patterns, turns)]), turns)
 
 
 def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
     """Return the node to begin with."""
-    every = _choices(patterns)
-    cell, k = _best(every[:: 1 + len(every) // MOST_STARTS], patterns, turns)[0]
-    return int(patterns[cell][k].nodes[0])
+    every = [pattern for options in patterns for pattern in options]
+    return int(_best(every[:: 1 + len(every) // MOST_STARTS], patterns, turns)[0].nodes[0])
 
 
-def _choices(patterns: list[list[Pattern]]) -> list[Choice]:
-    return [(cell, k) for cell, options in enumerate(patterns) for k in range(len(options))]
-
-
-def _best(starts: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+def _best(starts: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
     """Return the shortest of the tours that grow from each of these corners."""
     grown = [_grown(start, patterns, turns) for start in starts]
-    grown.sort(key=lambda tour: round(_cost(tour, patterns, turns), 6))
+    grown.sort(key=lambda tour: round(_cost(tour, turns), 6))
     moved = [_moved(tour, patterns, turns) for tour in grown[:MOST_MOVED]]
-    return min(moved, key=lambda tour: round(_cost(tour, patterns, turns), 6))
+    return min(moved, key=lambda tour: round(_cost(tour, turns), 6))
 
 
-def _grown(start: Choice, patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
     """Always on to the cell and corner that is nearest."""
     least = [min(pattern.inner for pattern in options) for options in patterns]
-    extra = {(cell, k): patterns[cell][k].inner - least[cell] for cell, k in _choices(patterns)}
-    tour = [start]
-    left = [cell for cell in range(len(patterns)) if cell != start[0]]
+    tour, left = [start], [cell for cell in range(len(patterns)) if cell != start.cell]
     while left:
-        options = [(cell, k) for cell in left for k in range(len(patterns[cell]))]
-        costs = [_link(tour[-1], choice, patterns, turns) + extra[choice] for choice in options]
+        options = [pattern for cell in left for pattern in patterns[cell]]
+        costs = [_link(tour[-1], option, turns) + (option.inner - least[option.cell]) for option in options]
         tour.append(options[int(np.argmin(np.round(costs, 6)))])
-        left.remove(tour[-1][0])
+        left.remove(tour[-1].cell)
     return tour
 
 
-def _moved(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+def _moved(tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
     """Cells taken out and put in elsewhere, from another corner, as long as that saves way; the first one stays."""
     better = True
     while better:
         better = False
-        for cell, _ in list(tour[1:]):
-            after = _replaced(cell, tour, patterns, turns)
-            if _cost(after, patterns, turns) < _cost(tour, patterns, turns) - 1e-6:
+        for pattern in list(tour[1:]):
+            after = _replaced(pattern.cell, tour, patterns, turns)
+            if _cost(after, turns) < _cost(tour, turns) - 1e-6:
                 tour, better = after, True
     return tour
 
 
-def _replaced(cell: int, tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> list[Choice]:
+def _replaced(cell: int, tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
     """Return the tour with one cell at its best place and corner."""
-    rest = [choice for choice in tour if choice[0] != cell]
-    best, where = np.inf, (1, (cell, 0))
+    rest = [pattern for pattern in tour if pattern.cell != cell]
+    best, where, chosen = np.inf, 1, patterns[cell][0]
     for place in range(1, len(rest) + 1):
         before, after = rest[place - 1], rest[place] if place < len(rest) else None
-        gap = _link(before, after, patterns, turns)
-        for k, pattern in enumerate(patterns[cell]):
-            into, out = _link(before, (cell, k), patterns, turns), _link((cell, k), after, patterns, turns)
+        gap = _link(before, after, turns)
+        for pattern in patterns[cell]:
+            into, out = _link(before, pattern, turns), _link(pattern, after, turns)
             if (cost := into + pattern.inner + out - gap) < best - 1e-9:
-                best, where = cost, (place, (cell, k))
-    return [*rest[: where[0]], where[1], *rest[where[0] :]]
+                best, where, chosen = cost, place, pattern
+    return [*rest[:where], chosen, *rest[where:]]
 
 
-def _link(one: Choice, other: Choice | None, patterns: list[list[Pattern]], turns: Floats) -> float:
+def _link(one: Pattern, other: Pattern | None, turns: Floats) -> float:
     """Return the metres from the end of one to the start of the other; 0 after the last."""
-    if other is None:
-        return 0.0
-    return float(turns[patterns[one[0]][one[1]].nodes[-1], patterns[other[0]][other[1]].nodes[0]])
+    return 0.0 if other is None else float(turns[one.nodes[-1], other.nodes[0]])
 
 
-def _cost(tour: list[Choice], patterns: list[list[Pattern]], turns: Floats) -> float:
-    links = sum(_link(one, other, patterns, turns) for one, other in pairwise(tour))
-    return links + sum(patterns[cell][k].inner for cell, k in tour)
+def _cost(tour: list[Pattern], turns: Floats) -> float:
+    links = sum(_link(one, other, turns) for one, other in pairwise(tour))
+    return links + sum(pattern.inner for pattern in tour)
 
 
 MOST_POLISHED = 300  # swaths: the search looks at all pairs of them in every round

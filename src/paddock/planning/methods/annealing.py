@@ -269,7 +269,7 @@ def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: 
 def relocated(
     orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Candidate
 ) -> tuple[int, int]:
-    """Return some tasks from place i of a row go before or after place j of a row, perhaps the other way round."""
+    """Move some tasks from place i of a row before or after place j of a row, perhaps reversed."""
     length = min(length, orders.counts[a] - i)
     backwards = side - int(2.0 * side) * 0.5 > 0.375  # a quarter of each half
     target = j + (1 if side >= 0.5 and orders.counts[b] > 0 else 0)
@@ -298,7 +298,7 @@ def relocated(
 
 
 def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) -> tuple[int, int]:
-    """Two tasks take each other's place."""
+    """Exchange two tasks."""
     if orders.counts[b] == 0 or (a == b and i == j):
         return -1, -1
     trial.counts[0], trial.counts[1] = orders.counts[a], orders.counts[b]
@@ -312,7 +312,7 @@ def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) ->
 
 
 def reversed_part(orders: Packed, a: int, i: int, j: int, spare: int, trial: Candidate) -> tuple[int, int]:
-    """Return places i to j of a row, the other way round."""
+    """Reverse places i to j of a row."""
     if i == j or a == spare:
         return -1, -1
     trial.counts[0] = orders.counts[a]

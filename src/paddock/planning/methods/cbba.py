@@ -108,10 +108,7 @@ def best_task(
     fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Return the task that a vehicle takes next, its place in the path, and the bid on it; -1: none.
-
-    `least` is what each task adds at least; the places `from_` to `to` in the path are new.
-    """
+    """Return the next task of a vehicle, its place and its bid; -1: none. Places `from_` to `to` in it are new."""
     m, j, extra = mover_of(fleet, i), jobs_of(fleet, i), detours_of(fleet, i)
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
@@ -221,9 +218,9 @@ class Consensus:
     def run(self, links: Reach | None = None, most: int = 100_000) -> int:
         """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
         vehicles = len(self.beliefs.counts)
-        everybody = np.ones((vehicles, vehicles), dtype=bool)
+        complete = np.ones((vehicles, vehicles), dtype=bool)
         while self.rounds < most:
-            self.round(everybody if links is None else links(self.rounds))
+            self.round(complete if links is None else links(self.rounds))
             if self.quiet and (self.agreed or self.quiet > vehicles):
                 break
         return self.rounds - self.quiet
@@ -246,7 +243,7 @@ def listening(
                     zk, yk = sent_winners[k, task], sent_bids[k, task]
                     zi, yi = winners[i, task], bids[i, task]
                     if zi == zk and yi == yk:
-                        continue  # whatever the verdict, nothing changes
+                        continue  # nothing changes for any verdict
                     verdict = decide(i, k, zi, yi, zk, yk, stamps[i], sent_stamps[k])
                     if verdict == UPDATE:
                         winners[i, task], bids[i, task] = zk, yk
@@ -276,7 +273,7 @@ def decide(i: int, k: int, zi: int, yi: float, zk: int, yk: float, si: Ints, sk:
 
 
 def sender_wins(i: int, k: int, zi: int, higher: bool, si: Ints, sk: Ints) -> int:
-    """Return the speaker believes that it has won itself."""
+    """Return the action if the sender believes that it has won itself."""
     if zi in (k, NONE):
         return UPDATE
     if zi == i:
@@ -285,7 +282,7 @@ def sender_wins(i: int, k: int, zi: int, higher: bool, si: Ints, sk: Ints) -> in
 
 
 def receiver_wins(i: int, k: int, zi: int, si: Ints, sk: Ints) -> int:
-    """Return the speaker believes that the listener has won."""
+    """Return the action if the sender believes that the receiver has won."""
     if zi == k:
         return RESET
     return RESET if zi != i and zi != NONE and sk[zi] > si[zi] else LEAVE

@@ -133,10 +133,7 @@ ROUNDS = 1000  # more than it ever takes until no point changes its cluster
 
 
 def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
-    """Return the cluster of each point (n, 2) and the centres (count, 2). Each point belongs to the nearest centre.
-
-    With fewer distinct points than clusters, the last ones have no points.
-    """
+    """Return the cluster of each point (n, 2) and the centres (count, 2); the last clusters may have no points."""
     centres, labels = first_centres(points, count, seed), empty(len(points), int64)
     labels[:] = -1
     for _ in range(ROUNDS):

@@ -25,11 +25,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
 
 
 def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
-    """Return pairs (vehicle, task) in the order in which they were chosen.
-
-    `cost` (vehicles, tasks) follows the tours: what a task would cost at least, and where that is not too much to be
-    chosen, exactly.
-    """
+    """Return pairs (vehicle, task) as they were chosen; `cost` is exact only where it is low enough to be chosen."""
     vehicles, tasks = len(fleet.kind), fleet.cover.shape[1]
     cost, exact = empty((vehicles, tasks)), zeros((vehicles, tasks), int64)
     pairs, count = empty((tasks, 2), int64), 0

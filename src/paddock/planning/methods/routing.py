@@ -8,9 +8,8 @@ dynamic programming over a grid that is refined, and the search continues with t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf, isnan, pi
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import empty, zeros
@@ -22,10 +21,6 @@ from paddock.planning.methods import Method, MethodResult, Progress
 from paddock.planning.methods.annealing import polished, revise, value
 from paddock.planning.tours import Detours, Ints, Jobs, Mover, tour_routine, transit
 from paddock.world.columns import Column, Floats
-
-if TYPE_CHECKING:
-    from pyvrp import ProblemData, Solution
-
 
 Whole = NDArray[np.int64]
 
@@ -55,7 +50,8 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
         raise MissingFeatureError("method 'routing' needs PyVRP: pip install 'paddock[plan]'") from None
     best, least, headed = MethodResult([]), (costs.tasks + 1, np.inf), costs
     for k in range(ROUNDS):
-        orders = _search(headed, options, lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
+        search = RoutingSearch(headed, options)
+        orders = search.orders(lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
         headings = chosen_headings(costs, orders)
         headed = Costs(costs.problem.with_headings(headings))
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
@@ -65,118 +61,79 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     return best
 
 
-def _search(costs: Costs, options: Options, progress: Progress) -> list[list[int]]:
-    """Return orders for the headings that the costs have."""
-    tables = Tables.of(costs)
-    if costs.problem.objective == "makespan":
-        return _earliest(costs, tables, options, progress)
-    return _searched(tables, tables.data(), options, 1.0 / ROUNDS)
-
-
-def _searched(tables: Tables, data: ProblemData, options: Options, share: float) -> list[list[int]]:
-    """One search with a share of the iterations and of the time."""
-    from pyvrp import solve as search
-    from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
-
-    stops: list[Any] = [MaxIterations(max(1, int(options.iterations * share)))]
-    if options.seconds > 0.0:
-        stops.append(MaxRuntime(options.seconds * share))
-    result = search(data, MultipleCriteria(stops), seed=tables.seed, collect_stats=False, display=False)
-    return tables.orders(result.best)
-
-
-def _earliest(costs: Costs, tables: Tables, options: Options, progress: Progress) -> list[list[int]]:
-    """Return the earliest end of the last tour: aim at times until one cannot be met."""
-    best: list[list[int]] = [[] for _ in range(costs.vehicles)]
-    least = (costs.tasks + 1, np.inf)
-    low, high = tables.shortest_possible(), np.inf
-    aim = low
-    for k in range(AIMS):
-        orders = _searched(tables, tables.data(aim), options, 1.0 / (AIMS * ROUNDS))
-        missing = costs.tasks - sum(map(len, orders))
-        end = max(costs.tour(a, order)[1] for a, order in enumerate(orders)) + 1e6 * missing
-        if (reached := value(costs, orders)) < least:
-            best, least = orders, reached
-        high = min(high, end * tables.speed * SCALE)
-        # as long as nothing is feasible, later and later
-        aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)
-        progress((k + 1) / AIMS)
-    return best
-
-
-@dataclass(frozen=True)
-class Tables:
+class RoutingSearch:
     """The problem in PyVRP's terms. Locations: where vehicles are free, their homes, then the tasks."""
 
-    costs: Costs
-    distances: list[Any]  # arrays of whole numbers, for each class of vehicles
-    durations: list[Any]
-    speed: float  # m/s: a unit of time is what it takes to fly a tenth of a metre at this speed
+    def __init__(self, costs: Costs, options: Options) -> None:
+        self.costs, self.options = costs, options
+        kinds = range(max(costs.class_of) + 1)
+        speeds = [costs.problem.vehicles[costs.class_of.index(kind)].speed for kind in kinds]
+        self.speed = min(speeds)  # m/s: a unit of time is what it takes to fly a tenth of a metre at this speed
+        self.distances = [_ways(costs, kind) for kind in kinds]
+        self.durations = [
+            np.where(ways >= NEVER, NEVER, np.round(ways * (self.speed / own))).astype(np.int64)
+            for ways, own in zip(self.distances, speeds, strict=True)
+        ]
 
-    @classmethod
-    def of(cls, costs: Costs) -> Tables:
-        """Return the ways in PyVRP's units."""
-        speed = min(vehicle.speed for vehicle in costs.problem.vehicles)
-        distances, durations = [], []
-        for kind in range(max(costs.class_of) + 1):
-            ways = _ways(costs, kind)
-            own = costs.problem.vehicles[costs.class_of.index(kind)].speed
-            distances.append(ways)
-            durations.append(np.where(ways >= NEVER, NEVER, np.round(ways * (speed / own))).astype(np.int64))
-        return cls(costs, distances, durations, speed)
+    def orders(self, progress: Progress) -> list[list[int]]:
+        """Return the tasks of each vehicle, in order."""
+        return self._earliest(progress) if self.costs.problem.objective == "makespan" else self._found(1.0 / ROUNDS)
 
-    @property
-    def seed(self) -> int:
-        """PyVRP takes 32 bits of it."""
-        return self.costs.problem.seed % 2**32
+    def _earliest(self, progress: Progress) -> list[list[int]]:
+        """Return the earliest end of the last tour: aim at times until one cannot be met."""
+        costs = self.costs
+        best: list[list[int]] = [[] for _ in range(costs.vehicles)]
+        least = (costs.tasks + 1, np.inf)
+        speeds = np.array([vehicle.speed for vehicle in costs.problem.vehicles])
+        alone = (costs.alone / speeds[:, None]).min(axis=0)
+        # no plan ends before the farthest task alone
+        low, high = float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE, np.inf
+        aim = low
+        for k in range(AIMS):
+            orders = self._found(1.0 / (AIMS * ROUNDS), aim)
+            missing = costs.tasks - sum(map(len, orders))
+            end = max(costs.tour(a, order)[1] for a, order in enumerate(orders)) + 1e6 * missing
+            if (reached := value(costs, orders)) < least:
+                best, least = orders, reached
+            high = min(high, end * self.speed * SCALE)
+            # as long as nothing is feasible, later and later
+            aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)
+            progress((k + 1) / AIMS)
+        return best
 
-    def shortest_possible(self) -> float:
-        """No plan ends before this, in PyVRP's unit of time: the farthest task alone."""
-        speeds = np.array([vehicle.speed for vehicle in self.costs.problem.vehicles])
-        alone = (self.costs.alone / speeds[:, None]).min(axis=0)
-        return float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE
+    def _found(self, share: float, aim: float | None = None) -> list[list[int]]:
+        """Search with a share of the iterations and of the time; with a time to aim at, being home later costs most."""
+        from pyvrp import Client, Depot, Location, ProblemData, VehicleType
+        from pyvrp import solve as search
+        from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
 
-    def data(self, aim: float | None = None) -> ProblemData:
-        """Return the problem; with a time that is aimed at, being home later costs most."""
-        from pyvrp import Client, Depot, Location, ProblemData
-
-        vehicles, tasks = self.costs.vehicles, self.costs.tasks
-        clients = []
-        for place, task in enumerate(self.costs.problem.tasks, 2 * vehicles):
+        problem, vehicles = self.costs.problem, self.costs.vehicles
+        clients, types = [], []
+        for place, task in enumerate(problem.tasks, 2 * vehicles):
             late: dict[str, Any] = {"tw_late": self._time(task.closes)} if task.closes < np.inf else {}
             clients.append(Client(place, tw_early=self._time(task.opens), prize=PRIZE, required=False, **late))
-        types = [self._vehicle(a, aim) for a in range(vehicles)]
-        locations = [Location(0, 0) for _ in range(2 * vehicles + tasks)]
-        return ProblemData(
-            locations, clients, [Depot(k) for k in range(2 * vehicles)], types, self.distances, self.durations
-        )
-
-    def _vehicle(self, vehicle: int, aim: float | None) -> Any:
-        from pyvrp import VehicleType
-
-        who = self.costs.problem.vehicles[vehicle]
-        far: dict[str, Any] = {"max_distance": int(who.range * SCALE)} if who.range < NEVER / SCALE else {}
         home_by: dict[str, Any] = {}
         if aim is not None:
             home_by = {"shift_duration": int(aim), "max_overtime": NEVER, "unit_overtime_cost": OVERTIME}
-        return VehicleType(
-            start_depot=vehicle,
-            end_depot=self.costs.vehicles + vehicle,
-            tw_early=self._time(who.ready),
-            profile=self.costs.class_of[vehicle],
-            **far,
-            **home_by,
-        )
+        for k, (who, profile) in enumerate(zip(problem.vehicles, self.costs.class_of, strict=True)):
+            far: dict[str, Any] = {"max_distance": int(who.range * SCALE)} if who.range < NEVER / SCALE else {}
+            ends: dict[str, Any] = {"start_depot": k, "end_depot": vehicles + k, "tw_early": self._time(who.ready)}
+            types.append(VehicleType(profile=profile, **ends, **far, **home_by))
+        locations = [Location(0, 0) for _ in range(2 * vehicles + self.costs.tasks)]
+        depots = [Depot(k) for k in range(2 * vehicles)]
+        data = ProblemData(locations, clients, depots, types, self.distances, self.durations)  # type: ignore[arg-type]
+        stops: list[Any] = [MaxIterations(max(1, int(self.options.iterations * share)))]
+        if self.options.seconds > 0.0:
+            stops.append(MaxRuntime(self.options.seconds * share))
+        seed = problem.seed % 2**32  # PyVRP takes 32 bits of it
+        result = search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
+        orders: list[list[int]] = [[] for _ in range(vehicles)]
+        for route in result.best.routes():
+            orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
+        return orders
 
     def _time(self, seconds: float) -> int:
         return round(seconds * self.speed * SCALE)
-
-    def orders(self, solution: Solution) -> list[list[int]]:
-        """Return the tasks of each vehicle, in order."""
-        orders: list[list[int]] = [[] for _ in range(self.costs.vehicles)]
-        for route in solution.routes():
-            orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]
-        return orders
 
 
 def _ways(costs: Costs, kind: int) -> Whole:

@@ -6,7 +6,7 @@ which routes are new.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -15,16 +15,7 @@ import numpy as np
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, replan
 from paddock.planning.mission.saving import load_state, saved_state
-from paddock.planning.mission.state import (
-    Job,
-    MissionChange,
-    MissionData,
-    MoveTask,
-    PoseOf,
-    RemoveTask,
-    Request,
-    moved,
-)
+from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
@@ -83,26 +74,10 @@ class Mission(MissionData):
         self.time = time
         self.fleet.progress[:], self.fleet.travelled[:] = progress, travelled
 
-    # what there is ---------------------------------------------------------------------------------------------------
-
     @property
     def vehicles(self) -> Sequence[MissionVehicle]:
         """The vehicles, in the order in which they joined."""
         return self.fleet.list
-
-    @property
-    def tasks(self) -> Mapping[str, Job]:
-        """The state of each task."""
-        return self.board.jobs
-
-    def task(self, name: str) -> Task:
-        """Return a task as it is now."""
-        return self.board.task(name)
-
-    @property
-    def known(self) -> Sequence[Task]:
-        """All tasks that there ever were, in all their versions."""
-        return self.board.known
 
     @property
     def next_happening(self) -> float:
@@ -123,46 +98,39 @@ class Mission(MissionData):
             return Path((), home)
         return Transits(Problem((), (), (), self.setup.problem.wind)).circle(spec.spec, home)
 
-    # what is asked for, and happens with the next observation --------------------------------------------------------
-
     def add_task(self, task: Task) -> None:
         """One more task."""
-        if task.name in self.tasks or any(task.name == t.name for t in self._announced("task")):
-            raise InvalidValueError(f"there is a task {task.name!r} already; give it another name")
+        self._check_new("task", task.name, self.tasks)
         self.queue.append(Happening(self.time, task=task))
 
     def add_vehicle(self, spec: Vehicle) -> None:
         """One more vehicle."""
-        if spec.name in self.fleet.row or any(spec.name == a.name for a in self._announced("vehicle")):
-            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
+        self._check_new("vehicle", spec.name, self.fleet.row)
         Problem((spec,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
         self.queue.append(Happening(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
         """Close a zone from now on."""
-        if zone.name in {known.name for known in (*self.zones, *self._announced("zone"))}:
-            raise InvalidValueError(f"there is a zone {zone.name!r} already; give it another name")
+        self._check_new("zone", zone.name, [known.name for known in self.zones])
         self.queue.append(Happening(self.time, zone=zone))
 
     def damage(self, name: str) -> None:
         """A vehicle can do nothing more."""
-        known = {*self.fleet.row, *(spec.name for spec in self._announced("vehicle"))}
+        known = {*self.fleet.row, *self._announced("vehicle")}
         if name not in known:
             raise unknown_name("vehicle", name, known)
         self.queue.append(Happening(self.time, damage=name))
 
     def move_task(self, name: str, x: float, y: float) -> None:
         """A task is to be done elsewhere (m)."""
-        self.board.unfinished(name)
+        self._check_unfinished(name)
         moved(self.task(name), x, y)  # refuses what cannot be moved
         self.queue.append(MoveTask(name, float(x), float(y)))
 
     def remove_task(self, name: str) -> None:
         """A task need not be done."""
-        self.board.unfinished(name)
+        self._check_unfinished(name)
         self.queue.append(RemoveTask(name))
-
-    # the state -------------------------------------------------------------------------------------------------------
 
     def save(self) -> dict[str, Any]:
         """Return all of it: plain values and arrays."""
@@ -172,10 +140,22 @@ class Mission(MissionData):
         """Go on from a state that a mission with the same setup was saved in."""
         vars(self).update(vars(load_state(self.setup, saved)), tolerance=saved["tolerance"])
 
-    def _announced(self, what: str) -> list[Any]:
-        """Return the requested things that have not happened yet."""
+    def _announced(self, what: str) -> list[str]:
+        """Return the names of requested things that have not happened yet."""
         found = [getattr(request, what, None) for request in self.queue if isinstance(request, Happening)]
-        return [one for one in found if one is not None]
+        return [one.name for one in found if one is not None]
+
+    def _check_unfinished(self, name: str) -> None:
+        if name not in self.tasks:
+            raise unknown_name("task", name, self.tasks)
+        if self.tasks[name].state == "completed":
+            raise InvalidValueError(f"task {name!r} is completed already")
+        if self.tasks[name].removed:
+            raise InvalidValueError(f"task {name!r} was removed")
+
+    def _check_new(self, what: str, name: str, known: Collection[str]) -> None:
+        if name in known or name in self._announced(what):
+            raise InvalidValueError(f"there is a {what} {name!r} already; give it another name")
 
     def _due(self) -> list[Request]:
         """Return the requests that are due and remove them."""

@@ -36,11 +36,11 @@ class Free(NamedTuple):
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
     """Return the plan that a mission begins with, taken up; made now unless it is known."""
     free = [Free(vehicle, _at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
-    tasks = tuple(state.board.known)
+    tasks = tuple(state.known)
     if plan is None:
         problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
         plan = solve(problem, state.setup.method, state.setup.options, covered=state.covered)
-    state.tell("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
+    state.report("planned", detail=f"{plan.done} of {len(tasks)} tasks, {plan.total:.1f} m, {plan.makespan:.1f} s")
     return plan, _take_up(state, plan, free, set())
 
 
@@ -56,11 +56,11 @@ def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
     metres, count = state.fleet.left() - before, len(change.new - done)
     routes = "1 new route" if count == 1 else f"{count} new routes"
     more = f"{metres:+.0f} m" if abs(metres) < 1000.0 else f"{metres / 1000.0:+.1f} km"
-    state.tell("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
+    state.report("replanned", detail=f"{change.cause}: {routes}, {'+0 m' if abs(metres) < 0.5 else more} to fly")
 
 
 def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
-    """A vehicle returns from where it is, whatever it was doing."""
+    """Send a vehicle home from where it is."""
     spec = _at(state, vehicle, pose)
     drawn = Drawn(spec, (), len(state.zones))
     try:
@@ -74,7 +74,7 @@ def straight_home(
     state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
     """Return the straight way home where zones leave no other, with a log entry."""
-    state.tell("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
+    state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
     costs = Costs(Problem((spec,), (), (), state.problem.wind))
     return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
 
@@ -89,11 +89,11 @@ def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
-    """Return all vehicles and all open tasks."""
+    """Plan all vehicles and all open tasks; return the rows of new routes."""
     free = [_free(state, vehicle, poses, change) for vehicle in state.fleet.list if vehicle.able]
-    names = state.board.open()
+    names = state.open_tasks()
     index = {name: k for k, name in enumerate(names)}
-    tasks = tuple(state.board.task(name) for name in names)
+    tasks = tuple(state.task(name) for name in names)
     problem = replace(state.problem, vehicles=tuple(one.spec for one in free), tasks=tasks)
     orders = [[index[task] for task in one.vehicle.ahead if task in index] for one in free]
     standing = {
@@ -108,12 +108,12 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
-    """One vehicle and the tasks that it has."""
+    """Plan one vehicle and the tasks that it has; return the rows of new routes."""
     if not vehicle.able:
         return set()
     one = _free(state, vehicle, poses, change)
-    names = [name for name in vehicle.ahead if not state.board.jobs[name].removed]
-    tasks = tuple(state.board.task(name) for name in names)
+    names = [name for name in vehicle.ahead if not state.tasks[name].removed]
+    tasks = tuple(state.task(name) for name in names)
     costs = Costs(replace(state.problem, vehicles=(one.spec,), tasks=tasks), state.covered)
     return _take_up(state, build(costs, MethodResult([list(range(len(tasks)))]), state.setup.method), [one], set())
 
@@ -121,31 +121,31 @@ def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: Mi
 def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
     """Give routes to their vehicles; the rows of those that are new."""
     for chosen in plan.problem.tasks:
-        if chosen.heading != state.board.task(chosen.name).heading:
-            state.board.change(chosen)
+        if chosen.heading != state.task(chosen.name).heading:
+            state.change_task(chosen)
     new = set()
     for k, (one, route) in enumerate(zip(free, plan.routes, strict=True)):
         for task in one.vehicle.ahead if k in kept else route.tasks:
-            job = state.board.jobs[task]
+            job = state.tasks[task]
             if job.state != "assigned" or job.vehicle != one.vehicle.name:
                 job.state, job.vehicle, job.assigned, job.reason = "assigned", one.vehicle.name, state.time, ""
-                state.tell("assigned", one.vehicle, task)
+                state.report("assigned", one.vehicle, task)
         if k not in kept:
             _follow(state, one, route)
             new.add(one.vehicle.row)
     for undone in plan.undone:
-        before = "" if free else state.board.jobs[undone.task].reason  # more specific than that no vehicle is available
+        before = "" if free else state.tasks[undone.task].reason  # more specific than that no vehicle is available
         state.undo(undone.task, before or undone.reason)
     return new
 
 
 def _follow(state: MissionData, one: Free, route: Route) -> None:
-    versions = tuple(state.board.jobs[task].version for task in route.tasks)
+    versions = tuple(state.tasks[task].version for task in route.tasks)
     drawn = Drawn(one.spec, versions, len(state.zones), one.rest)
     x, y, *_ = one.spec.pose
     if not route.legs and one.spec.under_way and hypot(x - one.spec.home[0], y - one.spec.home[1]) > 1e-6:
         route, drawn = straight_home(state, one.vehicle, one.spec, "they enclose it", one.rest)
-    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.board.known), drawn)
+    state.begin(one.vehicle, with_rest(route, drawn, state.problem, state.known), drawn)
 
 
 def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> Free:
@@ -157,7 +157,7 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
     left = max(float(all_.due[k] - all_.progress[k]), 0.0)
     before = vehicle.drawn.rest.done if vehicle.drawn.rest is not None and vehicle.leg == 0 else 0.0
     done = before + leg.flown - left
-    rest = Rest(state.board.jobs[str(leg.task)].version, done, state.time, leg.end)
+    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end)
     return Free(vehicle, _at(state, vehicle, leg.end, left), rest)
 
 
@@ -185,24 +185,26 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         _remove(state, request.task, change)
     elif request.task is not None:
         task = request.task
-        state.board.add(task, state.time)
-        state.tell("task", task=task.name)
+        state.list_task(task, state.time)
+        state.report("task", task=task.name)
         if state.setup.replan:
             change.causes.append(f"new task {task.name}")
     elif request.damage is not None:
         _damage(state, state.fleet.list[state.fleet.row[request.damage]], poses, change)
     elif request.vehicle is not None:
         vehicle = state.fleet.add(request.vehicle)
-        state.tell("vehicle", vehicle)
+        state.report("vehicle", vehicle)
         change.dirty.add(vehicle.row)
         change.causes.append(f"new vehicle {vehicle.name}")
     elif request.zone is not None:
         # close a zone: replan ways through it; tasks inside are not done
         zone = request.zone
         state.zones = (*state.zones, zone)
-        state.tell("zone", detail=zone.name)
+        state.report("zone", detail=zone.name)
         if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
-            state.tell("base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same")
+            state.report(
+                "base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same"
+            )
         blocked = [
             (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
         ]
@@ -223,7 +225,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
         vehicle = all_.list[row]
         if not vehicle.able:
             continue
-        state.tell("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
+        state.report("range", vehicle, detail=f"{need[row] - all_.limit[row]:.1f} m too far")
         change.causes.append(f"range of {vehicle.name}")
         change.dirty.add(row)
         leg = vehicle.current
@@ -250,7 +252,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     for row in np.flatnonzero(low).tolist():
         vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"
         vehicle.spent = True  # it goes home for good
-        state.tell("battery", vehicle, detail=f"{percent} left")
+        state.report("battery", vehicle, detail=f"{percent} left")
         had = bool(vehicle.ahead or vehicle.doing)
         state.release(vehicle, f"its vehicle {vehicle.name} returned with {percent} of its charge", lasting=True)
         if vehicle.current is not None and vehicle.current.kind != "return":
@@ -263,7 +265,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
 def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: MissionChange) -> None:
     if vehicle.status == "damaged":
         return
-    state.tell("damage", vehicle, vehicle.doing)
+    state.report("damage", vehicle, vehicle.doing)
     had = bool(vehicle.ahead or vehicle.doing)
     state.release(vehicle, f"its vehicle {vehicle.name} was damaged")
     here = replace(vehicle.spec, pose=poses(vehicle.row))
@@ -296,20 +298,20 @@ def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
 
 
 def _move(state: MissionData, request: MoveTask, change: MissionChange) -> None:
-    job = state.board.jobs[request.task]
+    job = state.tasks[request.task]
     if job.state == "completed":
         return
-    state.board.change(moved(state.board.task(request.task), request.x, request.y))
-    state.tell("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
+    state.change_task(moved(state.task(request.task), request.x, request.y))
+    state.report("moved", task=request.task, detail=f"to ({request.x:g}, {request.y:g})")
     if _upset_holder(state, request.task, change, "it was moved while it was being done") or state.setup.replan:
         change.causes.append(f"task {request.task} moved")
 
 
 def _remove(state: MissionData, task: str, change: MissionChange) -> None:
-    job = state.board.jobs[task]
+    job = state.tasks[task]
     if job.state == "completed" or job.removed:
         return
-    state.tell("removed", task=task)
+    state.report("removed", task=task)
     if _upset_holder(state, task, change, "it was removed"):
         change.causes.append(f"task {task} removed")
     state.undo(task, "it was removed")
@@ -318,7 +320,7 @@ def _remove(state: MissionData, task: str, change: MissionChange) -> None:
 
 def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
     """Give a new route to the vehicle of a task and abort the task if it is being done; return whether one has it."""
-    job = state.board.jobs[task]
+    job = state.tasks[task]
     if job.vehicle is None:
         return False
     vehicle = state.fleet.list[state.fleet.row[job.vehicle]]
@@ -334,6 +336,6 @@ def _abort(state: MissionData, vehicle: MissionVehicle, change: MissionChange, r
     if task is None or vehicle.row in change.aborted:
         return
     change.aborted.add(vehicle.row)
-    state.board.give_back(task)
+    state.give_back(task)
     if not state.setup.replan:
         state.undo(task, reason)

@@ -6,12 +6,13 @@ saved: they are built again from what they were built from, to the last bit.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import accumulate
 from typing import Any
 
 from paddock.errors import InvalidValueError
+from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape
 from paddock.planning.mission.state import Job, LogEntry, MissionData, MoveTask, RemoveTask, Request
 from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, drawn_again
@@ -19,8 +20,7 @@ from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Happening, MissionSetup, Task, Vehicle
 
 KEPT = ("time", "started", "happened", "replans")
-SHAPES = {"point": PointShape, "line": LineShape, "circle": CircleShape, "area": AreaShape, "polygon": None}
-"""By kind; polygons are imported when they are needed, as shapely takes long to import."""
+SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
 REQUESTS: dict[type[Any], str] = {MoveTask: "Move", RemoveTask: "Remove", Happening: "Happening"}
 FIELDS = {"spec": "agent", "vehicle": "agent"}  # fields that have another name in saved states
 
@@ -32,8 +32,8 @@ def saved_state(state: MissionData) -> dict[str, Any]:
     return {
         **{name: getattr(state, name) for name in KEPT},
         "log": [list(entry) for entry in state.log],
-        "tasks": _indexed(state.board.known, tasks),
-        "jobs": {name: values_of(job) for name, job in state.board.jobs.items()},
+        "tasks": _indexed(state.known, tasks),
+        "jobs": {name: values_of(job) for name, job in state.tasks.items()},
         "zones": _indexed(state.zones, zones),
         "agents": _indexed([vehicle.spec for vehicle in fleet.list], vehicles),
         "members": [
@@ -53,16 +53,16 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
         setattr(state, name, saved[name])
     state.log = [LogEntry(*row) for row in saved["log"]]
     tasks, vehicles, zones = _known(setup)
-    state.board.known = [_task(row, tasks) for row in saved["tasks"]]
-    state.board.jobs = {name: Job(**_renamed(row, "vehicle")) for name, row in saved["jobs"].items()}
-    state.zones = tuple(_zone(row, zones) for row in saved["zones"])
+    state.known = _looked_up(saved["tasks"], tasks, _task)
+    state.tasks = {name: Job(**_renamed(row, "vehicle")) for name, row in saved["jobs"].items()}
+    state.zones = tuple(_looked_up(saved["zones"], zones, _zone))
     state.queue = [_request(row) for row in saved["queue"]]
     state.fleet = MissionFleet()
-    for row, entry in zip(saved["agents"], saved["members"], strict=True):
-        vehicle = state.fleet.add(_spec(row, vehicles))
+    for spec, entry in zip(_looked_up(saved["agents"], vehicles, _spec), saved["members"], strict=True):
+        vehicle = state.fleet.add(spec)
         vehicle.status, vehicle.spent, vehicle.drawn = entry["status"], entry["spent"], drawn_from(entry["drawn"])
         if entry["legs"]:
-            vehicle.route = drawn_again(state.problem, state.board.known, vehicle.drawn)
+            vehicle.route = drawn_again(state.problem, state.known, vehicle.drawn)
             vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
         vehicle.leg = entry["leg"]
     for name in ARRAYS:
@@ -112,26 +112,21 @@ def _indexed(things: Sequence[Any], known: Sequence[Any]) -> list[Any]:
     return [places[id(thing)] if id(thing) in places else values_of(thing) for thing in things]
 
 
-def _task(row: Any, known: Sequence[Any] = ()) -> Task:
-    if isinstance(row, int):
-        return known[row]  # type: ignore[no-any-return]
-    make: Any = SHAPES[row["shape"]["kind"]]
-    if make is None:
-        from paddock.planning.coverage.polygon import PolygonShape
-
-        make = PolygonShape
-    return Task(**{**row, "shape": make(**_arguments(row["shape"]))})
+def _looked_up(rows: Sequence[Any], known: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
+    """Return the things of `_indexed`."""
+    return [known[row] if isinstance(row, int) else read(row) for row in rows]
 
 
-def _zone(row: Any, known: Sequence[Any] = ()) -> Zone:
-    if isinstance(row, int):
-        return known[row]  # type: ignore[no-any-return]
-    own = _arguments(row)
-    return CircleZone(**own) if row["kind"] == "circle" else PolygonZone(**own)
+def _task(row: Mapping[str, Any]) -> Task:
+    return Task(**{**row, "shape": SHAPES[row["shape"]["kind"]](**_arguments(row["shape"]))})
 
 
-def _spec(row: Any, known: Sequence[Any] = ()) -> Vehicle:
-    return known[row] if isinstance(row, int) else Vehicle(**_arguments(row))
+def _zone(row: Mapping[str, Any]) -> Zone:
+    return (CircleZone if row["kind"] == "circle" else PolygonZone)(**_arguments(row))
+
+
+def _spec(row: Mapping[str, Any]) -> Vehicle:
+    return Vehicle(**_arguments(row))
 
 
 def _request(row: Mapping[str, Any]) -> Request:

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from paddock.errors import InvalidValueError, unknown_name
+from paddock.errors import InvalidValueError
 from paddock.planning.costs import Covered
 from paddock.planning.mission.vehicles import STATUS_ON, Drawn, MissionFleet, MissionVehicle, Status
 from paddock.planning.obstacles.zones import Zone
@@ -40,7 +40,7 @@ TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
 class Job:
     """A task and its state."""
 
-    version: int  # of the task, among all that the board has known
+    version: int  # of the task, among all that the mission has known
     added: float  # s
     state: TaskStatus = "unassigned"
     vehicle: str | None = None  # which does it, or did it
@@ -50,48 +50,6 @@ class Job:
     assigned: float | None = None  # s, to its vehicle
     started: float | None = None  # s
     completed: float | None = None  # s
-
-
-class Board:
-    """All tasks by name. A task that is moved is a new version of it: routes refer to versions."""
-
-    def __init__(self) -> None:
-        self.known: list[Task] = []
-        self.jobs: dict[str, Job] = {}
-
-    def task(self, name: str) -> Task:
-        """Return a task as it is now."""
-        return self.known[self.jobs[name].version]
-
-    def add(self, task: Task, time: float) -> None:
-        """One more."""
-        self.jobs[task.name] = Job(len(self.known), time)
-        self.known.append(task)
-
-    def change(self, task: Task) -> None:
-        """A new version of a task."""
-        self.jobs[task.name].version = len(self.known)
-        self.known.append(task)
-
-    def open(self) -> list[str]:
-        """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
-        return [name for name, job in self.jobs.items() if not (job.doing or job.removed or job.state == "completed")]
-
-    def unfinished(self, name: str) -> Job:
-        """Return the job of a task; raise if it does not exist or is over."""
-        if name not in self.jobs:
-            raise unknown_name("task", name, self.jobs)
-        job = self.jobs[name]
-        if job.state == "completed":
-            raise InvalidValueError(f"task {name!r} is completed already")
-        if job.removed:
-            raise InvalidValueError(f"task {name!r} was removed")
-        return job
-
-    def give_back(self, name: str) -> None:
-        """Take a task from its vehicle."""
-        job = self.jobs[name]
-        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
 
 
 @dataclass(frozen=True)
@@ -164,7 +122,9 @@ class MissionData:
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
-        self.board, self.fleet = Board(), MissionFleet()
+        self.known: list[Task] = []  # all versions of tasks, to which routes refer: a task that is moved is a new one
+        self.tasks: dict[str, Job] = {}  # the state of each task
+        self.fleet = MissionFleet()
         self.zones: tuple[Zone, ...] = setup.problem.zones
         self.log: list[LogEntry] = []
         self.time = 0.0  # s
@@ -177,15 +137,40 @@ class MissionData:
         for spec in setup.problem.vehicles:
             self.fleet.add(spec)
         for task in setup.problem.tasks:
-            self.board.add(task, 0.0)
+            self.list_task(task, 0.0)
 
     @property
     def problem(self) -> Problem:
         """The problem of the setup with the present zones, without vehicles and tasks."""
         return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
 
-    def tell(self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = "") -> None:
-        """Write it down."""
+    def task(self, name: str) -> Task:
+        """Return a task as it is now."""
+        return self.known[self.tasks[name].version]
+
+    def list_task(self, task: Task, time: float) -> None:
+        """Add a task at a time (s)."""
+        self.tasks[task.name] = Job(len(self.known), time)
+        self.known.append(task)
+
+    def change_task(self, task: Task) -> None:
+        """Replace a task by a new version of it."""
+        self.tasks[task.name].version = len(self.known)
+        self.known.append(task)
+
+    def open_tasks(self) -> list[str]:
+        """Return the tasks that still have to be planned: neither completed nor removed nor being done."""
+        return [name for name, job in self.tasks.items() if not (job.doing or job.removed or job.state == "completed")]
+
+    def give_back(self, name: str) -> None:
+        """Take a task from its vehicle."""
+        job = self.tasks[name]
+        job.state, job.vehicle, job.assigned, job.started, job.doing = "unassigned", None, None, None, False
+
+    def report(
+        self, kind: str, vehicle: MissionVehicle | None = None, task: str | None = None, detail: str = ""
+    ) -> None:
+        """Add an entry to the log."""
         name, way = (None, None) if vehicle is None else (vehicle.name, vehicle.travelled)
         self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
@@ -193,7 +178,7 @@ class MissionData:
         """A vehicle's status changes."""
         if vehicle.status != status:
             vehicle.status = status
-            self.tell("state", vehicle, detail=status)
+            self.report("state", vehicle, detail=status)
 
     def begin(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
         """A vehicle follows a new route from here on."""
@@ -216,37 +201,34 @@ class MissionData:
 
     def undo(self, task: str, reason: str) -> None:
         """A task will not be done, unless something changes."""
-        job = self.board.jobs[task]
+        job = self.tasks[task]
         if job.state != "undone" or job.reason != reason:
-            self.board.give_back(task)
+            self.give_back(task)
             job.state, job.reason = "undone", reason
-            self.tell("undone", task=task, detail=reason)
+            self.report("undone", task=task, detail=reason)
 
     def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
-        """Take all tasks from a vehicle: others may do them after replanning; without it they are undone.
-
-        A lasting reason stays where no other vehicle is available.
-        """
+        """Take all tasks from a vehicle; a lasting reason stays on those that no other vehicle is available for."""
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:
-            self.board.give_back(task)
+            self.give_back(task)
             if not self.setup.replan:
                 self.undo(task, reason)
             elif lasting:
-                self.board.jobs[task].reason = reason
+                self.tasks[task].reason = reason
 
     def _arrive(self, vehicle: MissionVehicle, leg: Leg) -> None:
         self.become(vehicle, STATUS_ON[leg.kind])
         if leg.kind != "coverage":
             return
-        job, task = self.board.jobs[str(leg.task)], self.board.task(str(leg.task))
+        job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
         if not job.doing:  # otherwise it is what was left of it when a new route was made
             job.doing, job.started = True, self.time
             late = self.time - task.closes
-            self.tell("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
+            self.report("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")
 
     def _leave(self, vehicle: MissionVehicle, leg: Leg) -> None:
         if leg.kind == "coverage":
-            job = self.board.jobs[str(leg.task)]
+            job = self.tasks[str(leg.task)]
             job.state, job.completed, job.doing = "completed", self.time, False
-            self.tell("completed", vehicle, leg.task)
+            self.report("completed", vehicle, leg.task)

@@ -29,7 +29,7 @@ ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "w
 class MissionVehicle:
     """One vehicle."""
 
-    def __init__(self, spec: Vehicle, row: int, everyone: MissionFleet) -> None:
+    def __init__(self, spec: Vehicle, row: int, fleet: MissionFleet) -> None:
         self.spec = spec  # as it joined
         self.row = row
         self.status: Status = "idle"
@@ -38,7 +38,7 @@ class MissionVehicle:
         self.ends: list[float] = []  # m flown at the end of each leg
         self.leg = 0  # the leg that it is on
         self.spent = False  # its battery allows no more tasks
-        self._everyone = everyone
+        self._fleet = fleet
 
     @property
     def name(self) -> str:
@@ -48,17 +48,12 @@ class MissionVehicle:
     @property
     def progress(self) -> float:
         """Metres flown on its route."""
-        return float(self._everyone.progress[self.row])
+        return float(self._fleet.progress[self.row])
 
     @property
     def travelled(self) -> float:
         """Metres flown in all."""
-        return float(self._everyone.travelled[self.row])
-
-    @property
-    def range_left(self) -> float:
-        """Metres that it may still fly, the reserve included."""
-        return max(self.spec.range - self.travelled, 0.0)
+        return float(self._fleet.travelled[self.row])
 
     @property
     def rest(self) -> Pose:
@@ -149,7 +144,7 @@ class MissionFleet:
 class Rest:
     """A task that was being done when a route was built: the rest of it comes first."""
 
-    task: int  # its version on the board
+    task: int  # its version among all known tasks
     done: float  # m of its path that had been flown
     begins: float  # s
     end: Pose
@@ -160,7 +155,7 @@ class Drawn:
     """The inputs of a route."""
 
     spec: Vehicle  # as it was free
-    order: tuple[int, ...]  # versions of tasks on the board
+    order: tuple[int, ...]  # versions of tasks
     zones: int  # how many zones there were
     rest: Rest | None = None
 

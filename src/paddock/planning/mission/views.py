@@ -63,15 +63,9 @@ VIEW_NAMES = (*MissionView._fields, "members")  # attributes of a view, deprecat
 
 def tree_of(view: MissionView) -> dict[str, Any]:
     """Return a view as plain values and arrays."""
-    return {
-        "time": view.time,
-        "tasks": [task._asdict() for task in view.tasks],
-        "zones": [zone._asdict() for zone in view.zones],
-        "members": [vehicle._asdict() for vehicle in view.vehicles],
-        "finished": view.finished,
-        "metrics": view.metrics,
-        "log": list(map(list, view.log)),
-    }
+    rows = {name: [row._asdict() for row in getattr(view, name)] for name in ("tasks", "zones", "vehicles")}
+    tree = {**view._asdict(), **rows, "log": list(map(list, view.log))}
+    return {"members" if name == "vehicles" else name: value for name, value in tree.items()}
 
 
 def view_from(tree: dict[str, Any]) -> MissionView:

@@ -38,10 +38,7 @@ class ZoneMap:
         self.walls = known_walls(self.zones, self.clearance)
 
     def transit(self, start: Start, goal: Goal) -> Path:
-        """A short path from a pose (x, y in m, heading in rad) to another (heading None: any), clear of all zones.
-
-        Raises InfeasibleError with the reason where there is none.
-        """
+        """Return a short path between poses (x, y, heading; None: any) clear of all zones; or raise InfeasibleError."""
         for what, pose in (("start", start), ("goal", goal)):
             if not all(isfinite(value) for value in pose if value is not None):
                 raise InvalidValueError(f"the {what} must be numbers x, y (m) and a heading (rad), not {tuple(pose)}")
@@ -72,7 +69,7 @@ class ZoneMap:
         return way
 
     def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
-        """Return where a start or a goal has little room: also ways with two turns there; else, turns anywhere near."""
+        """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
         at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
         other = self._way(at_ends, wider.bends, wider.links())

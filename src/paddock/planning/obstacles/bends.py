@@ -51,14 +51,9 @@ def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearan
             # a border that is followed may be free elsewhere
             if border >= radius or zone_at(walls, x + border * cos(angle), y + border * sin(angle)) < 0:
                 bend, arm = max(border, radius), min(border - radius, 0.0)
-                rows += both_ways(x, y, arm, angle, bend, group)
+                centre = (x + arm * cos(angle), y + arm * sin(angle))
+                rows += [(*centre, bend, way, x, y, arm, angle, float(group)) for way in (1.0, -1.0)]
     return np.array(rows, dtype=np.float64).reshape(-1, COLUMNS)
-
-
-def both_ways(x: float, y: float, arm: float, angle: float, radius: float, group: int) -> list[tuple[float, ...]]:
-    """Two bends on an arm about a place."""
-    centre = (x + arm * cos(angle), y + arm * sin(angle))
-    return [(*centre, radius, way, x, y, arm, angle, float(group)) for way in (1.0, -1.0)]
 
 
 def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:

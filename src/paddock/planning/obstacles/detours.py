@@ -47,10 +47,7 @@ def sights_of_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
 
 
 def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
-    """Return metres that zones add to the straight way from one place to another; inf where there is none.
-
-    `ways` are the first one's ways to the corners, `sights` the other's.
-    """
+    """Return metres that zones add to the straight way, from one end's `ways` and the other's `sights`; inf: none."""
     if sees(x, y, gx, gy, walls):
         return 0.0
     least = inf

@@ -204,10 +204,7 @@ ROUNDS = 4  # at each step
 
 
 def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) -> float:
-    """Write the segments (2 n, 5) x, y, heading, length, curvature of the way over a row of bends (n, 9).
-
-    Its length in m, or inf where it cannot be or enters a zone.
-    """
+    """Write the segments (2 n, 5) of the way over a row of bends (n, 9); return its length in m, inf: none."""
     total = 0.0
     for i in range(len(row)):
         radius, way = row[i, RADIUS], row[i, WAY]

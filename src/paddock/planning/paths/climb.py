@@ -20,10 +20,7 @@ Goal = tuple[float, float, float]
 
 
 def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Path:
-    """Return the path from a pose to a pose (x, y, z, heading), with at most `slope` m up or down for each m along.
-
-    No turn is tighter than `radius` (m), seen from above. A goal heading of None is free.
-    """
+    """Return a path between poses (x, y, z, heading; None: any), `slope` m up per m at most, turns of `radius` (m)."""
     x, y, z, heading = numbers("start", start, 4, free=False)
     gx, gy, gz, gheading = numbers("goal", goal, 4, free=True)
     radius, slope = not_negative("radius", radius), positive("slope", slope)
@@ -70,10 +67,7 @@ def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, wanted: flo
 
 
 def _with_arc(begin: Pose, goal: Goal, radius: float, side: float, wanted: float) -> Path:
-    """Return an arc to one side and the shortest path from its end, together at least `wanted` m long, by bisection.
-
-    Without the arc they are too short, and with a full turn long enough.
-    """
+    """Return an arc to one side and the shortest path from its end, together at least `wanted` m long, by bisection."""
 
     def through(turn: float) -> Path:
         arc = Segment(*begin, turn * radius, side / radius)

@@ -74,10 +74,7 @@ def three_turns(u: float, v: float, theta: float, phi: float) -> tuple[float, fl
 
 
 def best_word(x: float, y: float, s: float, c: float, phi: float) -> tuple[float, int, float, float, float]:
-    """Return the shortest of the six words to (x, y) with heading `phi`, whose sine and cosine are `s` and `c`.
-
-    Its length, its number in WORDS and its three parts, all in radii.
-    """
+    """Return the shortest word to (x, y) with heading `phi`: length, number in WORDS, three parts, all in radii."""
     left_u, left_v, right_u, right_v = x - s, y - 1.0 + c, x + s, -y - 1.0 + c
     left, right = atan2(left_v, left_u), atan2(right_v, right_u)
     t, p, q = same_side(left_u, left_v, left, phi)
@@ -109,10 +106,7 @@ def shorter(
 
 
 def turn_and_straight(x: float, y: float) -> tuple[float, float, float]:
-    """Return length (infinite where it does not exist), turn and straight of LS to a point.
-
-    A point up to SLACK inside the circle lies on it, as for `same_side`.
-    """
+    """Return length (inf: none), turn and straight of LS to a point, at most SLACK inside the circle."""
     u, v = x, y - 1.0
     square = u * u + v * v - 1.0
     p = sqrt(maximum(square, 0.0))

@@ -37,10 +37,7 @@ def least(best: Found, family: int, flip: int, t: float, u: float, v: float, fix
 
 
 def signed(angle: float) -> float:
-    """Return the angle in [-pi, pi], where rounding noise about 0 and about -pi has no say in a sign.
-
-    That is needed for exact answers only: lengths are continuous, so a word that is missed has a neighbour.
-    """
+    """Return the angle in [-pi, pi], where rounding noise about 0 and about -pi does not decide the sign."""
     turn = wrap_angle(angle)
     if absolute(turn) < NOISE:
         return 0.0

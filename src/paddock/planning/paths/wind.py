@@ -49,7 +49,6 @@ from paddock.planning.paths.path import (
     pose,
     positive,
 )
-from paddock.world.columns import Floats
 
 Best = tuple[float, int, float, float, float]  # duration, number of the word, its three parts: all in radii
 Way = tuple[float, float, float, float, float, float]
@@ -237,10 +236,7 @@ def times_within(distance: float, cx: float, cy: float, wx: float, wy: float) ->
 
 
 def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, best: Best) -> Best:
-    """Return the better of the best so far and LR to a point (cx, cy) from the centre of the first circle.
-
-    Its circles touch while the point is between 1 and 3 radii from that centre.
-    """
+    """Return the better of the best so far and LR to a point (cx, cy), 1 to 3 radii from the first circle's centre."""
     first, last = times_within(3.0, cx, cy, wx, wy)
     inner_first, inner_last = times_within(1.0, cx, cy, wx, wy)
     way = (cx, cy, wx, wy, 0.0, 0.0)
@@ -251,10 +247,7 @@ def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, bes
 
 
 def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
-    """Return the quickest of LS, RS, LR and RL to (x, y) with any heading.
-
-    The search starts from LSL with the heading of the straight way, which always exists.
-    """
+    """Return the quickest of LS, RS, LR and RL to (x, y) with any heading; the search starts from LSL."""
     p = intercept(x, y, wx, wy)
     if p < SLACK:
         return 0.0, 0, 0.0, 0.0, 0.0
@@ -363,17 +356,12 @@ def dubins_in_wind(start: PoseLike, goal: PoseLike, radius: float, speed: float,
         return Path([Segment(x, y, 0.0, ahead, flown, drift_x=wx, drift_y=wy)], (x, y, 0.0, ahead))
     middle = {4: 1.0, 5: -1.0}.get(word, 0.0)
     parts = ((t, turns_left(word, 0)), (p, middle), (q, turns_left(word, 2)))
-    return Path(_drifting((x, y, 0.0, heading), parts, radius, wx, wy), (x, y, 0.0, heading))
-
-
-def _drifting(
-    here: Pose, parts: tuple[tuple[float, float], ...], radius: float, wx: float, wy: float
-) -> Iterator[Segment]:
-    """Segments one after the other, from lengths and sides (1 left, 0 straight, -1 right)."""
-    for length, side in parts:
-        segment = Segment(*here, length, side / radius, drift_x=wx, drift_y=wy)
-        here = ends_at(segment)
-        yield segment
+    begin: Pose = (x, y, 0.0, heading)
+    segments: list[Segment] = []
+    for length, side in parts:  # 1 left, 0 straight, -1 right
+        here = ends_at(segments[-1]) if segments else begin
+        segments.append(Segment(*here, length, side / radius, drift_x=wx, drift_y=wy))
+    return Path(segments, begin)
 
 
 def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
@@ -396,12 +384,7 @@ def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
         x, y, z, heading = point_along(segment, k * width)
         along = 0.5 * width * (NODES + 1.0)
         course = heading + segment.gear * segment.curvature * along
-        times = float((0.5 * WEIGHTS / _ground_speed(course, segment.gear, climb, wx, wy)).sum())
+        tail = segment.gear * (wx * np.cos(course) + wy * np.sin(course))  # wind along it
+        speed = (tail + np.sqrt(tail**2 + climb**2 * (1.0 - wx * wx - wy * wy))) / climb**2  # over the ground, level
+        times = float((0.5 * WEIGHTS / speed).sum())
         yield segment._replace(x=x, y=y, z=z, heading=heading, length=width, pace=climb / times)
-
-
-def _ground_speed(course: Floats, gear: float, climb: float, wx: float, wy: float) -> Floats:
-    """Level speed over the ground on courses, in airspeeds; `climb` is the way for each metre of it."""
-    along = gear * (wx * np.cos(course) + wy * np.sin(course))
-    rest = 1.0 - wx * wx - wy * wy
-    return np.asarray((along + np.sqrt(along**2 + climb**2 * rest)) / climb**2)

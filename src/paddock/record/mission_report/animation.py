@@ -69,8 +69,8 @@ def frames(
             at = FINER * k
             trail = tracks.poses[max(at - FINER, 0) : at + 1, :, :2].transpose(1, 0, 2)
             since = tracks.times[at - FINER] + 1e-9 if k else -np.inf
-            news = [one for one in tracks.news if since < one.time <= tracks.times[at] + 1e-9]
-            news.sort(key=lambda one: one.time)
+            news = [one for one in tracks.news if since < one[0] <= tracks.times[at] + 1e-9]
+            news.sort(key=lambda one: one[0])
             yield animation.frame(trail, tracks.poses[at], tracks.able[at], tracks.times[at], news)
             progress((k + 1) / count)
 
@@ -129,18 +129,18 @@ class Animation:
 
     def _change(self, news: MapChange) -> None:
         """Draw something that stays."""
-        before = list(self.axes.get_children())
-        if news.done is not None:
-            task, who = news.done
+        before, what = list(self.axes.get_children()), news[1]
+        if isinstance(what, tuple):
+            task, who = what
             self.done += 1
             self.ticks.set_data([self.places[task][0]], [self.places[task][1]])
             self.ticks.set_color(self.tones[who])
             self.axes.draw_artist(self.ticks)
-        elif news.task is not None:
-            self.places[news.task.name] = news.task.shape.entry[:2]
-            draw_task(self.axes, news.task)
-        elif news.zone is not None:
-            draw_zone(self.axes, news.zone)
+        elif isinstance(what, Task):
+            self.places[what.name] = what.shape.entry[:2]
+            draw_task(self.axes, what)
+        else:
+            draw_zone(self.axes, what)
         for artist in self.axes.get_children():
             if artist not in before:
                 self.axes.draw_artist(artist)
@@ -181,14 +181,8 @@ def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
     first.save(path, save_all=True, append_images=rest, duration=lasts, loop=0, optimize=False)
 
 
-@dataclass(frozen=True)
-class MapChange:
-    """A change of the map: one of the optional fields is set."""
-
-    time: float  # s
-    done: tuple[str, int] | None = None  # a task, and the index of the vehicle that has done it
-    task: Task | None = None  # a new one
-    zone: Zone | None = None  # a new one
+MapChange = tuple[float, Task | Zone | tuple[str, int]]
+"""s, and a new task, a new zone, or the name of a task and the index of the vehicle that has done it."""
 
 
 @dataclass(frozen=True)
@@ -205,8 +199,8 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
     """Of a plan that is followed, at that many moments from the start until all are back."""
     times = np.linspace(0.0, plan.makespan, count)
     poses = planned_trace(plan, times).poses
-    done = [
-        MapChange(leg.ends, (str(leg.task), k))
+    done: list[MapChange] = [
+        (leg.ends, (str(leg.task), k))
         for k, route in enumerate(plan.routes)
         for leg in route.legs
         if leg.kind == "coverage"
@@ -215,16 +209,15 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
 
 
 def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
-    """Of a mission that has been flown, whatever happened on the way."""
+    """Of a mission that has been flown, its events included."""
     mission = run.mission
     found = trace(run, max(run.time, 1e-3) / (count - 1))
     chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)
     rows = {name: row for row, name in enumerate(found.names)}
-    news = [MapChange(entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log
-            if entry.kind == "completed"]  # fmt: skip
-    news += [
-        MapChange(one.at, task=one.task, zone=one.zone) for one in mission.setup.happenings if one.task or one.zone
+    news: list[MapChange] = [
+        (entry.time, (str(entry.task), rows[str(entry.vehicle)])) for entry in mission.log if entry.kind == "completed"
     ]
+    news += [(one.at, new) for one in mission.setup.happenings if (new := one.task or one.zone)]
     able = found.statuses != STATUSES.index("damaged")
     return Tracks(found.times[chosen], found.poses[chosen], able[chosen], news)
 

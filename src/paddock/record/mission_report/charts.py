@@ -54,20 +54,20 @@ def _names(axes: Any, route: Route, row: int, room: float) -> None:
     """Of tasks, where they fit: in the task's own bar, or else at the end of the way there."""
     style = {"va": "center", "fontsize": 7, "zorder": 5, "parse_math": False}
     begun = dict[str | None, Leg]()
+
+    def fits(leg: Leg) -> bool:
+        return (leg.ends - leg.begins) * room >= LETTER * len(leg.task or "") + 10.0
+
     for leg in route.legs:
         if leg.task is None or leg.kind == "wait":
             continue
         if leg.kind == "transit":
             begun[leg.task] = leg
-        elif _fits(leg, room):
+        elif fits(leg):
             axes.text(0.5 * (leg.begins + leg.ends), row, leg.task, color=LIGHT, ha="center", **style)
-        elif leg.task in begun and _fits(begun[leg.task], room):
+        elif leg.task in begun and fits(begun[leg.task]):
             ends = {"xytext": (-6, 0), "textcoords": "offset points", "ha": "right"}
             axes.annotate(leg.task, (begun[leg.task].ends, row), color=INK, **ends, **style)
-
-
-def _fits(leg: Leg, room: float) -> bool:
-    return (leg.ends - leg.begins) * room >= LETTER * len(leg.task or "") + 10.0
 
 
 def _add_legend(figure: Any) -> None:

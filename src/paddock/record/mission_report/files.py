@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
-from paddock.planning.exchange import LoiterCircles, to_geojson, to_plans
+from paddock.planning.exchange import to_geojson
 from paddock.planning.from_scenario import generated_tasks
 from paddock.planning.methods import Progress
 from paddock.planning.metrics import MissionMetrics, to_csv, to_parquet
 from paddock.planning.problem import MissionSetup
+from paddock.planning.qgc_missions import LoiterCircles, to_plans
 from paddock.planning.routes import Leg, Plan
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison

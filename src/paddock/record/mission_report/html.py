@@ -105,7 +105,7 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
     """The outcome of a mission with events."""
     if outcome is None:
         return
-    yield "<h2>When things change</h2>"
+    yield "<h2>Events</h2>"
     said = f"{text(outcome_sentence(outcome))} The rest of this report is the plan at the start."
     yield f'<div class="sheet"><p>{said}</p>'
     yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.timeline], (0,))

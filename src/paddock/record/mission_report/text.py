@@ -128,7 +128,7 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
         ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
         ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
         ("method", plan.method),
-        ("made small", OBJECTIVES[problem.objective]),
+        ("objective", OBJECTIVES[problem.objective]),
         ("seed", str(problem.seed)),
     ]
     return rows + [(f"{plan.method}: {key}", _value(value)) for key, value in plan.notes.items()]
@@ -136,12 +136,13 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
 
 def _span(values: Iterable[float], unit: str) -> str:
     """`17.5 m/s`, or from the least to the most."""
+
+    def shown(value: float) -> str:
+        return f"{value:,.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}" if isfinite(value) else "no limit"
+
     found = sorted(set(values))
-    if not found:
-        return "-"
-    ends = [f"{value:,.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}" for value in (found[0], found[-1])]
-    ends = [end if isfinite(value) else "no limit" for end, value in zip(ends, (found[0], found[-1]), strict=True)]
-    return ends[0] if ends[0] == ends[1] else f"{ends[0]} to {ends[1]}"
+    ends = [shown(value) for value in (found[0], found[-1])] if found else ["-"]
+    return " to ".join(dict.fromkeys(ends))
 
 
 def _value(value: Any) -> str:
@@ -155,14 +156,10 @@ def origin_of(scenario: Scenario) -> Origin | None:
 
 def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
     """Return names and values of the settings."""
-    rows: list[tuple[str, str]] = []
-    mission = scenario.mission
-    if mission is not None:
-        rows.append(("range kept in reserve", f"{mission.reserve:,.0f} m"))
-    apart = setup.separation
+    assert scenario.mission is not None
+    apart, origin = setup.separation, origin_of(scenario)
     kept = "none is kept" if apart is None else f"{apart[0]:g} m across or {apart[1]:g} m in height, kept in flight"
-    rows.append(("separation", kept))
-    origin = origin_of(scenario)
+    rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", kept)]
     if origin is not None:
         where = f"{latitude(origin.latitude_deg)}, {longitude(origin.longitude_deg)}, {origin.height_m:g} m"
         rows.append(("origin", where))

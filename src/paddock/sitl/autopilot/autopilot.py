@@ -49,7 +49,6 @@ LONGEST_STEP = 0.1  # s: longer gaps are clipped
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
 OUTBOX_LENGTH = 200  # the oldest notices are dropped
 UNKNOWN = Estimate(*([0.0] * ESTIMATE_WIDTH))
-MAX_ITEMS = {PlanKind.MISSION: 32766, PlanKind.FENCE: 2000, PlanKind.RALLY: 255}
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
 
@@ -91,7 +90,6 @@ class BuiltInAutopilot(Autopilot):
         self.estimate = UNKNOWN
         self.sensors = SensorColumns(*empty_block(1)[0].tolist())
         self.armed = False
-        self.estimator.standing = False
         self.guided = GuidedTarget()
         self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
         self.telemetry = Telemetry()
@@ -248,9 +246,9 @@ class BuiltInAutopilot(Autopilot):
 
     def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
         """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
-        items = tuple(items)
-        if len(items) > MAX_ITEMS[kind]:
-            return MissionResult.NO_SPACE, MAX_ITEMS[kind]
+        items, most = tuple(items), int(self.parameters.known(TOTALS[kind]).high)
+        if len(items) > most:
+            return MissionResult.NO_SPACE, most
         if kind == PlanKind.MISSION:
             result, index = check_mission(items, self.vehicle.kind)
         else:

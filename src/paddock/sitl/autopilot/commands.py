@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from paddock.sitl.autopilot import guided
 from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.fence import ALT_MIN
-from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_target
+from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter.circle import CopterCircle
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
@@ -195,8 +195,7 @@ def start_mission(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
 def set_roi_location(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """DO_SET_ROI_LOCATION: p5 to p7 the position that a copter faces in AUTO and GUIDED; 0, 0: none."""
     require(autopilot.vehicle.kind == "copter", unsupported(autopilot, "ROI"))
-    require_position(p, frame, "ROI")
-    place = require(autopilot.home_position.to_ned(p[4], p[5], 0.0, frame), rejected("ROI: no position estimate"))
+    place = require_place(autopilot, p, frame, "ROI")
     autopilot.executor.actions.roi = None if p[4] == 0.0 == p[5] else place
     if autopilot.executor.actions.roi is not None:
         autopilot.guided = replace(autopilot.guided, yaw=nan, yaw_rate=nan)  # it replaces a heading commanded before
@@ -224,16 +223,12 @@ def control_camera(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) 
 def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_ORBIT: p1 radius (m, negative counter-clockwise), p2 m/s, p3 0 nose to the centre, p5 to p7 the centre."""
     circle = autopilot.mode_number("CIRCLE") if autopilot.vehicle.kind == "copter" else None
-    number, now, value = (
-        require(circle, unsupported(autopilot, "Orbit")),
-        autopilot.estimate,
-        autopilot.parameters.value,
-    )
+    number = require(circle, unsupported(autopilot, "Orbit"))
+    now, value = autopilot.estimate, autopilot.parameters.value
     least, most = MIN_ORBIT_RADIUS, autopilot.parameters.known("CIRCLE_RADIUS").high / 100.0
     # NaN selects the parameters' values, and the current position
-    require(
-        isnan(p[0]) or least <= abs(p[0]) <= most, denied(f"Orbit: radius {p[0]:g} m is not in {least:g} to {most:g}")
-    )
+    size = denied(f"Orbit: radius {p[0]:g} m is not in {least:g} to {most:g}")
+    require(isnan(p[0]) or least <= abs(p[0]) <= most, size)
     require(isnan(p[1]) or 0.0 < p[1] <= MAX_SPEED, denied(f"Orbit: speed {p[1]:g} m/s is not in 0 to {MAX_SPEED:g}"))
     nose = denied(f"Orbit: unsupported yaw behaviour {p[2]:g}, only 0 (nose to the centre)")
     require(isnan(p[2]) or p[2] in NOSE_INWARDS, nose)
@@ -241,10 +236,7 @@ def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     require(autopilot.armed and autopilot.telemetry.landed == Landed.IN_AIR, rejected("Orbit: not flying"))
     centre = now.position
     if not (isnan(p[4]) and isnan(p[5])):
-        require_position(p, frame, "Orbit")
-        place = require(
-            autopilot.home_position.to_ned(p[4], p[5], p[6], frame), rejected("Orbit: no position estimate")
-        )
+        place = require_place(autopilot, p, frame, "Orbit")
         centre = place[0], place[1], now.down if isnan(p[6]) else place[2]
     require_target(autopilot, GuidedTarget(position=centre))
     rate = radians(value("CIRCLE_RATE"))

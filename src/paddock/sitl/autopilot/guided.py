@@ -43,6 +43,13 @@ def require_guided(autopilot: BuiltInAutopilot, what: str) -> None:
     require(name == "GUIDED", rejected(f"{what}: mode is {name}, not GUIDED"))
 
 
+def require_place(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, what: str) -> Ned:
+    """Return the position of a command in the local frame, m."""
+    require_position(p, frame, what)
+    place = autopilot.home_position.to_ned(p[4], p[5], p[6], frame)
+    return require(place, rejected(f"{what}: no position estimate"))
+
+
 def require_target(autopilot: BuiltInAutopilot, target: GuidedTarget) -> None:
     """Refuse an invalid target, whatever the mode."""
 

@@ -48,8 +48,8 @@ class Rover(VehicleControl):
 
     @property
     def min_turn_radius(self) -> float:
-        """Radius of the tightest turn while driving, m."""
-        return 0.0
+        """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
+        return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
 
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
         """Run the inner loops; the motors of a disarmed rover are off."""
@@ -85,8 +85,3 @@ class AckermannRover(Rover):
     kind = "rover_ackermann"
     pivots = False
     channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
-
-    @property
-    def min_turn_radius(self) -> float:
-        """Radius of the tightest turn, m, as learned or from TURN_RADIUS."""
-        return 1.0 / (self.memory.turn_gain or self._gains.turn_gain)

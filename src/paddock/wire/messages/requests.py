@@ -1,4 +1,4 @@
-"""Requests of clients."""
+"""Requests of clients: operations with their arguments, and the messages that carry them."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
-from paddock.wire.messages.markers import COMMAND, MarkerCommand, ShowMarkers
+from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
 from paddock.wire.messages.values import (
     LARGEST_ID,
     Buffer,
     Codec,
     Floats,
-    Ids,
     Oneof,
     body_of,
+    fields_of,
     finite,
     from_ids,
     from_tree,
@@ -32,52 +32,156 @@ from paddock.wire.messages.values import (
 
 Inputs = Mapping[str, float | str | Floats]
 """Input -> a number, a choice by name, or an array of one number per vehicle."""
+PROTOCOL = 1
+MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
+ADMIN_FIELDS = {
+    "reset": "reset",
+    "pause": "pause",
+    "resume": "resume",
+    "stop": "stop",
+    "run": "run",
+    "pace": "set_pace",
+    "metadata": "get_metadata",
+}
+"""Operations whose arguments are the fields of a message in Admin."""
 
 
-class Command(NamedTuple):
-    """New inputs from the next tick or `at_tick` on; inputs that are not named keep their values."""
+class Hello(NamedTuple):
+    """The first message; the answer is Welcome."""
 
-    target: str | int | Ids  # a vehicle's or a fleet's name, an id, or ids of one fleet
-    inputs: Inputs
-    at_tick: int | None = None
-    timeout: float | None = None  # simulated s until the failsafe acts; None: as its entry says
+    client: str = ""  # the client's name
+    protocol: int = PROTOCOL
 
 
-class ControlMessage(NamedTuple):
-    """The reply to the ControlRequest of a tick: vehicle (name or id) -> inputs."""
-
-    tick: int
-    commands: Mapping[str | int, Inputs]
+class Heartbeat(NamedTuple):
+    """The client is alive."""
 
 
-def _command_fields(command: Command) -> dict[str, Any]:
-    fields = {"at_tick": command.at_tick, "timeout": command.timeout, "inputs": _input_messages(command.inputs)}
-    if isinstance(command.target, str | int | np.integer):
-        return {**fields, **_address(command.target)}
-    return {**fields, "vehicles": pb.Ids(ids=to_ids(command.target, "the target"))}
+class Goodbye(NamedTuple):
+    """The client leaves."""
 
 
-def _command(message: pb.Command) -> Command:
-    target: str | int | Ids
-    if body_of(message, "target") == "vehicles":
-        target = from_ids(message.vehicles.ids, "command: vehicles")
-    else:
-        target = _addressed(message)
-    at_tick = message.at_tick if message.HasField("at_tick") else None
+class Call(NamedTuple):
+    """An operation by its name; `arguments` by name may hold arrays."""
+
+    method: str
+    arguments: Mapping[str, Any]
+    blob: bytes = b""
+
+
+class Direct(NamedTuple):
+    """An operation that has a message of its own, with its arguments."""
+
+    operation: str
+    arguments: Mapping[str, Any]
+
+
+Body = Hello | Heartbeat | Goodbye | Call | Direct
+
+
+class RequestMessage(NamedTuple):
+    """A body with the id of its reply."""
+
+    id: int
+    body: Body
+    token: str = ""
+
+
+# operations with messages of their own -------------------------------------------------------------------------------
+
+
+def _direct_fields(direct: Direct) -> dict[str, Any]:
+    """The fields of a Request."""
+    name, given = direct
+    match name:
+        case "command" | "command_many":
+            ids = to_ids(given["ids"], "the target") if name == "command_many" else None
+            target = _address(given["target"]) if ids is None else {"vehicles": pb.Ids(ids=ids)}
+            limits = {"at_tick": given.get("at_tick"), "timeout": given.get("timeout")}
+            return {"command": pb.Command(**target, inputs=_input_messages(given["inputs"]), **limits)}
+        case "control":
+            return {"control": _control_message(given["tick"], given["commands"])}
+        case "mark":
+            return {"markers": COMMAND.message(PutMarkers(tuple(MarkerMessage(**one) for one in given["markers"])))}
+        case "unmark":
+            namespace, numbers = given["namespace"], given.get("number")
+            some = None if numbers is None else DeleteMarkers(namespace, tuple(numbers))
+            return {"markers": COMMAND.message(some or ClearMarkers(namespace))}
+        case "show_markers":
+            return {"markers": COMMAND.message(ShowMarkers(**given))}
+    return {"admin": _admin_message(name, given)}
+
+
+def _admin_message(name: str, given: Mapping[str, Any]) -> pb.Admin:
+    match name:
+        case "claim":
+            return pb.Admin(set_mode=pb.SetMode(mode="SYNCHRONOUS", vehicles=given["vehicles"]))
+        case "release":
+            return pb.Admin(set_mode=pb.SetMode())
+        case "step":
+            return pb.Admin(step=pb.Step(ticks=given["ticks"]))
+        case "step_synchronously":
+            commands = given.get("control")
+            control = None if commands is None else _control_message(given["tick"], commands)
+            return pb.Admin(step=pb.Step(ticks=given["ticks"], control=control, state=True))
+    message = pb.Admin(**{ADMIN_FIELDS[name]: dict(given)})
+    _admin(message)  # the receiver would refuse it
+    return message
+
+
+def _admin(message: pb.Admin) -> Direct:
+    match body_of(message, "what"):
+        case "step":
+            step = message.step
+            if not step.state:
+                return Direct("step", {"ticks": step.ticks})
+            control = _control(step.control).arguments if step.HasField("control") else None
+            prepared = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
+            return Direct("step_synchronously", {"ticks": step.ticks, **prepared})
+        case "set_mode":
+            mode, vehicles = fields_of(message.set_mode, ("mode", "vehicles")).values()
+            return Direct("claim", {"vehicles": list(vehicles)}) if mode == "synchronous" else Direct("release", {})
+        case field:
+            inner = getattr(message, field)
+            name = next(name for name, one in ADMIN_FIELDS.items() if one == field)
+            return Direct(name, fields_of(inner, [one.name for one in inner.DESCRIPTOR.fields]))
+
+
+def _command(message: pb.Command) -> Direct:
     timeout = finite(message.timeout, "command: timeout", 0.0) if message.HasField("timeout") else None
-    return Command(target, _inputs(message), at_tick, timeout)
+    at_tick = message.at_tick if message.HasField("at_tick") else None
+    if body_of(message, "target") != "vehicles":
+        limits = {"at_tick": at_tick, "timeout": timeout}
+        return Direct("command", {"target": _addressed(message), "inputs": _inputs(message), **limits})
+    limits = {"timeout": timeout} if at_tick is None else {"timeout": timeout, "at_tick": at_tick}
+    ids = from_ids(message.vehicles.ids, "command: vehicles")
+    return Direct("command_many", {"ids": ids, "inputs": _inputs(message), **limits})
 
 
-def _control_fields(control: ControlMessage) -> dict[str, Any]:
-    vehicles = [{**_address(target), "inputs": _input_messages(inputs)} for target, inputs in control.commands.items()]
-    return {"tick": control.tick, "vehicles": vehicles}
+def _control_message(tick: int, commands: Mapping[str | int, Inputs]) -> pb.Control:
+    vehicles = [{**_address(target), "inputs": _input_messages(inputs)} for target, inputs in commands.items()]
+    return pb.Control(tick=tick, vehicles=vehicles)
 
 
-def _control(message: pb.Control) -> ControlMessage:
+def _control(message: pb.Control) -> Direct:
     commands = {_addressed(vehicle): _inputs(vehicle) for vehicle in message.vehicles}
     if len(commands) != len(message.vehicles):
         raise WireError("value", f"control of tick {message.tick}: a vehicle is repeated")
-    return ControlMessage(message.tick, commands)
+    return Direct("control", {"tick": message.tick, "commands": commands})
+
+
+def _markers(message: pb.MarkerCommand) -> Direct:
+    match COMMAND.value(message):
+        case PutMarkers(markers):
+            return Direct(
+                "mark", {"markers": [{name: getattr(one, name) for name in MARKER_FIELDS} for one in markers]}
+            )
+        case DeleteMarkers(namespace, ids):
+            return Direct("unmark", {"namespace": namespace, "number": list(ids)})
+        case ClearMarkers(everything):
+            return Direct("unmark", {"namespace": everything})
+        case ShowMarkers(namespace, visible):
+            return Direct("show_markers", {"namespace": namespace, "visible": visible})
 
 
 def _address(target: Any) -> dict[str, str | int]:
@@ -132,119 +236,7 @@ def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | 
     return found
 
 
-PROTOCOL = 1
-MODES = ("asynchronous", "synchronous")
-
-
-class Hello(NamedTuple):
-    """The first message; the answer is Welcome."""
-
-    client: str = ""  # the client's name
-    protocol: int = PROTOCOL
-
-
-class Heartbeat(NamedTuple):
-    """The client is alive."""
-
-
-class Goodbye(NamedTuple):
-    """The client leaves."""
-
-
-class Reset(NamedTuple):
-    """Restart the scenario."""
-
-    seed: int | None = None
-
-
-class Pause(NamedTuple):
-    """Pause the run."""
-
-
-class Resume(NamedTuple):
-    """Resume the run."""
-
-
-class Stop(NamedTuple):
-    """End `run`."""
-
-
-class RunRequest(NamedTuple):
-    """Run to a simulation time (s; None: until stopped), at a pace (None: unchanged)."""
-
-    until: float | None = None
-    pace: float | None = None
-
-
-class Step(NamedTuple):
-    """Advance by a number of ticks."""
-
-    ticks: int = 1
-    control: ControlMessage | None = None  # the reply to the next control request
-    state: bool = False  # whether the reply is the resulting state
-
-
-class SetPace(NamedTuple):
-    """Simulated s per wall s; 0 is as fast as possible."""
-
-    pace: float
-
-
-class SetMode(NamedTuple):
-    """Claim vehicles for synchronous control, or release them."""
-
-    mode: str  # one of MODES
-    vehicles: tuple[str, ...] = ()
-
-
-class GetMetadata(NamedTuple):
-    """Describe the run; the reply is Result."""
-
-
-class Call(NamedTuple):
-    """Any other operation; `arguments` by name may hold arrays."""
-
-    method: str
-    arguments: Mapping[str, Any]
-    blob: bytes = b""
-
-
-Admin = Reset | Pause | Resume | Stop | RunRequest | Step | SetPace | SetMode | GetMetadata
-Body = Hello | Heartbeat | Goodbye | Admin | Command | ControlMessage | MarkerCommand | Call
-OWN_MESSAGES: dict[str, Any] = {
-    "reset": Reset,
-    "pause": Pause,
-    "resume": Resume,
-    "stop": Stop,
-    "run": RunRequest,
-    "step": Step,
-    "pace": SetPace,
-    "metadata": GetMetadata,
-    "show_markers": ShowMarkers,
-}
-"""Operations with a message of their own that has the arguments as fields."""
-
-
-class RequestMessage(NamedTuple):
-    """A body with the id of its reply."""
-
-    id: int
-    body: Body
-    token: str = ""
-
-
-def _step_fields(step: Step) -> dict[str, Any]:
-    return {**step._asdict(), "control": None if step.control is None else CONTROL.message(step.control)}
-
-
-def _step(message: pb.Step) -> Step:
-    return Step(message.ticks, CONTROL.value(message.control) if message.HasField("control") else None, message.state)
-
-
-def _mode_fields(body: SetMode) -> dict[str, Any]:
-    if body.mode not in MODES:
-        raise InvalidValueError(f"the mode is one of {', '.join(MODES)}, not {body.mode!r}")
-    return {"mode": body.mode.upper(), "vehicles": body.vehicles}
+# requests ------------------------------------------------------------------------------------------------------------
 
 
 def _call_fields(call: Call) -> dict[str, Any]:
@@ -259,40 +251,27 @@ def _call(message: pb.Call) -> Call:
     return Call(message.method, arguments, message.blob)
 
 
-CONTROL = Codec(ControlMessage, pb.Control, _control_fields, _control)
-ADMIN = Oneof(
-    "what",
-    {
-        "reset": Codec(Reset, pb.Reset),
-        "pause": Codec(Pause, pb.Pause),
-        "resume": Codec(Resume, pb.Resume),
-        "stop": Codec(Stop, pb.Stop),
-        "run": Codec(RunRequest, pb.Run, check=True),
-        "step": Codec(Step, pb.Step, _step_fields, _step),
-        "set_pace": Codec(SetPace, pb.SetPace, check=True),
-        "set_mode": Codec(SetMode, pb.SetMode, _mode_fields),
-        "get_metadata": Codec(GetMetadata, pb.GetMetadata),
-    },
-)
 BODY = Oneof(
     "body",
     {
         "hello": Codec(Hello, pb.Hello),
         "heartbeat": Codec(Heartbeat, pb.Heartbeat),
         "goodbye": Codec(Goodbye, pb.Goodbye),
-        "admin": Codec(Admin, pb.Admin, ADMIN.fields, ADMIN.value),  # type: ignore[arg-type]
-        "command": Codec(Command, pb.Command, _command_fields, _command),
-        "control": CONTROL,
-        "markers": COMMAND,
         "call": Codec(Call, pb.Call, _call_fields, _call),
+        "admin": Codec(Direct, pb.Admin, read=_admin),
+        "command": Codec(Direct, pb.Command, read=_command),
+        "control": Codec(Direct, pb.Control, read=_control),
+        "markers": Codec(Direct, pb.MarkerCommand, read=_markers),
     },
 )
 
 
 def encode_request(request: RequestMessage) -> bytes:
     """Encode a request."""
-    with sending(f"{type(request.body).__name__}"):
-        return pb.Request(id=request.id, token=request.token, **BODY.fields(request.body)).SerializeToString()  # type: ignore[arg-type]
+    body = request.body
+    with sending(body.operation if isinstance(body, Direct) else f"{type(body).__name__}"):
+        fields = _direct_fields(body) if isinstance(body, Direct) else BODY.fields(body)
+        return pb.Request(id=request.id, token=request.token, **fields).SerializeToString()
 
 
 def decode_request(data: Buffer) -> RequestMessage:

@@ -35,6 +35,8 @@ Where = Literal["hub", "read", "change", "post"]
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
 """What a client gets for an argument that is wrong, by the reason; otherwise PaddockError."""
+MESSAGES = ("Step", "Run", "Stop", "Pause", "Resume", "SetPace", "Reset", "GetMetadata", "ShowMarkers")
+"""Messages of ZeroMQ that have the arguments of an operation as fields."""
 _CALL = "Call"
 _ENTRY = "_entry"
 
@@ -95,6 +97,11 @@ class Operation:
     def callable_by_name(self) -> bool:
         """Whether ZeroMQ clients call it by its name."""
         return self.entry.zmq == _CALL
+
+    @property
+    def offered(self) -> bool:
+        """Whether the Python clients may have a method for it."""
+        return self.callable_by_name or self.entry.zmq in MESSAGES
 
     @property
     def client(self) -> tuple[str, str]:

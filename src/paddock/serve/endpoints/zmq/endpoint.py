@@ -4,25 +4,36 @@ from __future__ import annotations
 
 import hmac
 import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zmq
 
 from paddock import __version__
-from paddock.errors import PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.endpoints.zmq.requests import Translated, operation_of
 from paddock.serve.hub import LimitedLog, OperationError, OperationOutcome
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
-from paddock.wire.messages.replies import Body, Done, Error, Reply, Welcome, encode_id, encode_reply
+from paddock.wire.messages.replies import (
+    Body,
+    ControlAck,
+    Done,
+    Error,
+    Reply,
+    ResultMessage,
+    Welcome,
+    encode_id,
+    encode_reply,
+)
 from paddock.wire.messages.requests import (
     PROTOCOL,
     Call,
+    Direct,
     Goodbye,
     Heartbeat,
     Hello,
@@ -30,6 +41,8 @@ from paddock.wire.messages.requests import (
     decode_request,
     request_id,
 )
+from paddock.wire.messages.requests import Body as RequestBody
+from paddock.wire.operations import OPERATIONS
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
@@ -41,6 +54,8 @@ MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
 OPEN_MOST = 1024  # unanswered requests of a client
 LOG = LimitedLog(__name__)
 LOOK = 0.25  # s between checks for silent clients
+CALLS = {name: operation for name, operation in OPERATIONS.items() if operation.callable_by_name}
+"""The operations that clients call by name; others have a message of their own."""
 
 
 class ZmqServer:
@@ -336,3 +351,48 @@ class ZmqPeers:
         """Clients that have been silent for too long."""
         now = monotonic()
         return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]
+
+
+# operations ----------------------------------------------------------------------------------------------------------
+
+
+class Translated(NamedTuple):
+    """An operation with its arguments, and how its outcome becomes a reply."""
+
+    name: str
+    arguments: dict[str, Any]
+    reply: Callable[[OperationOutcome], Body | bytes]  # bytes: an encoded reply without its id
+
+
+def operation_of(body: RequestBody, name_of: Callable[[int], str]) -> Translated:
+    """Return the operation of a request, with valid arguments; `name_of` returns the name of a vehicle by id."""
+    if isinstance(body, Call):
+        if body.method not in CALLS:
+            raise unknown_name("operation", body.method, CALLS)
+        given = {**body.arguments, **({"state": body.blob} if body.blob else {})}
+        return Translated(body.method, CALLS[body.method].checked(given), _result)
+    if not isinstance(body, Direct):
+        raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
+    name, given = body.operation, dict(body.arguments)
+    if name == "command_many" and "at_tick" in given:
+        raise InvalidValueError("at_tick goes with a command for one vehicle or a fleet, not for a list of vehicles")
+    if name == "command_many" and not len(given["ids"]):
+        raise InvalidValueError("a command needs at least one vehicle: the list of ids is empty")
+    for key in ("commands", "control"):  # by the names of the vehicles
+        if given.get(key) is not None:
+            given[key] = {one if isinstance(one, str) else name_of(one): v for one, v in given[key].items()}
+    arguments = OPERATIONS[name].checked(given)
+    if name == "control":
+        return Translated(name, arguments, lambda reply: ControlAck(arguments["tick"]))
+    if name == "step_synchronously":
+        return Translated(name, arguments, lambda reply: bytes(reply.result))
+    return Translated(name, arguments, _result if name in ("claim", "metadata") else _done)
+
+
+def _done(reply: OperationOutcome) -> Body:
+    return Done()
+
+
+def _result(reply: OperationOutcome) -> Body:
+    value = reply.result
+    return ResultMessage(None, value) if isinstance(value, bytes) else ResultMessage(value)

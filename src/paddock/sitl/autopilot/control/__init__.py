@@ -1,1 +1,1 @@
-"""The control laws of each kind of craft: from setpoints to actuator commands, compiled, and the ways they follow."""
+"""Control of each vehicle type: the paths it follows, and compiled loops from setpoints to actuator commands."""

@@ -208,16 +208,6 @@ class StraightLeg:
         """Whether it has come to rest."""
         return self.time >= self.change * (1 if self.moving else 2) + self.cruise
 
-    @property
-    def left(self) -> float:
-        """Remaining distance, m."""
-        return self.length - self.state()[0]
-
-    @property
-    def ends(self) -> bool:
-        """Whether it decelerates to its end."""
-        return self.moving or self.time >= self.change + self.cruise
-
     def state(self) -> tuple[float, float, float]:
         """Return distance (m), speed and acceleration now."""
         if self.change <= 0.0 or self.over:
@@ -262,7 +252,8 @@ class CopterLegs:
         leg = self.running[-1]
         way = _between(self.end, after)
         turn = sqrt(sum((a - b) ** 2 for a, b in zip(way[0], leg.direction, strict=True)))
-        if leg.ends and leg.left * turn <= 4.0 * CUT * radius:
+        ends, left = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
+        if ends and left * turn <= 4.0 * CUT * radius:  # it decelerates to its end
             self._begin(after, limits)
             self.ahead = after
 

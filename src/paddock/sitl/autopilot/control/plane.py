@@ -99,18 +99,17 @@ def control(
     s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float, commands: Floats
 ) -> PlaneMemory:
     """Write throttle and surfaces of an actuator row; return the new memory."""
-    m = _smoothed(m, estimate, sensors, dt)
+    speed, slip = _smoothed(m, estimate, sensors, dt)
+    lean = _leaning(m.lean, speed, estimate, dt)
     if s.kind == DIRECT:
         _write(commands, s.throttle, s.aileron, s.elevator, s.rudder)
-        return PlaneMemory(0.0, 0.0, m.path_sum, 0.0, m.speed, m.slip, estimate[ROLL], estimate[PITCH], m.lean)
-    throttle = s.throttle
+        return PlaneMemory(0.0, 0.0, m.path_sum, 0.0, speed, slip, estimate[ROLL], estimate[PITCH], lean)
+    throttle, roll, pitch, path_sum, speed_sum = s.throttle, s.roll, s.pitch, m.path_sum, m.speed_sum
     if s.kind == FLIGHT:
-        m, throttle = _fly(s, g, m, estimate, dt)
-    else:
-        m = _with_target(m, s.roll, s.pitch)
-    m, aileron, elevator = _hold_attitude(g, m, estimate, dt)
-    _write(commands, throttle, aileron, elevator, s.rudder + _coordination(g, m, estimate))
-    return m
+        throttle, roll, pitch, path_sum, speed_sum = _fly(s, g, m, speed, lean, estimate, dt)
+    aileron, elevator, roll_sum, pitch_sum = _hold_attitude(g, m, speed, roll, pitch, estimate, dt)
+    _write(commands, throttle, aileron, elevator, s.rudder + _coordination(g, speed, slip, estimate))
+    return PlaneMemory(roll_sum, pitch_sum, path_sum, speed_sum, speed, slip, roll, pitch, lean)
 
 
 def _write(commands: Floats, throttle: float, aileron: float, elevator: float, rudder: float) -> None:
@@ -120,7 +119,7 @@ def _write(commands: Floats, throttle: float, aileron: float, elevator: float, r
     commands[FIRST_SERVO + 2] = clamp(rudder, -1.0, 1.0)
 
 
-def _smoothed(m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float) -> PlaneMemory:
+def _smoothed(m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float) -> tuple[float, float]:
     """Low-pass airspeed (ground speed without a sensor) and lateral acceleration."""
     seen = sensors[AIRSPEED]
     if not seen >= 0.0:
@@ -128,9 +127,7 @@ def _smoothed(m: PlaneMemory, estimate: Floats, sensors: Floats, dt: float) -> P
     speed = seen if m.speed == 0.0 else m.speed + (seen - m.speed) * minimum(dt / SMOOTHING, 1.0)
     side = sensors[SIDE]
     side = side if side * side >= 0.0 else 0.0  # NaN: not measured
-    slip = m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
-    lean = _leaning(m.lean, speed, estimate, dt)
-    return PlaneMemory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, speed, slip, m.roll, m.pitch, lean)
+    return speed, m.slip + (side - m.slip) * minimum(dt / SLIP_TIME, 1.0)
 
 
 def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
@@ -143,17 +140,15 @@ def _leaning(lean: float, speed: float, estimate: Floats, dt: float) -> float:
     return clamp(lean + (seen - lean) * minimum(dt / LEAN_TIME, 1.0), -LEAN_MOST, LEAN_MOST)
 
 
-def _with_target(m: PlaneMemory, roll: float, pitch: float) -> PlaneMemory:
-    return PlaneMemory(m.roll_sum, m.pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, roll, pitch, m.lean)
-
-
-def _fly(s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, estimate: Floats, dt: float) -> tuple[PlaneMemory, float]:
-    """Return target attitude and throttle for heading, altitude and airspeed."""
-    speed = maximum(m.speed, LEAST_SPEED)
+def _fly(
+    s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, seen: float, lean: float, estimate: Floats, dt: float
+) -> tuple[float, float, float, float, float]:
+    """Return throttle, target roll and pitch, and the integrals of path and speed, at an airspeed of `seen` m/s."""
+    speed = maximum(seen, LEAST_SPEED)
     roll = s.roll
     if s.turning > 0.0:
         roll = atan(speed / GRAVITY * g.heading_gain * wrap_angle(s.heading - estimate[YAW]))
-    roll = clamp(roll + m.lean, -g.roll_limit, g.roll_limit)
+    roll = clamp(roll + lean, -g.roll_limit, g.roll_limit)
     roll = clamp(roll, m.roll - ROLL_SLEW * dt, m.roll + ROLL_SLEW * dt)
     climb = clamp((estimate[DOWN] - s.down) * g.height_gain, -g.sink, g.climb)
     # too slow to climb: speed first
@@ -162,27 +157,26 @@ def _fly(s: PlaneSetpoint, g: PlaneGains, m: PlaneMemory, estimate: Floats, dt: 
     error = path - atan(-estimate[VD] / speed)
     path_sum = clamp(m.path_sum + PATH_I * error * dt, -ATTACK_MOST, ATTACK_MOST)
     pitch = clamp(path + path_sum + PATH_P * error, g.pitch_low, g.pitch_high)
-    slow = s.speed - m.speed
-    base = g.throttle + CLIMB_COST * path + SPEED_P * slow
-    throttle = base + m.speed_sum
+    slow = s.speed - seen
+    throttle = g.throttle + CLIMB_COST * path + SPEED_P * slow + m.speed_sum
     pushing = (throttle > 1.0 and slow > 0.0) or (throttle < 0.0 and slow < 0.0)
     speed_sum = m.speed_sum if pushing else clamp(m.speed_sum + SPEED_I * slow * dt, -1.0, 1.0)
-    return PlaneMemory(m.roll_sum, m.pitch_sum, path_sum, speed_sum, m.speed, m.slip, roll, pitch, m.lean), throttle
+    return throttle, roll, pitch, path_sum, speed_sum
 
 
-def _hold_attitude(g: PlaneGains, m: PlaneMemory, estimate: Floats, dt: float) -> tuple[PlaneMemory, float, float]:
-    """Return aileron and elevator for the target roll and pitch."""
-    scale = clamp(g.cruise / maximum(m.speed, LEAST_SPEED), 0.5, 2.0)
-    roll_error = wrap_angle(m.roll - estimate[ROLL])
-    pitch_error = m.pitch - estimate[PITCH]
+def _hold_attitude(
+    g: PlaneGains, m: PlaneMemory, speed: float, roll: float, pitch: float, estimate: Floats, dt: float
+) -> tuple[float, float, float, float]:
+    """Return aileron and elevator for a target roll and pitch, and their integrals."""
+    scale = clamp(g.cruise / maximum(speed, LEAST_SPEED), 0.5, 2.0)
+    roll_error = wrap_angle(roll - estimate[ROLL])
+    pitch_error = pitch - estimate[PITCH]
     bank = clamp(estimate[ROLL], -1.2, 1.2)
-    pull = GRAVITY / maximum(m.speed, LEAST_SPEED) * tan(bank) * sin(bank)
+    pull = GRAVITY / maximum(speed, LEAST_SPEED) * tan(bank) * sin(bank)
     aileron = scale * (g.roll_p * roll_error - g.roll_d * estimate[P] + m.roll_sum)
     elevator = scale * (g.pitch_p * pitch_error - g.pitch_d * (estimate[Q] - pull) + m.pitch_sum + TURN_PULL * pull)
     roll_sum = _summed(m.roll_sum, g.roll_i * roll_error * dt, aileron)
-    pitch_sum = _summed(m.pitch_sum, g.pitch_i * pitch_error * dt, elevator)
-    memory = PlaneMemory(roll_sum, pitch_sum, m.path_sum, m.speed_sum, m.speed, m.slip, m.roll, m.pitch, m.lean)
-    return memory, aileron, elevator
+    return aileron, elevator, roll_sum, _summed(m.pitch_sum, g.pitch_i * pitch_error * dt, elevator)
 
 
 def _summed(total: float, more: float, deflection: float) -> float:
@@ -192,10 +186,10 @@ def _summed(total: float, more: float, deflection: float) -> float:
     return clamp(total + more, -SUM_MOST, SUM_MOST)
 
 
-def _coordination(g: PlaneGains, m: PlaneMemory, estimate: Floats) -> float:
+def _coordination(g: PlaneGains, speed: float, slip: float, estimate: Floats) -> float:
     """Return rudder against slip and against yaw rates off the coordinated turn."""
-    wanted = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(m.speed, LEAST_SPEED)
-    return clamp(-g.rudder_slip * m.slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
+    wanted = GRAVITY * sin(estimate[ROLL]) * cos(estimate[PITCH]) / maximum(speed, LEAST_SPEED)
+    return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
 
 
 plane_control = routine(control)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import atan2, inf, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
@@ -13,9 +14,12 @@ from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+    from paddock.sitl.autopilot.parameters import Parameters
 
 CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
 MIN_CIRCLE = 1.0  # m
+ACCEPTANCE_RADIUS = {"WP_RADIUS": 1.0, "WPNAV_RADIUS": 0.01}  # parameter -> m per unit
+CIRCLE_RADIUS = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
 MIN_RADIUS = 0.2  # m: smallest acceptance radius
 
 
@@ -121,33 +125,27 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     kind = ITEM_KINDS[item.command]
     assert kind.task is not None
     place = autopilot.home_position.return_point() if kind.task is NavTask.RETURN else place_of(item, autopilot, start)
-    wait, yaw, radius = item.p1 if isnan(kind.wait) else kind.wait, nan, _acceptance(autopilot)
+    wait, yaw = item.p1 if isnan(kind.wait) else kind.wait, nan
+    radius = _first_of(autopilot.parameters, ACCEPTANCE_RADIUS)
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
         radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
     target = NavTarget(kind.task, target=place, start=start, yaw=yaw)
-    if kind.task is NavTask.CIRCLE:
-        target = replace(target, radius=_circle_radius(item, autopilot), turns=item.p1)
-    elif kind.task is NavTask.LOITER and abs(item.p3) >= MIN_CIRCLE:  # planes circle
+    if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
         target = replace(target, radius=item.p3)
+    elif kind.task is NavTask.CIRCLE:
+        target = replace(target, radius=max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE))
+    if kind.task is NavTask.CIRCLE:
+        target = replace(target, turns=item.p1)
     if kind.task is not NavTask.DELAY and wait < inf:
         target = replace(target, hold=wait)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 
-def _acceptance(autopilot: BuiltInAutopilot) -> float:
-    """Return the acceptance radius of the parameters, m."""
-    parameters = autopilot.parameters
-    return parameters.value("WP_RADIUS") if "WP_RADIUS" in parameters else parameters.value("WPNAV_RADIUS") * 0.01
-
-
-def _circle_radius(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
-    """Return m, + clockwise; 0 in the item selects the parameter's."""
-    if abs(item.p3) >= MIN_CIRCLE:
-        return item.p3
-    scales = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
-    name = next(name for name in scales if name in autopilot.parameters)
-    return max(abs(autopilot.parameters.value(name)) * scales[name], MIN_CIRCLE)
+def _first_of(parameters: Parameters, scales: Mapping[str, float]) -> float:
+    """Return the scaled value of the first parameter that the vehicle type has."""
+    name = next(name for name in scales if name in parameters)
+    return parameters.value(name) * scales[name]
 
 
 def _length(v: Ned) -> float:

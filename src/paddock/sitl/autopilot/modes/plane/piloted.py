@@ -32,13 +32,9 @@ class PlaneFbwa(PlaneMode):
         """Set the attitude as the sticks ask."""
         sticks = self.autopilot.rc.sticks
         most = self.value("PTCH_LIM_MAX_DEG") if sticks.pitch >= 0.0 else -self.value("PTCH_LIM_MIN_DEG")
-        self.plane.setpoint = PlaneSetpoint(
-            ATTITUDE,
-            rudder=sticks.yaw,
-            throttle=max(sticks.throttle, 0.0),
-            roll=sticks.roll * radians(self.value("ROLL_LIMIT_DEG")),
-            pitch=sticks.pitch * radians(most),
-        )
+        roll, pitch = sticks.roll * radians(self.value("ROLL_LIMIT_DEG")), sticks.pitch * radians(most)
+        throttle = max(sticks.throttle, 0.0)
+        self.plane.setpoint = PlaneSetpoint(ATTITUDE, rudder=sticks.yaw, throttle=throttle, roll=roll, pitch=pitch)
 
 
 class PlaneCruise(PlaneMode):

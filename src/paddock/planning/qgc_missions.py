@@ -1,0 +1,284 @@
+"""Missions and routes from and to `.plan` files of QGroundControl.
+
+Altitudes above sea level in a `.plan` are taken relative to its planned home, so the geoid does not matter. Its
+waypoints become point tasks of any heading, in an order that is planned.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, pi
+from typing import Any
+
+import numpy as np
+
+from paddock.errors import unknown_name
+from paddock.planning.exchange import (
+    Imported,
+    Source,
+    checked,
+    counter_clockwise,
+    degrees_of,
+    heading,
+    metres_of,
+    mission_section,
+)
+from paddock.scenario import MissionSection
+from paddock.scenario.tasks import NoFlyZone, TaskEntry
+from paddock.wire import qgc_plan
+from paddock.wire.json_document import TEXT, Document, KeyPath, parse_document
+from paddock.wire.qgc_plan import PlanFence, PlanItem, Survey, read_plan, write_plan
+from paddock.world.columns import Floats
+from paddock.world.geodesy import Origin
+
+COMMANDS = {
+    16: "waypoint", 17: "loiter for ever", 18: "loiter turns", 19: "loiter for a time", 20: "return to launch",
+    21: "land", 22: "take-off", 31: "loiter to altitude", 82: "spline waypoint", 84: "VTOL take-off",
+    85: "VTOL landing", 93: "delay", 112: "condition delay", 115: "condition yaw", 177: "jump", 178: "change speed",
+    183: "set servo", 189: "start of landing", 195: "region of interest", 197: "no region of interest",
+    201: "region of interest", 203: "camera trigger", 205: "gimbal", 206: "camera trigger by distance",
+    530: "camera mode", 2000: "start pictures", 2001: "stop pictures", 2500: "start video", 2501: "stop video",
+    3000: "VTOL transition",
+}  # fmt: skip
+"""Names of MAV_CMD."""
+ABSOLUTE, RELATIVE, TERRAIN = (0, 5), (3, 6), (10, 11)
+"""MAV_FRAME: altitudes above sea level, above home, above the terrain."""
+HOVERING = (2, 3, 4, 13, 14, 15, 29)  # MAV_TYPE of vehicles that hover, for which hoverSpeed applies
+
+
+def mission_from_plan(source: Source, origin: Origin, name: str = TEXT) -> Imported:
+    """Read a mission from the text or the object of a `.plan` file; `name` is the file name in errors."""
+    return _PlanReader(source if isinstance(source, Document) else parse_document(source, name), origin).read()
+
+
+class _PlanReader:
+    def __init__(self, doc: Document, origin: Origin) -> None:
+        self.doc, self.origin = doc, origin
+        self.found = Imported({"tasks": [], "zones": []})
+        self.home_height = origin.height_m
+        self.counts: Counter[str] = Counter()
+
+    def read(self) -> Imported:
+        plan = read_plan(self.doc)
+        if plan.home is None:
+            self.found.notes.append("no plannedHomePosition: the base does not change")
+        else:
+            latitude, longitude, altitude = plan.home
+            self.home_height = self.home_height if altitude is None else altitude
+            self.found.mission["base"] = [*metres_of([(latitude, longitude)], self.origin)[0], 0.0]
+        speed = plan.hover_speed if plan.vehicle_type in HOVERING else plan.cruise_speed
+        if speed is not None and speed > 0:
+            self.found.mission["speed"] = speed
+        for item in plan.items:
+            if isinstance(item, PlanItem):
+                self._simple(item)
+            elif item.survey is not None:
+                self._survey(item.survey, item.path)
+            else:
+                version = f" of version {item.version!r}" if item.kind == "survey" else ""
+                self._note(item.path, f"{item.kind}{version} is not supported")
+        if count := self.counts["waypoint"]:
+            self.found.notes.append(f"{count} waypoint{'s' * (count > 1)}: each becomes a task, in a planned order")
+        for fence in plan.fences:
+            if fence.inclusion:
+                kind, number = str(fence.path[1])[:-1], int(fence.path[2]) + 1
+                self.found.notes.append(f"geoFence: inclusion {kind} {number} is not supported")
+                continue
+            zone: dict[str, Any] = {"name": f"fence_{len(self.found.mission['zones'])}"}
+            if fence.center is None:
+                zone["polygon"] = metres_of(fence.polygon, self.origin)
+            else:
+                zone["circle"] = {"at": metres_of([fence.center], self.origin)[0], "radius": fence.radius}
+            checked(self.doc, NoFlyZone, zone, fence.path)
+            self.found.mission["zones"].append(zone)
+        self.found.notes += plan.unread
+        for k in range(plan.rally_points):
+            self.found.notes.append(f"rally point {k + 1} is not supported: vehicles return to the base")
+        return self.found
+
+    def _note(self, path: KeyPath, message: str) -> None:
+        self.found.notes.append(f"item {int(path[2]) + 1}: {message}")
+
+    def _simple(self, item: PlanItem) -> None:
+        command = item.command
+        if command == qgc_plan.WAYPOINT:
+            hold, _, _, yaw = item.params[:4]
+            if hold:
+                self._note(item.path, f"the waypoint's hold of {hold:g} s is not supported")
+            if yaw:
+                self._note(item.path, f"the waypoint's yaw of {yaw:g} deg is not supported")
+            point = {"at": self._place(item)}
+            self._add("waypoint", {"point": point, "altitude": self._altitude(item)}, item.path)
+        elif command == qgc_plan.LOITER_TURNS:
+            self._loiter(item)
+        elif command == qgc_plan.CHANGE_SPEED and item.params[1] == self.found.mission.get("speed", inf):
+            pass  # a change to the mission's own speed
+        elif command in (22, 84):
+            self._note(item.path, f"{COMMANDS[command]} is skipped: vehicles start where the scenario places them")
+        elif command != qgc_plan.RETURN:  # all vehicles return to the base
+            known = f" ({COMMANDS[command]})" if command in COMMANDS else ""
+            self._note(item.path, f"command {command}{known} is not supported")
+
+    def _loiter(self, item: PlanItem) -> None:
+        """A circle about a centre, which begins on its eastern side."""
+        turns, _, radius = item.params[:3]
+        if not radius:
+            self._note(item.path, "a loiter without a radius is not supported")
+            return
+        if turns != 1:
+            self._note(item.path, f"{turns or 0:g} turns become one")
+        x, y = self._place(item)
+        left = radius < 0.0
+        circle = {"at": [x + abs(radius), y], "heading": pi / 2 if left else -pi / 2, "radius": abs(radius)}
+        task = {"circle": circle | {"turn": "left" if left else "right"}, "altitude": self._altitude(item)}
+        self._add("loiter", task, item.path)
+
+    def _altitude(self, item: PlanItem) -> float:
+        """Return metres above the ground at home."""
+        altitude = item.params[6]
+        if altitude is None:
+            self.doc.refuse((*item.path, "params", 6), "an item with a position needs an altitude")
+        if item.frame in ABSOLUTE:
+            return altitude - self.home_height
+        if item.frame in TERRAIN:
+            self._note(item.path, "its altitude above the terrain is used as above home")
+        elif item.frame not in RELATIVE:
+            self.doc.refuse((*item.path, "frame"), f"a position has frame 0, 3 or 10, not {item.frame!r}")
+        return altitude
+
+    def _survey(self, survey: Survey, path: KeyPath) -> None:
+        polygon: dict[str, Any] = {"outline": metres_of(survey.polygon, self.origin), "angle": heading(survey.angle)}
+        if survey.spacing is not None:
+            polygon["spacing"] = survey.spacing
+        else:
+            wide, high, across, along, focal, overlap = (survey.camera[key] for key in qgc_plan.CAMERA_FIELDS)
+            pixels = {"width_px": round(wide), "height_px": round(high)}
+            sensor = {"sensor_width_mm": across, "sensor_height_mm": along, "focal_length_mm": focal}
+            polygon["camera"] = pixels | sensor | {"side_overlap": overlap / 100.0}
+        for option in survey.options:
+            why = ": turns are planned" if option == "TurnAroundDistance" else ""
+            self._note(path, f"the survey's {option} is not supported{why}")
+        altitude = survey.altitude - (self.home_height if survey.altitude_frame == "sea" else 0.0)
+        if survey.altitude_frame == "terrain":
+            self._note(path, "its altitude above the terrain is used as above home")
+        self._add("survey", {"polygon": polygon, "altitude": altitude}, path)
+
+    def _place(self, item: PlanItem) -> list[float]:
+        return metres_of([self.doc.position(item.params[4:6], (*item.path, "params"))], self.origin)[0]
+
+    def _add(self, kind: str, task: dict[str, Any], path: KeyPath) -> None:
+        task = {"name": f"{kind}_{self.counts[kind]}"} | task
+        self.counts[kind] += 1
+        checked(self.doc, TaskEntry, task, path)
+        self.found.mission["tasks"].append(task)
+
+
+STANDING_SPEED = 5.0  # m/s: written by QGroundControl for the speed that does not apply
+
+
+@dataclass(frozen=True)
+class LoiterCircles:
+    """Full circles about a centre."""
+
+    x: float  # m east, of the centre
+    y: float  # m north, of the centre
+    z: float  # m
+    radius: float  # m
+    left: bool = True
+    turns: float = 1.0
+
+
+Waypoints = Floats | Sequence[Floats | LoiterCircles]
+"""Waypoints (n, 4): x, y, z in m and heading in rad; or several such, with circles between them."""
+
+
+def to_plans(
+    routes: Sequence[tuple[str, Waypoints]],
+    mission: MissionSection | Mapping[str, Any],
+    origin: Origin,
+    *,
+    vehicle: str = "fixed_wing",
+    firmware: str = "px4",
+    speed: float = 17.5,
+    tolerance: float = 1.0,
+) -> dict[str, dict[str, Any]]:
+    """Return a plan per vehicle: take-off, waypoints (thinned to `tolerance` m), return.
+
+    The home is the mission's base, its zones are exclusion fences; `speed` in m/s.
+    """
+    for kind, chosen, known in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
+        if chosen not in known:
+            raise unknown_name(f"{kind} of a .plan file", chosen, known)
+    mission = mission_section(mission)
+    ground = mission.base[2] if len(mission.base) == 4 else 0.0
+    latitude, longitude = degrees_of([mission.base[:2]], origin)[0]
+    fences = []
+    for zone in mission.zones:
+        if zone.circle is not None:
+            at = degrees_of([zone.circle.at], origin)[0]
+            fences.append(PlanFence(False, center=(at[0], at[1]), radius=zone.circle.radius))
+        else:
+            assert zone.polygon is not None
+            clockwise = zone.polygon[::-1] if counter_clockwise(zone.polygon) else zone.polygon
+            fences.append(PlanFence(False, polygon=tuple((row[0], row[1]) for row in degrees_of(clockwise, origin))))
+    cruise, hover = (STANDING_SPEED, speed) if vehicle == "quad" else (speed, STANDING_SPEED)
+    # aircraft hold their speed through the air, others over the ground; the throttle does not change
+    change = PlanItem(
+        qgc_plan.CHANGE_SPEED, qgc_plan.MISSION_FRAME, (int(vehicle != "fixed_wing"), speed, -1, 0, 0, 0, 0)
+    )
+    return {
+        name: write_plan(
+            _plan_items(waypoints, origin, ground, tolerance, change),
+            (latitude, longitude, round(origin.height_m + ground, 3)),
+            fences,
+            vehicle=vehicle,
+            firmware=firmware,
+            cruise_speed=cruise,
+            hover_speed=hover,
+        )
+        for name, waypoints in routes
+    }
+
+
+def thinned(waypoints: Floats, tolerance: float) -> Floats:
+    """Return the waypoints (n, 4) whose straight connections stay within `tolerance` m of all (Douglas-Peucker)."""
+    points, keep = np.asarray(waypoints, dtype=np.float64), {0, len(waypoints) - 1}
+    pending = [(0, len(points) - 1)]
+    while pending:
+        first, last = pending.pop()
+        if last - first < 2:
+            continue
+        offsets, stretch = points[first + 1 : last, :3] - points[first, :3], points[last, :3] - points[first, :3]
+        share = np.clip(offsets @ stretch / max(float(stretch @ stretch), 1e-30), 0.0, 1.0)
+        away = np.linalg.norm(offsets - share[:, None] * stretch, axis=1)
+        farthest = int(np.argmax(away))
+        if away[farthest] > tolerance:
+            middle = first + 1 + farthest
+            keep.add(middle)
+            pending += [(first, middle), (middle, last)]
+    return points[sorted(keep)] if len(points) else points
+
+
+def _plan_items(
+    waypoints: Waypoints, origin: Origin, ground: float, tolerance: float, change: PlanItem
+) -> list[PlanItem]:
+    """Return take-off at the first waypoint, the speed, the others, the return; nothing for a vehicle that stays."""
+    parts = [waypoints] if isinstance(waypoints, np.ndarray) else list(waypoints)
+    items: list[PlanItem] = []
+
+    def add(command: int, options: tuple[float | None, ...], at: tuple[float, float, float]) -> None:
+        latitude, longitude = degrees_of([at[:2]], origin)[0]
+        params = (*options, latitude, longitude, round(at[2] - ground, 3))
+        items.append(PlanItem(command, qgc_plan.RELATIVE_FRAME, params))
+
+    for part in parts:
+        if isinstance(part, LoiterCircles):
+            radius = -part.radius if part.left else part.radius
+            add(qgc_plan.LOITER_TURNS, (part.turns, 0, radius, 1), (part.x, part.y, part.z))
+            continue
+        for x, y, z, _ in thinned(part, tolerance).tolist():
+            add(qgc_plan.WAYPOINT if items else qgc_plan.TAKEOFF, (0, 0, 0, None), (x, y, z))
+    home = PlanItem(qgc_plan.RETURN, qgc_plan.MISSION_FRAME, (0,) * 7)
+    return [items[0], change, *items[1:], home] if items else []
