@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.cli.plan import PlanOptions
 from paddock.cli.progress import COMPILING, bar, late_status
@@ -18,9 +18,6 @@ from paddock.record.mission_report.document import outcome_of, outcome_sentence
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
 from paddock.scenario import MethodChoice, Scenario, load_scenario
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def mission_for(source: str | None, options: PlanOptions) -> Scenario:
@@ -185,7 +182,7 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.markup import escape
 
     from paddock.record.mission_report.comparison import comparison_table
-    from paddock.record.mission_report.text import summary, vehicle_table
+    from paddock.record.mission_report.text import closeness, summary, vehicle_table
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -204,15 +201,6 @@ def _print_tables(found: Findings, output: Output) -> None:
         for trial in found.trials:
             if note := trial.problem if trial.plan is None else trial.note:
                 console.print(f"[dim]{escape(note)}[/]", soft_wrap=True)
-    _print_rest(console, found, output)
-
-
-def _print_rest(console: Console, found: Findings, output: Output) -> None:
-    """Print undone tasks with reasons, the method, and the paths of the files."""
-    from rich.markup import escape
-
-    from paddock.record.mission_report.text import closeness
-
     plan = found.plan
     if plan.undone:
         console.print(f"[bold yellow]not done ({len(plan.undone)})[/]")

@@ -17,10 +17,9 @@ from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, MissionResult, check_mission
-from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
 from paddock.sitl.mavlink.mission_protocol import DEGREE, decode, encode
-from paddock.sitl.mavlink.packets import PacketReader, PacketWriter
+from paddock.sitl.mavlink.packets import PacketReader, PacketWriter, mav
 from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 from math import hypot, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
@@ -137,14 +137,6 @@ class SitlHost:
             self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
             hub.close()
         self.bridge.close()
-
-    def __enter__(self) -> Self:
-        """For `with SitlHost(sim) as autopilots`."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Close."""
-        self.close()
 
     # restarts ---------------------------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_default_ports() -> None:
 
 def test_a_port_in_use_is_named_with_a_remedy(rover: Any) -> None:
     with (
-        MavlinkHub(rover.ports) as hub,
+        closing(MavlinkHub(rover.ports)) as hub,
         pytest.raises(PaddockError, match=rf"vehicle 1: UDP port {rover.ports.own(1)} is in use .*--base-port"),
     ):
         hub.add(BuiltInAutopilot(1, "rover"))

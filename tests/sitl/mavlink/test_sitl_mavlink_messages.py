@@ -9,7 +9,7 @@ import pytest
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
-from paddock.sitl.mavlink.dialect import int16, int32, uint16  # noqa: E402
+from paddock.sitl.mavlink.packets import int16, int32, uint16  # noqa: E402
 
 MAIN_SENSORS = 0x1 | 0x2 | 0x4 | 0x20  # gyro, accelerometer, magnetometer, GPS: what MAVSDK's health looks at
 

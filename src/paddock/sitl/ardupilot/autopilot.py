@@ -9,7 +9,7 @@ from typing import ClassVar
 from paddock.errors import InvalidValueError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.ardupilot.frames import ArduPilotFrame, find_frame, json_port
-from paddock.sitl.ardupilot.link import Address, Arrival, FrameClock, ServoLink
+from paddock.sitl.ardupilot.link import Address, FrameClock, ServoLink
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot
 from paddock.sitl.sensor_data import RANGEFINDERS, SensorData
 from paddock.wire.ardupilot_json import ServoPacket, State, decode_servos, encode_state
@@ -171,12 +171,12 @@ class ArduPilotAutopilot(Autopilot):
         """Apply a packet; return whether it is a new frame."""
         arrival = self._clock.arrive(packet.frame_count)
         self._count = packet.frame_count
-        if arrival is Arrival.DUPLICATE:  # the reply may be lost; a frame without a reply gets it when it is due
+        if arrival == "duplicate":  # the reply may be lost; a frame without a reply gets it when it is due
             self.status.duplicates += 1
             if not self._owing and self._reply and self._peer is not None:
                 self._link.send(self._reply, self._peer)
             return False
-        if arrival is Arrival.RESTART:
+        if arrival == "restart":
             self._restarted()
         self._clock.ask(packet.frame_rate)
         if self._clock.shortened:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import select
 import socket
-from enum import Enum
+from typing import Literal
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.autopilot_contract import bound_socket, tick_after
@@ -71,14 +71,6 @@ class ServoLink:
         return ""
 
 
-class Arrival(Enum):
-    """Meaning of a frame count, given the previous one."""
-
-    NEW = "new"
-    DUPLICATE = "duplicate"
-    RESTART = "restart"
-
-
 class FrameClock:
     """Frame counter and reply time of one ArduPilot, in us. Reply time begins at 0 whenever the peer starts."""
 
@@ -104,14 +96,12 @@ class FrameClock:
         self.stamp_us = 0.0
         self._replied_at_us = None
 
-    def arrive(self, count: int) -> Arrival:
+    def arrive(self, count: int) -> Literal["new", "duplicate", "restart"]:
         """Register a frame; a lower count means that the peer has restarted."""
         before, self._count = self._count, count
-        if before is None:
-            return Arrival.NEW
-        if count == before:
-            return Arrival.DUPLICATE
-        return Arrival.RESTART if count < before and (before, count) != (LAST_COUNT, 0) else Arrival.NEW
+        if before is None or count > before or (before, count) == (LAST_COUNT, 0):
+            return "new"
+        return "duplicate" if count == before else "restart"
 
     def ask(self, frame_rate: int) -> None:
         """Set the step to max(1, round(1 / (frame_rate * dt))) ticks, always less than 0.1 s."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
+from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender

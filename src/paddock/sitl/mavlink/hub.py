@@ -43,12 +43,6 @@ class MavlinkHub:
         if self.ports.shared_port is not None:
             self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
 
-    def __enter__(self) -> MavlinkHub:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def add(self, autopilot: BuiltInAutopilot) -> MavlinkVehicle:
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
         sysid = autopilot.sysid

@@ -9,8 +9,8 @@ from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.mavlink.dialect import mav
 from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
+from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Sender

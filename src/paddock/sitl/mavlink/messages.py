@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi, sqrt
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.mavlink.dialect import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
+from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot

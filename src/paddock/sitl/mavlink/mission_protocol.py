@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.mavlink.dialect import int32, mav
+from paddock.sitl.mavlink.packets import int32, mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender

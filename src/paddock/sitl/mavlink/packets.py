@@ -1,15 +1,59 @@
-"""Datagrams to messages and back: framing, checksums, counters. No input raises an exception.
+"""The MAVLink dialect (ardupilotmega, MAVLink 2, by pymavlink), the scaling of its fields, and datagrams to messages.
 
-A datagram holds whole packets, so invalid bytes from one sender never affect another. MAVLink 1 and 2 are read.
-Signatures are not checked: a signed packet counts as an unsigned one.
+No input raises an exception. A datagram holds whole packets, so invalid bytes from one sender never affect another.
+MAVLink 1 and 2 are read. Signatures are not checked: a signed packet counts as an unsigned one.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from math import isfinite
+from typing import Any, TypeVar
 
-from paddock.sitl.mavlink.dialect import mav
+from paddock.errors import MissingFeatureError
+
+try:
+    from pymavlink.dialects.v20 import ardupilotmega
+except ImportError as error:
+    raise MissingFeatureError("MAVLink needs pymavlink: pip install 'paddock[mavlink]'") from error
+
+mav = ardupilotmega
+AUTOPILOT = 1  # component id of every autopilot (MAV_COMP_ID_AUTOPILOT1)
+UINT16, INT16, INT32 = 2**16 - 1, 2**15 - 1, 2**31 - 1
+T = TypeVar("T")
+
+
+def by_id(**values: T) -> dict[int, T]:
+    """Return values that are given by message names, by message id."""
+    return {getattr(mav, f"MAVLINK_MSG_ID_{name}"): value for name, value in values.items()}
+
+
+def scaled(value: float, scale: float, low: int, high: int, unknown: int) -> int:
+    """Return `value` x `scale` as an integer from `low` to `high`; `unknown` if it is not finite."""
+    if not isfinite(value):
+        return unknown
+    return min(max(round(value * scale), low), high)
+
+
+def int16(value: float, scale: float) -> int:
+    """Scale to signed 16 bits; 0 if not finite."""
+    return scaled(value, scale, -INT16, INT16, 0)
+
+
+def int32(value: float, scale: float) -> int:
+    """Scale to signed 32 bits; 0 if not finite."""
+    return scaled(value, scale, -INT32, INT32, 0)
+
+
+def uint16(value: float, scale: float) -> int:
+    """Scale to unsigned 16 bits; 65535, the usual "unknown", if not finite."""
+    return scaled(value, scale, 0, UINT16 - 1, UINT16)
+
+
+def known(value: float, default: float = 0.0) -> float:
+    """Return the value, or `default` if it is not finite."""
+    return value if isfinite(value) else default
+
 
 MARKER_1, MARKER_2 = 0xFE, 0xFD
 SIGNED = 0x01  # incompatibility flag

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.telemetry import Severity
-from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender

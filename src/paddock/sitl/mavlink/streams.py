@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from copy import copy
 from typing import TYPE_CHECKING, NamedTuple
 
-from paddock.sitl.mavlink.dialect import by_id, mav
 from paddock.sitl.mavlink.messages import KNOWN
+from paddock.sitl.mavlink.packets import by_id, mav
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer

@@ -11,8 +11,7 @@ from typing import Any, ClassVar
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
-from paddock.sitl.mavlink.dialect import mav
-from paddock.sitl.mavlink.packets import PacketWriter
+from paddock.sitl.mavlink.packets import PacketWriter, mav
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
 from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin

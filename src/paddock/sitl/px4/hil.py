@@ -6,7 +6,7 @@ from math import atan2, degrees, hypot, isfinite, sqrt
 from typing import Any
 
 from paddock.sensing.site import altitude_of
-from paddock.sitl.mavlink.dialect import mav
+from paddock.sitl.mavlink.packets import int16, int32, mav, scaled
 from paddock.sitl.sensor_data import Floats, SensorColumns
 from paddock.world.geodesy import Origin
 
@@ -111,12 +111,12 @@ class HilMessages:
         return mav.MAVLink_hil_gps_message(
             clock_us,
             int(v.gnss_fix),
-            _whole(v.latitude * 1e7, 31), _whole(v.longitude * 1e7, 31), _whole(v.altitude * 1e3, 31),
-            _whole(v.gnss_eph * 100.0, 15), _whole(v.gnss_epv * 100.0, 15),
-            _whole(hypot(v.gnss_vn, v.gnss_ve) * 100.0, 15),
-            _whole(v.gnss_vn * 100.0, 15), _whole(v.gnss_ve * 100.0, 15), _whole(v.gnss_vd * 100.0, 15),
+            int32(v.latitude, 1e7), int32(v.longitude, 1e7), int32(v.altitude, 1e3),
+            int16(v.gnss_eph, 100.0), int16(v.gnss_epv, 100.0),
+            int16(hypot(v.gnss_vn, v.gnss_ve), 100.0),
+            int16(v.gnss_vn, 100.0), int16(v.gnss_ve, 100.0), int16(v.gnss_vd, 100.0),
             int(course * 100.0) % 36000,
-            _whole(v.gnss_satellites, 7),
+            scaled(v.gnss_satellites, 1.0, 0, 127, 0),
         )  # fmt: skip
 
     def truth(self, v: SensorColumns, clock_us: int) -> Any | None:
@@ -125,22 +125,16 @@ class HilMessages:
         if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
             return None
         latitude, longitude, height = self._origin.to_geodetic((v.true_east, v.true_north, -v.true_down))
-        speed = _whole((v.airspeed if isfinite(v.airspeed) else 0.0) * 100.0, 15)
+        speed = int16(v.airspeed, 100.0)
         return mav.MAVLink_hil_state_quaternion_message(
             clock_us,
             [v.true_qw, v.true_qx, v.true_qy, v.true_qz],
             *turning[0],
-            _whole(float(latitude) * 1e7, 31), _whole(float(longitude) * 1e7, 31), _whole(float(height) * 1e3, 31),
-            _whole(v.true_vn * 100.0, 15), _whole(v.true_ve * 100.0, 15), _whole(v.true_vd * 100.0, 15),
+            int32(float(latitude), 1e7), int32(float(longitude), 1e7), int32(float(height), 1e3),
+            int16(v.true_vn, 100.0), int16(v.true_ve, 100.0), int16(v.true_vd, 100.0),
             speed, speed,
-            *(_whole(part * MILLI_G, 15) for part in turning[1]),
+            *(int16(part, MILLI_G) for part in turning[1]),
         )  # fmt: skip
-
-
-def _whole(value: float, bits: int) -> int:
-    """Return the nearest integer that fits; 0 for NaN."""
-    largest = (1 << bits) - 1
-    return round(min(max(value, -largest), largest)) if isfinite(value) else 0
 
 
 def apply_controls(message: Any, row: Floats) -> None:
