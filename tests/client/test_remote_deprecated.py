@@ -78,5 +78,5 @@ def test_the_old_call_of_an_asynchronous_mission(serve: Any) -> None:
 
 
 def test_the_old_name_of_a_control_request() -> None:
-    with pytest.warns(DeprecationWarning, match="use RemoteControlRequest"):
+    with pytest.warns(DeprecationWarning, match=r"control\.ControlRequest is now RemoteControlRequest$"):
         assert control.ControlRequest is control.RemoteControlRequest
