@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -91,3 +91,15 @@ class OldSpellings:
 
     def _part(self, name: str) -> Any:
         return getattr(self, name)
+
+
+def renamed_names(module: str, **names: Any) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module whose objects had these names before; each use is a DeprecationWarning."""
+
+    def found(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(f"{module}.{name} is now {names[name].__name__}", DeprecationWarning, stacklevel=2)
+        return names[name]
+
+    return found

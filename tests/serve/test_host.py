@@ -94,7 +94,7 @@ def test_counters_have_help_texts_and_no_empty_labels() -> None:
     counters.add("groups", 3, endpoint="shm")
     counters.add("ignored", 2, endpoint="zmq", reason="")
     counters.add("ignored", 1, endpoint="zmq", reason="full")
-    slow = SimpleNamespace(clients_now=1, skipped_now={"ann": 5})
+    slow = SimpleNamespace(clients_now=1, subscribers_now=[{"name": "ann", "skipped": 5}])
     hub = SimpleNamespace(
         mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
     )

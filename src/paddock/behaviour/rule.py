@@ -5,7 +5,6 @@ The vehicle's model turns that desire into commands (`guide`), so every rule dri
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +18,7 @@ from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
+from paddock.errors import renamed_names
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.world.columns import Column
@@ -180,9 +180,4 @@ def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
 RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule)
 find_rule, rule_names = RULES.find, RULES.names
 
-
-def __getattr__(name: str) -> Any:
-    if name != "Route":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    warnings.warn("paddock.behaviour.rule.Route is now RouteLine", DeprecationWarning, stacklevel=2)
-    return RouteLine
+__getattr__ = renamed_names(__name__, Route=RouteLine)

@@ -213,21 +213,12 @@ class Claims:
         self.active: list[Claim] = []
         self._lock = threading.Lock()
 
-    def add(
-        self,
-        name: str,
-        vehicles: tuple[str, ...],
-        ids: frozenset[int],
-        check: Check,
-        replaces: Claim | None,
-        on_request: OnRequest | None = None,
-    ) -> Claim:
-        """Add a claim on vehicles; `replaces` is an earlier claim that ends if this one is accepted."""
-        self.autopilots.refuse_flown(np.array(sorted(ids), dtype=np.int64))
-        claim = Claim(name, vehicles, ids, check, on_request)
+    def add(self, claim: Claim, replaces: Claim | None = None) -> Claim:
+        """Add a claim; `replaces` is an earlier claim that ends if this one is accepted."""
+        self.autopilots.refuse_flown(np.array(sorted(claim.ids), dtype=np.int64))
         with self._lock:
             for other in self.active:
-                if other is not replaces and not other.released and other.ids & ids:
+                if other is not replaces and not other.released and other.ids & claim.ids:
                     taken = ", ".join(other.vehicles)
                     raise PaddockError(f"{other.name!r} has already claimed {taken}: a vehicle has one source")
             if replaces is not None:

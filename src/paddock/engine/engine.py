@@ -124,7 +124,8 @@ class Engine:
                 program, rows = self.applier.found(vehicle)
                 refuse_driven(program, rows)
                 ids.update(program.fleet.ids[rows].tolist())
-        return self.claims.add(source, vehicles, frozenset(ids), self.applier.checked_now, replaces, on_request)
+        claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
+        return self.claims.add(claim, replaces)
 
     # life ------------------------------------------------------------------------------------------------------------
 

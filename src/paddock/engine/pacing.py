@@ -223,7 +223,9 @@ class Pacer:
         due, wanted = self._due(anchor), min(self._group(), limit - self.clock.tick)
         self.behind = max(0, due - self.clock.tick - wanted) / (self.clock.rate * anchor[2]) if anchor[2] else 0.0
         if due < self.clock.tick + wanted:
-            self._sleep(self._until(anchor, self.clock.tick + wanted))
+            started, tick, pace = anchor
+            due_in = started + (self.clock.tick + wanted - tick) / (self.clock.rate * pace) - monotonic()
+            self._sleep(min(SLICE, max(0.0, due_in)))
             return anchor
         if self._pace and (due - self.clock.tick) / (self.clock.rate * self._pace) > LATE:
             self.slips += 1
@@ -243,11 +245,6 @@ class Pacer:
         if self._pace == 0 or self.tick_seconds * self.clock.rate * self._pace < HEAVY:
             return 1
         return ceil(SLICE * self.clock.rate * self._pace)
-
-    def _until(self, anchor: tuple[float, int, float], target: int) -> float:
-        """Return the s until a tick is due, at most a slice."""
-        started, tick, pace = anchor
-        return min(SLICE, max(0.0, started + (target - tick) / (self.clock.rate * pace) - monotonic()))
 
     def _slice(self, target: int) -> None:
         """Advance towards the target for about one slice of wall time."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -54,31 +55,25 @@ _FIELDS = [
 ]
 
 
-class Transforms:
-    """A frame in the world for each vehicle of a layout."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.message = FrameTransforms()
-        for name in layout.names:
-            self.message.transforms.add(parent_frame_id=WORLD, child_frame_id=name)
-
-    def at(self, snapshot: Snapshot, log_time: int) -> FrameTransforms:
-        """Return the poses of a snapshot; the message is reused."""
-        poses = np.concatenate([fleet.block[POSE].T for fleet in snapshot] or [np.empty((0, 7))]).tolist()
-        for transform, (x, y, z, qx, qy, qz, qw) in zip(self.message.transforms, poses, strict=True):
-            transform.timestamp.FromNanoseconds(log_time)
-            _set_vector(transform.translation, (x, y, z))
-            _set_quaternion(transform.rotation, (qx, qy, qz, qw))
-        return self.message
+def vehicle_frames(snapshot: Snapshot, log_time: int) -> FrameTransforms:
+    """Return a frame in the world for each vehicle."""
+    poses = [pose for fleet in snapshot for pose in fleet.block[POSE].T.tolist()]
+    return frames(zip(repeat(WORLD), snapshot.names(), poses, strict=False), log_time)
 
 
 def named_frame(frame: FrameAction, log_time: int) -> FrameTransforms:
     """Return a named frame in its parent."""
+    return frames([(frame.parent, frame.name, (*frame.position, *frame.quaternion))], log_time)
+
+
+def frames(placed: Iterable[tuple[str, str, Sequence[float]]], log_time: int) -> FrameTransforms:
+    """Return frames, each given by its parent, its name, and its position and quaternion there."""
     message = FrameTransforms()
-    transform = message.transforms.add(parent_frame_id=frame.parent, child_frame_id=frame.name)
-    transform.timestamp.FromNanoseconds(log_time)
-    _set_vector(transform.translation, frame.position)
-    _set_quaternion(transform.rotation, frame.quaternion)
+    for parent, name, pose in placed:
+        transform = message.transforms.add(parent_frame_id=parent, child_frame_id=name)
+        transform.timestamp.FromNanoseconds(log_time)
+        _set_vector(transform.translation, pose[:3])
+        _set_quaternion(transform.rotation, pose[3:])
     return message
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass
 from time import monotonic
 from typing import Self
 
@@ -19,22 +18,6 @@ from paddock.scenario import Scenario
 from paddock.world.snapshot import Snapshot
 
 Watcher = Callable[[Snapshot], object]
-
-
-@dataclass(eq=False)
-class _Watching:
-    """A watcher and the sample it received last."""
-
-    watcher: Watcher
-    every: int  # ticks
-    run: int = -1
-    tick: int = 0
-
-    def show(self, snapshot: Snapshot, sought: bool) -> None:
-        """Call the watcher if its period has passed."""
-        if sought or snapshot.run != self.run or not self.tick <= snapshot.tick < self.tick + self.every:
-            self.run, self.tick = snapshot.run, snapshot.tick
-            self.watcher(snapshot)
 
 
 class Player:
@@ -53,7 +36,7 @@ class Player:
         self._events = self.recording.events()
         self._event_times = self.recording.event_times()
         self._change = threading.Condition()
-        self._watchers: list[_Watching] = []
+        self._watchers: list[Callable[[Snapshot, bool], None]] = []
         self._paused = self._stopping = self._running = False
         self._goal: int | None = None  # the sample to seek
         self._index = 0
@@ -103,11 +86,18 @@ class Player:
         """
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
-        entry = _Watching(watcher, every)
-        self._watchers = [*self._watchers, entry]
+        run, tick = -1, 0  # of the sample that the watcher received last
+
+        def show(snapshot: Snapshot, sought: bool) -> None:
+            nonlocal run, tick
+            if sought or snapshot.run != run or not tick <= snapshot.tick < tick + every:
+                run, tick = snapshot.run, snapshot.tick
+                watcher(snapshot)
 
         def unwatch() -> None:
-            self._watchers = [other for other in self._watchers if other is not entry]
+            self._watchers = [other for other in self._watchers if other is not show]
+
+        self._watchers = [*self._watchers, show]
 
         return unwatch
 
@@ -236,8 +226,8 @@ class Player:
             for event in self._events[first:end]:
                 for listener in self.event_listeners:
                     listener(event)
-        for entry in self._watchers:
-            entry.show(snapshot, sought)
+        for show in self._watchers:
+            show(snapshot, sought)
 
     def _events_by(self, time: float) -> int:
         return int(np.searchsorted(self._event_times, time + 1e-9, "right"))

@@ -161,7 +161,18 @@ class RecordedRun:
 
     def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
         """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
-        return _fleet_history(self, name, columns)
+        layouts = self.fleet_layouts(name)
+        known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
+        columns = known if columns is None else tuple(columns)
+        for column in columns:
+            if column not in known:
+                raise unknown_name("column", column, known, f"fleet {name!r}")
+        members = np.unique(np.concatenate([layout.members for layout in layouts]))
+        data = np.full((len(columns), len(self), len(members)), np.nan)
+        ticks = _fill(self, name, columns, members, data)
+        last = layouts[-1]
+        names = tuple(name if last.single else f"{name}[{member}]" for member in members)
+        return FleetHistory(name, last.kind, last.model, self.times(), ticks, members, names, columns, data)
 
     def to_arrow(self, fleet: str | None = None) -> Any:
         """Return all samples as a pyarrow.Table, a row per vehicle and sample (needs the extra `analysis`)."""
@@ -173,7 +184,7 @@ class RecordedRun:
 
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
-        return [self._decoded(_event, m.data) for m in self._messages(channels.EVENTS, section)]
+        return [Event(*self._decoded(decode_event, m.data)) for m in self._messages(channels.EVENTS, section)]
 
     def event_times(self) -> Floats:
         """Return the times of the events (events,), s."""
@@ -281,21 +292,6 @@ class FleetHistory:
         return f"<fleet {self.name!r} of {len(self)} {self.model} over {len(self.times)} samples>"
 
 
-def _fleet_history(run: RecordedRun, name: str, wanted: Sequence[str] | None) -> FleetHistory:
-    layouts = run.fleet_layouts(name)
-    known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
-    columns = known if wanted is None else tuple(wanted)
-    for column in columns:
-        if column not in known:
-            raise unknown_name("column", column, known, f"fleet {name!r}")
-    members = np.unique(np.concatenate([layout.members for layout in layouts]))
-    data = np.full((len(columns), len(run), len(members)), np.nan)
-    ticks = _fill(run, name, columns, members, data)
-    last = layouts[-1]
-    names = tuple(name if last.single else f"{name}[{member}]" for member in members)
-    return FleetHistory(name, last.kind, last.model, run.times(), ticks, members, names, columns, data)
-
-
 def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, data: Floats) -> Ints:
     """Copy the block of every sample into the data; return the ticks of the samples."""
     ticks = np.zeros(len(run), np.int64)
@@ -333,10 +329,6 @@ def _snapshot(data: memoryview, layout: Layout, pool: BufferPool) -> Snapshot:
     for k, block in enumerate(state.blocks):
         layout.block(buffer, k).reshape(-1)[:] = block
     return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
-
-
-def _event(data: memoryview) -> Event:
-    return Event(*decode_event(data))
 
 
 def _posted(data: memoryview) -> Posted:

@@ -175,7 +175,6 @@ class RecordingWriter:
         self.samples = 0
         self.vehicle_samples = 0
         self._layout: Layout | None = None
-        self._transforms: foxglove.Transforms | None = None
         self._next_view = 0
 
     def begin(self, start: recordings.RunStart, log_time: int, wall_time: int) -> None:
@@ -220,17 +219,16 @@ class RecordingWriter:
         fleets = tuple(states.FleetMessage(*(getattr(fleet, name) for name in names)) for fleet in layout.fleets)
         roster = states.encode_roster(states.RosterMessage(layout.roster, fleets))
         self.writer.write(channels.ROSTER, log_time, wall_time, roster)
-        self._layout, self._transforms, self._next_view = layout, None, 0
+        self._layout, self._next_view = layout, 0
         if layout.vehicles <= foxglove.DRAWN:
-            self._transforms = foxglove.Transforms(layout)
             self.writer.write(channels.SCENE, log_time, wall_time, foxglove.scene(layout, log_time).SerializeToString())
 
     def _view(self, snapshot: Snapshot, log_time: int, wall_time: int) -> None:
         self._next_view = max(self._next_view + VIEW_EVERY, log_time + VIEW_EVERY // 2)
         cloud = foxglove.point_cloud(snapshot, log_time)
         self.writer.write(channels.POSITIONS, log_time, wall_time, cloud.SerializeToString())
-        if self._transforms is not None:
-            frames = self._transforms.at(snapshot, log_time)
+        if len(snapshot) <= foxglove.DRAWN:
+            frames = foxglove.vehicle_frames(snapshot, log_time)
             self.writer.write(channels.FRAMES, log_time, wall_time, frames.SerializeToString())
 
 

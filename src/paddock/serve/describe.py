@@ -183,7 +183,10 @@ def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
         fleet_tree(
             program.layout(),
             None if program.behaviour is None else program.behaviour.rule.name,
-            inputs=[_input_tree(column) for column in columns_of(program.model.command)],
+            inputs=[
+                {key: value for key, value in tree.items() if value is not None}
+                for tree in column_trees(program.model.command)
+            ],
             sensors=list(program.sensors),
             parameters=dict(
                 zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True)
@@ -192,10 +195,6 @@ def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
         )
         for program in sim.engine.programs.values()
     ]
-
-
-def _input_tree(column: Column) -> dict[str, Any]:
-    return {key: value for key, value in column_tree(column).items() if value is not None}
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:

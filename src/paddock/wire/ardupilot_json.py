@@ -154,28 +154,10 @@ def decode_state(data: Buffer) -> State:
     if not isinstance(members, dict):
         raise WireError("json", "ArduPilot JSON: a line is an object with timestamp, imu, position, velocity, ...")
     imu = _section(members, "imu")
-    return State(
-        timestamp=_read(members, "timestamp"),
-        gyro=_three(imu, "gyro"),
-        accel=_three(imu, "accel_body"),
-        position=_three(members, "position"),
-        velocity=_three(members, "velocity"),
-        **_read_optional(members),
-    )
-
-
-def _read_optional(members: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {key: bool(members[key]) for key in ("no_time_sync", "no_lockstep") if key in members}
-    if "quaternion" in members:
-        found["quaternion"] = _vector(members, "quaternion", 4)
-    elif "attitude" in members:
-        found["attitude"] = _three(members, "attitude")
-    else:
+    found: dict[str, Any] = {}
+    if "quaternion" not in members and "attitude" not in members:
         raise WireError("value", "ArduPilot JSON: quaternion or attitude is missing")
-    if "velocity_wind" in members:
-        found["velocity_wind"] = _three(members, "velocity_wind")
-    if "airspeed" in members:
-        found["airspeed"] = _read(members, "airspeed")
+    turned, count = ("quaternion", 4) if "quaternion" in members else ("attitude", 3)
     for section, first, second in (("windvane", "direction", "speed"), ("battery", "voltage", "current")):
         if section in members:
             inside = _section(members, section)
@@ -184,8 +166,21 @@ def _read_optional(members: dict[str, Any]) -> dict[str, Any]:
     while ranges and ranges[-1] is None:
         ranges.pop()
     rc = _section(members, "rc") if "rc" in members else {}
-    channels = tuple(int(_read(rc, name)) for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in rc)
-    return {**found, "ranges": tuple(ranges), "rc": channels}
+    return State(
+        timestamp=_read(members, "timestamp"),
+        gyro=_vector(imu, "gyro", 3),
+        accel=_vector(imu, "accel_body", 3),
+        position=_vector(members, "position", 3),
+        velocity=_vector(members, "velocity", 3),
+        **{turned: _vector(members, turned, count)},
+        velocity_wind=_vector(members, "velocity_wind", 3) if "velocity_wind" in members else None,
+        ranges=tuple(ranges),
+        airspeed=_read(members, "airspeed") if "airspeed" in members else None,
+        rc=tuple(int(_read(rc, name)) for k in range(RC_CHANNELS) if (name := f"rc_{k + 1}") in rc),
+        no_time_sync=bool(members.get("no_time_sync")),
+        no_lockstep=bool(members.get("no_lockstep")),
+        **found,
+    )
 
 
 def _section(members: dict[str, Any], key: str) -> dict[str, Any]:
@@ -202,14 +197,9 @@ def _read(members: dict[str, Any], key: str) -> float:
     return float(value)
 
 
-def _vector(members: dict[str, Any], key: str, count: int) -> tuple[float, ...]:
+def _vector(members: dict[str, Any], key: str, count: int) -> Any:
     values: Any = members.get(key)
     right = isinstance(values, list) and len(values) == count
     if not right or any(isinstance(value, bool) or not isinstance(value, int | float) for value in values):
         raise WireError("value", f"ArduPilot JSON: {key} must be a list of {count} numbers")
     return tuple(map(float, values))
-
-
-def _three(members: dict[str, Any], key: str) -> Three:
-    x, y, z = _vector(members, key, 3)
-    return x, y, z

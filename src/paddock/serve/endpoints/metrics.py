@@ -152,8 +152,8 @@ class HubCollector:
         skips = CounterMetricFamily("paddock_subscriber_skipped", meaning, labels=["endpoint", "client"])
         for name, endpoint in self.hub.endpoints.items():
             clients.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
-            for client, skipped in getattr(endpoint, "skipped_now", {}).items():
-                skips.add_metric([name, client], skipped)
+            for client in getattr(endpoint, "subscribers_now", ()):
+                skips.add_metric([name, client["name"]], client["skipped"])
         yield from (clients, skips)
         families: dict[str, CounterMetricFamily] = {}
         for (name, labels), value in sorted(self.hub.counters.values.items()):

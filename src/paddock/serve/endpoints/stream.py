@@ -151,10 +151,8 @@ class TcpConnection(Connection):
             piece = b""
         if not piece:
             self.close()
-        elif self.open:  # read and discard after the end, or the peer would not see the reason
-            self._take(piece)
-
-    def _take(self, piece: bytes) -> None:
+        if not self.open:  # read and discard after the end, or the peer would not see the reason
+            return
         try:
             for message in self._splitter.feed(piece):
                 self._on_message(message)

@@ -76,11 +76,9 @@ class Client:
         """Carry out an operation for this client; OperationError if it is refused."""
         return await self.hub.request(operation, self.name, **arguments)
 
-    async def done(self, operation: str, show: bool = False, **arguments: Any) -> Moment:
-        """The same, returning its tick and time; `show`: publish the effect before that."""
+    async def done(self, operation: str, **arguments: Any) -> Moment:
+        """The same, returning its tick and time."""
         reply = await self.request(operation, **arguments)
-        if show:
-            await self.layout(changed=True)
         return {"tick": reply.tick, "time": reply.time}
 
     async def present(self) -> Snapshot:

@@ -102,13 +102,8 @@ class SubscriberEndpoint:
         return len(self.clients)
 
     @property
-    def skipped_now(self) -> dict[str, int]:
-        """Skipped groups of each client, for the metrics."""
-        return {client.name: client.connection.skipped for client in self.clients}
-
-    @property
     def subscribers_now(self) -> list[SubscriberTree]:
-        """The connected clients, for the figures; rate 0: not subscribed."""
+        """The connected clients, for figures and metrics; rate 0: not subscribed."""
         return [
             {
                 "name": client.name,

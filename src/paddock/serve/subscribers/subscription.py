@@ -250,19 +250,19 @@ def units_per_metre(frame: str) -> float:
 
 def roster_tree(layout: Layout) -> RosterTree:
     """The roster for clients: its number and its fleets."""
-    return {"roster": layout.roster, "fleets": list(map(_fleet_tree, layout.fleets))}
-
-
-def _fleet_tree(fleet: FleetLayout) -> FleetTree:
-    return {
-        "name": fleet.name,
-        "kind": fleet.kind,
-        "model": fleet.model,
-        "single": fleet.single,
-        "ids": ranges(fleet.ids),
-        "members": ranges(fleet.members),
-        "columns": list(fleet.columns),
-    }
+    fleets: list[FleetTree] = [
+        {
+            "name": fleet.name,
+            "kind": fleet.kind,
+            "model": fleet.model,
+            "single": fleet.single,
+            "ids": ranges(fleet.ids),
+            "members": ranges(fleet.members),
+            "columns": list(fleet.columns),
+        }
+        for fleet in layout.fleets
+    ]
+    return {"roster": layout.roster, "fleets": fleets}
 
 
 def ranges(numbers: Ints) -> list[Range]:

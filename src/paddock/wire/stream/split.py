@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Iterator
-from typing import Any, NamedTuple, NoReturn
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 
+from paddock.errors import renamed_names
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import HEADER, FrameType
 
@@ -139,11 +139,4 @@ def frames_in(data: memoryview) -> Iterator[StreamFrame]:
         at += length
 
 
-def __getattr__(name: str) -> Any:
-    """Resolve deprecated names."""
-    renamed: dict[str, Any] = {"Frame": StreamFrame, "Json": JsonLine}
-    if name not in renamed:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    new = renamed[name]
-    warnings.warn(f"paddock.wire.stream.split.{name} is now {new.__name__}", DeprecationWarning, stacklevel=2)
-    return new
+__getattr__ = renamed_names(__name__, Frame=StreamFrame, Json=JsonLine)
