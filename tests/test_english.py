@@ -53,14 +53,14 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
 
 
-def tested() -> list[Path]:
+def files_of_tests() -> list[Path]:
     """Return the files of tests, but for this one and those of planning."""
     return [path for path in ROOT.glob("tests/**/*.py") if path != Path(__file__) and path.parent.name != "planning"]
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
     readers = (
-        (python_text, [*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py"), *tested()]),
+        (python_text, [*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py"), *files_of_tests()]),
         (typescript_text, [*ROOT.glob("web/src/**/*.ts"), *ROOT.glob("web/src/**/*.tsx")]),
         (lines, [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.yaml"), ROOT / "Makefile"]),
     )
