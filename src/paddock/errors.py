@@ -51,7 +51,7 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
 class OldSpellings:
     """A simulation whose attributes can also be read and set by earlier names, with a DeprecationWarning."""
 
-    RENAMED: ClassVar[Mapping[str, str]] = {
+    _RENAMED: ClassVar[Mapping[str, str]] = {
         **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
         **{name: f"behaviours.{name}" for name in ("override", "overrides", "routes")},
         "order": "behaviours.override",
@@ -71,17 +71,17 @@ class OldSpellings:
             return getattr(*self._renamed(name))
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if name in self.RENAMED:
+            if name in self._RENAMED:
                 setattr(*self._renamed(name), value)
             else:
                 super().__setattr__(name, value)
 
     def _renamed(self, name: str) -> tuple[Any, str]:
         """Return the owner and the present name of an attribute."""
-        if name not in self.RENAMED:
+        if name not in self._RENAMED:
             public = [known for known in (*dir(type(self)), *vars(self)) if known[0] != "_"]
             raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
-        new = self.RENAMED[name]
+        new = self._RENAMED[name]
         warnings.warn(f"sim.{name} is deprecated: use sim.{new}", DeprecationWarning, stacklevel=3)
         part, _, attribute = new.rpartition(".")
         owner = self._part(part) if part else self

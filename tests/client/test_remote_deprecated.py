@@ -31,7 +31,7 @@ def test_every_old_spelling_warns_and_leads_to_the_new_one(serve: Any) -> None:
 
 
 def _check(sim: Any) -> None:
-    for old, new in sim.RENAMED.items():
+    for old, new in sim._RENAMED.items():
         with pytest.warns(DeprecationWarning, match=f"sim.{old} is deprecated: use sim.{new}$"):
             found = getattr(sim, old)
         present = attrgetter(new)(sim)
@@ -78,5 +78,5 @@ def test_the_old_call_of_an_asynchronous_mission(serve: Any) -> None:
 
 
 def test_the_old_name_of_a_control_request() -> None:
-    with pytest.warns(DeprecationWarning, match="use RemoteControlRequest"):
+    with pytest.warns(DeprecationWarning, match=r"control\.ControlRequest is now RemoteControlRequest$"):
         assert control.ControlRequest is control.RemoteControlRequest

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,36 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.client.simulation import RemoteSimulation
+from paddock.client.asynchronous import AsyncRemoteMission, AsyncRemoteSimulation
+from paddock.client.simulation import RemoteClock, RemoteMission, RemoteSimulation
+from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteMarkers
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
 from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options
+from paddock.wire.operations import OPERATIONS
+
+PARTS = {
+    "": (RemoteSimulation, AsyncRemoteSimulation),
+    "clock": (RemoteClock, ClockVerbs),
+    "mission": (RemoteMission, AsyncRemoteMission),
+    "behaviours": (RemoteBehaviours,),
+    "markers": (RemoteMarkers,),
+    "frames": (RemoteFrames,),
+    "events": (RemoteEvents,),
+}
+
+
+def test_every_operation_is_a_method_of_both_clients() -> None:
+    offered = [operation for operation in OPERATIONS.values() if operation.offered]
+    assert len(offered) > 30
+    for operation in offered:
+        part, name = operation.client
+        for owner in PARTS[part]:
+            assert getattr(owner, name).__doc__, operation.name
+    assert str(signature(AsyncRemoteSimulation.sensors)) == "(self, target: str | int)"
+    assert RemoteSimulation.sensors.__doc__ == OPERATIONS["sensors"].summary
 
 
 def story(sim: Any) -> dict[str, Any]:

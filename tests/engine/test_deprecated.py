@@ -36,7 +36,7 @@ def test_overrides_have_their_earlier_spelling(load: Load) -> None:
 
 def test_every_earlier_spelling_leads_to_the_present_one(load: Load) -> None:
     sim = load(CREW, rate=20, mission={"tasks": [GATE]})
-    for old, new in Simulation.RENAMED.items():
+    for old, new in Simulation._RENAMED.items():
         with pytest.warns(DeprecationWarning, match=f"sim.{old} is deprecated: use sim.{new}$"):
             assert getattr(sim, old) == attrgetter(new)(sim) or new.startswith("mission.")
 

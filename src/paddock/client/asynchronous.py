@@ -35,7 +35,7 @@ class AsyncRemoteMission(MissionVerbs):
 class AsyncRemoteSimulation(RemoteVerbs):
     """Handlers and callbacks run in the event loop and may be coroutines. `step` raises a handler's error."""
 
-    RENAMED = MappingProxyType({**RemoteVerbs.RENAMED, "set_pace": "clock.set_pace"})
+    _RENAMED = MappingProxyType({**RemoteVerbs._RENAMED, "set_pace": "clock.set_pace"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Start to connect: use `paddock.connect_async`."""

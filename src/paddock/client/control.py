@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -15,7 +14,7 @@ from typing import Any
 from paddock.client import requests
 from paddock.client.session import LateControlError, Session
 from paddock.client.states import sensors_of
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, renamed_names
 from paddock.wire.messages import replies
 from paddock.world.snapshot import Snapshot
 
@@ -242,8 +241,4 @@ def _raise(error: PaddockError) -> None:
     raise error
 
 
-def __getattr__(name: str) -> Any:
-    if name == "ControlRequest":
-        warnings.warn("ControlRequest is deprecated: use RemoteControlRequest", DeprecationWarning, stacklevel=2)
-        return RemoteControlRequest
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = renamed_names(__name__, ControlRequest=RemoteControlRequest)

@@ -204,7 +204,7 @@ class MissionVerbs(RemotePart, part="mission"):
 class RemoteVerbs(Verbs, OldSpellings, part=""):
     """What both clients have: parts, verbs and callbacks."""
 
-    RENAMED = MappingProxyType({**OldSpellings.RENAMED, "let_go": "release_clock"})
+    _RENAMED = MappingProxyType({**OldSpellings._RENAMED, "let_go": "release_clock"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float, calls: Callbacks) -> None:
         program = f"{os.path.basename(sys.argv[0] or 'python')}-{os.getpid()}"

@@ -156,20 +156,17 @@ class MarkerBoard:
         points = self._points + _points(new.values()) - _points(old)
         _refuse_more("markers", count, MAX_MARKERS)
         _refuse_more("points", points, MAX_POINTS)
-        self._make_room({name for name, _ in new})
+        names = {name for name, _ in new}
+        if len(self._placed) + len(names - self._placed.keys()) > MAX_NAMESPACES:  # drop visible empty ones
+            kept = {name: group for name, group in self._placed.items() if group or name in self._hidden}
+            _refuse_more("namespaces", len(kept) + len(names - kept.keys()), MAX_NAMESPACES)
+            self._placed = kept
         self._count, self._points = count, points
         for (name, id), placed in new.items():
             self._placed.setdefault(name, {})[id] = placed
             self._next_end = min(self._next_end, placed.until)
         if new:
             self._notify("put", tuple(new.values()))
-
-    def _make_room(self, names: set[str]) -> None:
-        """Keep within the limit of namespaces; visible empty ones are dropped."""
-        if len(self._placed) + len(names - self._placed.keys()) > MAX_NAMESPACES:
-            kept = {name: group for name, group in self._placed.items() if group or name in self._hidden}
-            _refuse_more("namespaces", len(kept) + len(names - kept.keys()), MAX_NAMESPACES)
-            self._placed = kept
 
     def _expire(self, now: float) -> None:
         if now < self._next_end - TIME_ROUNDING_S:

@@ -35,8 +35,8 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 class Simulation(OldSpellings):
     """Owns the truth. One thread ticks it; any thread may command it and use its clock."""
 
-    RENAMED = MappingProxyType(
-        {**OldSpellings.RENAMED, "running": "clock.running", "log": "engine.log", "direct": "mission.apply"}
+    _RENAMED = MappingProxyType(
+        {**OldSpellings._RENAMED, "running": "clock.running", "log": "engine.log", "direct": "mission.apply"}
     )
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:

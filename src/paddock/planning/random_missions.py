@@ -78,12 +78,12 @@ def drawn_tasks(
         raise InvalidValueError(f"a turn radius is a number of metres >= 0, not {radius:g}")
     draws = draw_uniforms(seed, stream_ids("mission.tasks", np.arange(section.tasks)), PURPOSE, COLUMNS)
     columns = _columns(draws, section, max(radius, TIGHTEST), base)
-    name = numbered("task", set(names))
+    taken = set(names)
     ends = np.cumsum([getattr(section.mix, kind) for kind in KINDS])
     kinds = [KINDS[k] for k in np.searchsorted(ends, draws[:, 0] * ends[-1], side="right")]
     rows = ({key: values[k].item() for key, values in columns.items()} for k in np.arange(section.tasks))
     return tuple(
-        TaskEntry.model_validate({"name": name(len(names) + k), **_task(kind, row)})
+        TaskEntry.model_validate({"name": numbered("task", len(names) + k, taken), **_task(kind, row)})
         for k, (kind, row) in enumerate(zip(kinds, rows, strict=True))
     )
 

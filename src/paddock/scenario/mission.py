@@ -171,9 +171,10 @@ class MissionSection(Section):
         """Check that names differ, and give default names to items without one."""
         field = info.field_name or ""
         check_different(((item.name, (k, "name")) for k, item in enumerate(items)), {}, ("mission", field))
-        default = numbered(field.removesuffix("s"), {item.name for item in items})
+        prefix, taken = field.removesuffix("s"), {item.name for item in items}
         return tuple(
-            item if item.name else item.model_copy(update={"name": default(k)}) for k, item in enumerate(items)
+            item if item.name else item.model_copy(update={"name": numbered(prefix, k, taken)})
+            for k, item in enumerate(items)
         )
 
     @field_validator("events", mode="after")
@@ -220,11 +221,10 @@ def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: 
     count = len(first)
     added = [(k, found) for k, event in enumerate(events) if (found := getattr(event, kind)) is not None]
     check_different(((found.name, (k, kind, "name")) for k, found in added), first, ("mission", "events"))
-    default = numbered(prefix, set(first))
     result = list(events)
     for number, (k, found) in enumerate(added):
         if not found.name:
-            name = default(k if kind == "vehicle" else count + number)
+            name = numbered(prefix, k if kind == "vehicle" else count + number, first)
             result[k] = events[k].model_copy(update={kind: found.model_copy(update={"name": name})})
     return tuple(result)
 

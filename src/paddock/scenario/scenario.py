@@ -165,7 +165,7 @@ class Scenario(Section):
             if not entry.name:
                 model = re.sub(r"[^A-Za-z0-9_.-]", "_", entry.model)
                 prefix = model if re.match(r"[A-Za-z_]", model) else f"_{model}"
-                named[index] = entry.model_copy(update={"name": numbered(prefix, taken)(index)})
+                named[index] = entry.model_copy(update={"name": numbered(prefix, index, taken)})
         return tuple(named)
 
     @model_validator(mode="after")

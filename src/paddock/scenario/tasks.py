@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -157,13 +157,9 @@ class NoFlyZone(OneOf):
     polygon: Ring | None = Field(default=None, description="Corners [[x, y], ...], in m.")
 
 
-def numbered(prefix: str, taken: set[str]) -> Callable[[int], str]:
-    """Return a function that makes default names `prefix_0`, `prefix_1`, ... that differ from those taken."""
-
-    def name(index: int) -> str:
-        found = f"{prefix}_{index}"
-        while found in taken:
-            found += "_"
-        return found
-
-    return name
+def numbered(prefix: str, index: int, taken: Collection[str]) -> str:
+    """Return the default name `prefix_index`, with underscores added until it differs from those taken."""
+    found = f"{prefix}_{index}"
+    while found in taken:
+        found += "_"
+    return found

@@ -185,7 +185,7 @@ def test_rc_channels(rover: Any) -> None:
     override = mavlink.MAVLink_rc_channels_override_message
     station.send(override(1, 1, 1600, 0, 1750, 0, 0, 0, 0, 0, 1234))
     rover.pass_time(0.1)
-    sticks = rover.autopilots[0].sticks
+    sticks = rover.autopilots[0].rc.sticks
     assert (sticks.roll, sticks.throttle) == (0.2, 0.5)
     assert sticks.pwm[8] == 1234
     station.send(override(1, 1, 65535, 0, 1500, 0, 0, 0, 0, 0, 0, 65535))
@@ -200,7 +200,7 @@ def test_manual_control_is_for_its_target_only(rover: Any) -> None:
     station.send(mavlink.MAVLink_manual_control_message(2, 0, 900, 900, 0, 0))
     station.send(mavlink.MAVLink_manual_control_message(1, 0, 500, 250, 0, 0))
     rover.pass_time(0.1)
-    sticks = rover.autopilots[0].sticks
+    sticks = rover.autopilots[0].rc.sticks
     assert (sticks.roll, sticks.throttle) == (0.5, 0.25)
 
 
@@ -211,13 +211,13 @@ def test_only_sysid_mygcs_may_send_rc(rover: Any) -> None:
     for message in (sticks, channels):
         stranger.send(message)
         rover.pass_time(0.1)
-    assert rover.autopilots[0].sticks.roll == rover.autopilots[0].sticks.throttle == 0.0
+    assert rover.autopilots[0].rc.sticks.roll == rover.autopilots[0].rc.sticks.throttle == 0.0
     rover.expect(stranger, "STATUSTEXT", lambda m: "SYSID_MYGCS is 255" in m.text)
     assert rover.ask(station, mavlink.MAVLink_param_set_message(1, 1, b"SYSID_MYGCS", 245, 4), "PARAM_VALUE")
     stranger.send(channels)
     station.send(mavlink.MAVLink_manual_control_message(1, 0, 0, 0, 0, 0))
     rover.pass_time(0.1)
-    assert rover.autopilots[0].sticks.throttle == 0.5
+    assert rover.autopilots[0].rc.sticks.throttle == 0.5
 
 
 # anything ----------------------------------------------------------------------------------------------------------

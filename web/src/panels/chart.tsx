@@ -1,10 +1,11 @@
 // One chart: lines of the same unit, cursor values, zoom by dragging.
+
 import { effect, signal, useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { formatUnit, formatValue } from "../state/format";
 import { hexOf, paletteColour } from "../state/palette";
 import { source, type Theme, theme } from "../state/store";
-import { formatUnit, formatValue } from "./format";
 import { additions, latest, plotBuffer, resetZoom, shownRange, zoomTo } from "./plot-data";
 import { keyOf, removeSeries, type Series } from "./plot-list";
 import { isOpened } from "./timeline-model";

@@ -1,9 +1,10 @@
 // Values of a vehicle by section, with unit and meaning, and sliders for its inputs.
+
 import { useComputed, useSignal } from "@preact/signals";
 import { driving } from "../control/driving";
+import { formatUnit, formatValue } from "../state/format";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { attempt } from "./actions";
-import { formatUnit, formatValue } from "./format";
 import { Icon } from "./icons";
 import { columnName, currentValue, liveColumns, type Section } from "./inspected";
 import { addSeries, isPlotted, removeSeries } from "./plot-list";

@@ -1,10 +1,10 @@
 // The events panel: filter by kind and text; a click selects the subject and jumps to the time.
+
 import { useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { formatCount } from "../state/removed-vehicles";
+import { formatCount, formatTime } from "../state/format";
 import { clock, roster, select, showNotice, source } from "../state/store";
 import type { EventTree } from "../wire/schema";
-import { formatTime } from "./format";
 import { extentOf, seek } from "./timeline-model";
 import { colourOf } from "./timeline-track";
 import { VirtualList } from "./virtual-list";

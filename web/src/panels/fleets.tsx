@@ -1,8 +1,9 @@
 // The fleet tree.
+
 import { removeIds } from "../control/tools/remove";
 import { connection } from "../net/connection";
+import { formatCount, formatVehicles } from "../state/format";
 import { fleetColour } from "../state/palette";
-import { formatCount } from "../state/removed-vehicles";
 import type { Fleet } from "../state/roster";
 import { focus, live, roster, selection } from "../state/store";
 import { idsOf, lookAt, pickIds } from "./actions";
@@ -213,7 +214,7 @@ function NoVehicles({ query }: { query: string }) {
 function Foot({ found, query }: { found: number; query: string }) {
   const { size, fleets } = roster.value;
   const chosen = selection.value.size;
-  const all = `${formatCount(size)} in ${fleets.length} ${fleets.length === 1 ? "fleet" : "fleets"}`;
+  const all = `${formatVehicles(size)} in ${fleets.length} ${fleets.length === 1 ? "fleet" : "fleets"}`;
   const words = query === "" ? all : `${formatCount(found)} found`;
   return (
     <div class="panel-foot">

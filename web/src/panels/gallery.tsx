@@ -1,4 +1,5 @@
 // The gallery: the server's scenarios as cards with previews; start or edit one, or open a recording.
+
 import { signal } from "@preact/signals";
 import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -6,7 +7,7 @@ import { copyText, loading, startScenario } from "../editor/files";
 import { linkTo } from "../editor/share";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { formatVehicles } from "../state/removed-vehicles";
+import { formatVehicles } from "../state/format";
 import { metadata, notices, showNotice } from "../state/store";
 import type { ScenarioCardTree } from "../wire/schema";
 import { chooseRecording, recordingOpener } from "./actions";

@@ -1,10 +1,11 @@
 // The inspector: one vehicle in detail, or a summary of several.
+
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
+import { formatCount } from "../state/format";
 import { fleetColour } from "../state/palette";
-import { formatCount } from "../state/removed-vehicles";
 import type { Fleet } from "../state/roster";
 import { focus, live, roster, select, selection, source, tool } from "../state/store";
 import { stage } from "./actions";

@@ -1,7 +1,7 @@
 // The layers panel: layers of the view, markers by namespace, and ghosts.
+import { formatCount } from "../state/format";
 import { skippedMarkers } from "../state/markers";
 import { mission } from "../state/mission";
-import { formatCount } from "../state/removed-vehicles";
 import { ghosts, type Layers, layers, live, source } from "../state/store";
 import { attempt } from "./actions";
 import { Button, Switch } from "./widgets";

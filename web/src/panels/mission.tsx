@@ -1,7 +1,9 @@
 // The mission panel: progress, vehicles, tasks, and changes to them.
+
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { middleOf, reachOf } from "../scene/mission-zones";
+import { formatCount } from "../state/format";
 import {
   addPendingTask,
   chosenTask,
@@ -13,7 +15,6 @@ import {
   usedRange,
 } from "../state/mission";
 import { fleetColour } from "../state/palette";
-import { formatCount } from "../state/removed-vehicles";
 import { camera, clock, live, readOnlyReason, roster, select, selection, showNotice, tool } from "../state/store";
 import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
 import { attempt, lookAt, stage } from "./actions";

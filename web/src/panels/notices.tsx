@@ -1,8 +1,9 @@
 // Toasts, the log of all notices, and the connection banner.
+
 import { effect, signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type ConnectionState, connection, server } from "../net/connection";
-import { formatCount } from "../state/removed-vehicles";
+import { formatCount } from "../state/format";
 import { dismissNotice, type Notice, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";
 import { Button, Empty } from "./widgets";

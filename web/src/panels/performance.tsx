@@ -1,10 +1,10 @@
 // The performance panel: tick budget, clients, and the page's own rates.
+
 import { factorHistory, previousFigures } from "../state/clock";
+import { formatCount, formatFactor, formatSpan, wordsOf } from "../state/format";
 import { paletteColour } from "../state/palette";
-import { formatCount } from "../state/removed-vehicles";
 import { clock, externallyStepped, figures, pageRates } from "../state/store";
 import type { FiguresTree, StageTree } from "../wire/schema";
-import { formatFactor, formatSpan, wordsOf } from "./format";
 import { Empty } from "./widgets";
 
 interface Share {

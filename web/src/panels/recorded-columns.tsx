@@ -1,14 +1,15 @@
 // Values of a vehicle in a recording or in the buffer.
+
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { requestColumns, valuesOf } from "../state/columns";
+import { formatUnit, formatValue } from "../state/format";
 import { fleetColour } from "../state/palette";
 import type { Sample } from "../state/source";
 import { camera, roster, source } from "../state/store";
 import { orientationOf, positionOf, type Quaternion } from "../wire/frame";
 import { lookAt, setCamera } from "./actions";
 import { PlotButton } from "./columns";
-import { formatUnit, formatValue } from "./format";
 import { Icon, KindIcon } from "./icons";
 import { DERIVED, liveColumns, summarise } from "./inspected";
 import { unitOf } from "./plot-list";

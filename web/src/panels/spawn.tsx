@@ -1,9 +1,10 @@
 // The spawn panel: model, count, heading; placed by a click in the world or by coordinates.
+
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { spawnEntries } from "../control/tools/spawn";
 import { connection } from "../net/connection";
-import { formatVehicles } from "../state/removed-vehicles";
+import { formatVehicles } from "../state/format";
 import { readOnlyReason, type Spawning, select, showNotice, spawning, tool } from "../state/store";
 import type { ModelTree } from "../wire/schema";
 import { attempt } from "./actions";

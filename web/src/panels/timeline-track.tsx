@@ -1,9 +1,10 @@
 // The timeline's track: a slider over time with event ticks.
+
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { TimedEvent } from "../state/events";
+import { formatTime } from "../state/format";
 import { source, theme } from "../state/store";
-import { formatTime } from "./format";
 import {
   type Extent,
   extentOf,

@@ -1,12 +1,12 @@
 // The timeline below the view, with ghosts.
+
 import { useComputed } from "@preact/signals";
 import { reasonOf } from "../net/rpc";
 import type { GhostSource } from "../replay/ghost";
 import { selectFile } from "../state/files";
-import { formatCount } from "../state/removed-vehicles";
+import { formatCount, formatTime } from "../state/format";
 import type { FrameSource } from "../state/source";
 import { focus, ghosts, showNotice, source } from "../state/store";
-import { formatTime } from "./format";
 import { backToLive, jumpToEvent, type Mode, modeOf, shownTime, stepSample } from "./timeline-model";
 import { TimelineTrack } from "./timeline-track";
 import { Button } from "./widgets";

@@ -1,11 +1,11 @@
 // The top bar: scenario, clock, connection, and menus.
+
 import { useComputed } from "@preact/signals";
 import { connection } from "../net/connection";
 import { holdsClock, releaseClock } from "../state/clock";
-import { formatCount } from "../state/removed-vehicles";
+import { formatCount, formatFactor, formatTime } from "../state/format";
 import { clock, externallyStepped, live, metadata, pageRates, preparing, source, theme } from "../state/store";
 import { chooseRecording, editorOpener, galleryOpener, recordingOpener } from "./actions";
-import { formatFactor, formatTime } from "./format";
 import { Logo } from "./icons";
 import { helpOpen } from "./layout";
 import { IDLE, isOpened, isPaused, shownPace, shownRate, shownTime } from "./timeline-model";

@@ -1,17 +1,8 @@
 // Updates selection and focus when vehicles are removed, and notifies the user.
 import { effect } from "@preact/signals";
+import { formatCount } from "./format";
 import { Roster } from "./roster";
 import { focus, hovered, roster, selection, showNotice } from "./store";
-
-/** 12345678: `12 345 678`, with narrow spaces. */
-export function formatCount(count: number): string {
-  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
-}
-
-/** `1 vehicle`, `1 200 vehicles`. */
-export function formatVehicles(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? "vehicle" : "vehicles"}`;
-}
 
 const NAMED = 3;
 const REMEMBERED = 10_000; // ms: the roster may arrive after the response

@@ -1,8 +1,15 @@
 // Number formats, and the pace slider.
 import { describe, expect, it } from "vitest";
-import { formatFactor, formatSpan, formatTime, formatUnit, formatValue } from "../../src/panels/format";
 import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
-import { formatCount, formatVehicles } from "../../src/state/removed-vehicles";
+import {
+  formatCount,
+  formatFactor,
+  formatSpan,
+  formatTime,
+  formatUnit,
+  formatValue,
+  formatVehicles,
+} from "../../src/state/format";
 
 describe("format", () => {
   it("shows values with few digits", () => {

@@ -8,6 +8,7 @@ Boustrophedon cells are runs of rows between which the region neither splits nor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, cos, hypot, pi, sin
@@ -51,7 +52,7 @@ def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacin
     swaths = [
         Swath(float(y), left, right, row)
         for row, (y, band, block) in enumerate(zip(middles, bands, blocks, strict=True))
-        for left, right in without(_joined(_reach(band, spacing), spacing, block), block)
+        for left, right in without(merged(_reach(band, spacing), spacing, block), block)
     ]
     check_count(len(swaths), spacing)
     long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
@@ -76,14 +77,19 @@ def blocked(holes: BaseGeometry, rows: Floats, low: float, high: float) -> list[
 
 def extents(parts: NDArray[np.object_]) -> list[Interval]:
     """Return the intervals of x that geometries take up, merged where they overlap."""
-    bounds = shapely.bounds(parts)
-    merged: list[Interval] = []
-    for left, right in sorted((float(b[0]), float(b[2])) for b in bounds if b[2] > b[0]):
-        if merged and left <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], right))
+    return merged(sorted((float(b[0]), float(b[2])) for b in shapely.bounds(parts) if b[2] > b[0]))
+
+
+def merged(intervals: list[Interval], gap: float = 0.0, blocks: Sequence[Interval] = ()) -> list[Interval]:
+    """Return sorted intervals, joined over gaps of at most `gap` outside the blocks: cheaper than to turn twice."""
+    found: list[Interval] = []
+    for left, right in intervals:
+        before = found[-1][1] if found else -np.inf
+        if left - before <= gap and not any(low < left and high > before for low, high in blocks):
+            found[-1] = (found[-1][0], max(before, right))
         else:
-            merged.append((left, right))
-    return merged
+            found.append((left, right))
+    return found
 
 
 def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]:
@@ -103,18 +109,6 @@ def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
     """Return how far the region reaches in a band: where they share more than an edge."""
     parts = shapely.get_parts(band)
     return extents(parts[shapely.area(parts) > SPECK * spacing**2])
-
-
-def _joined(intervals: list[Interval], gap: float, blocks: list[Interval]) -> list[Interval]:
-    """Flown through where the gap between two is short and no hole: cheaper than to turn twice."""
-    merged: list[Interval] = []
-    for left, right in intervals:
-        before = merged[-1][1] if merged else -np.inf
-        if left - before <= gap and not any(low < left and high > before for low, high in blocks):
-            merged[-1] = (merged[-1][0], right)
-        else:
-            merged.append((left, right))
-    return merged
 
 
 MOST_STEPS = 6

@@ -195,7 +195,7 @@ def _draw_name(axes: Any, task: Task, undone: bool) -> None:
     """Write the name of a task beside its entry: to the right, or to the left near the right edge of the map."""
     x, y, _ = task.shape.entry
     low, high = axes.get_xlim()
-    left = x + 0.011 * len(task.name) * (high - low) > high
+    left = x + 0.009 * len(task.name) * (high - low) > high
     side = {"xytext": (-5 if left else 5, 4), "ha": "right" if left else "left"}
     style = {"fontsize": 7, "color": ALARM if undone else INK, "path_effects": _halo(), "zorder": 7}
     axes.annotate(task.name, (x, y), textcoords="offset points", **side, **style, parse_math=False)

@@ -1,4 +1,4 @@
-"""Methods that draw: markers by id, and quick lines and spheres in the namespace `debug`."""
+"""Methods that draw quick lines and spheres, in the namespace `debug`."""
 
 from __future__ import annotations
 

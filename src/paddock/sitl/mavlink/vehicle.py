@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
-from paddock.sitl.mavlink.commands import VERSION, CommandProtocol
-from paddock.sitl.mavlink.inputs import Inputs
+from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.link import MavlinkLink, Sender, TelemetryLog
 from paddock.sitl.mavlink.messages import VIBRATION, VibrationMeter, encode
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol

@@ -1,7 +1,9 @@
 // Removing vehicles: whole fleets by name, others one by one; several only after confirmation.
+
 import { call } from "../../net/connection";
 import { reasonOf } from "../../net/rpc";
-import { formatCount, formatVehicles, isRemoving, removing } from "../../state/removed-vehicles";
+import { formatCount, formatVehicles } from "../../state/format";
+import { isRemoving, removing } from "../../state/removed-vehicles";
 import type { Fleet, Roster } from "../../state/roster";
 import { roster, select, selection, showNotice } from "../../state/store";
 import { canCommand } from "../overrides";

@@ -1,3 +1,5 @@
+// Numbers, times and units as text.
+
 const NOTHING = 1e-9; // relative to the usual size: smaller values are rounding errors
 
 /** A value with few digits and a steady width; `usual`: its usual size. */
@@ -9,6 +11,16 @@ export function formatValue(value: number | null | undefined, usual = 0): string
   if (size >= 1e7 || size < 1e-4) return minus(value.toExponential(2));
   if (Number.isInteger(value)) return minus(String(value));
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
+}
+
+/** 12345678: `12 345 678`, with narrow spaces. */
+export function formatCount(count: number): string {
+  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
+}
+
+/** `1 vehicle`, `1 200 vehicles`. */
+export function formatVehicles(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? "vehicle" : "vehicles"}`;
 }
 
 /** 83.456 s: `1:23.456`; hours only if needed. */
