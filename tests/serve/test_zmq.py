@@ -35,7 +35,7 @@ class Raw:
     def __init__(self, context: zmq.Context[Any], port: int, hello: bool = True) -> None:
         self.socket = context.socket(zmq.DEALER)
         self.socket.setsockopt(zmq.LINGER, 0)
-        self.socket.setsockopt(zmq.RCVTIMEO, 10_000)
+        self.socket.setsockopt(zmq.RCVTIMEO, 60_000)  # kernels may have to be compiled
         self.socket.connect(f"tcp://127.0.0.1:{port}")
         if hello:
             self.welcome = self.ask(pb.Request(id=1, hello=pb.Hello(protocol=1, client="raw"))).welcome

@@ -55,8 +55,8 @@ class Expected:
 
 
 @dataclass(frozen=True)
-class Rule:
-    """The words of a local simulation for an argument that is wrong: `rule, not value`. JSON-RPC has its own."""
+class ErrorText:
+    """The words of a local simulation for an argument that is wrong: `text, not value`. JSON-RPC has its own."""
 
     text: str
 
@@ -103,7 +103,7 @@ def _few_names(items: list[str | int]) -> list[str | int]:
 Text = Annotated[str, Len(1, LONGEST_NAME)]
 Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
-Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), Rule("step takes a whole number of ticks >= 0"), "how many ticks"]
+Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), ErrorText("step takes a whole number of ticks >= 0"), "how many ticks"]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
 Finite = Annotated[float, AllowInfNan(False)]
@@ -283,10 +283,10 @@ def _shortest(limit: Any) -> Any:
 class Validator:
     """Validates the arguments of one operation, by name; the values come back checked, with defaults filled in."""
 
-    def __init__(self, name: str, arguments: tuple[Argument, ...], rules: bool = False) -> None:
-        """`rules`: an argument with a Rule is refused in its words."""
+    def __init__(self, name: str, arguments: tuple[Argument, ...], texts: bool = False) -> None:
+        """`texts`: refuse a wrong argument with its ErrorText, if it has one."""
         self._name = name
-        self._rules = rules
+        self._texts = texts
         self._fields = {argument.name: argument for argument in arguments}
         fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
         self._validate: Callable[[Any], Any] = create_model(
@@ -311,9 +311,9 @@ class Validator:
         location = wrong["loc"]
         if wrong["type"] not in ("missing", "extra_forbidden"):
             name = str(location[0])
-            rule = next((note for note in notes_of(fields[name].annotation) if isinstance(note, Rule)), None)
-            if self._rules and rule is not None and not isinstance(location[-1], int):  # the argument, not an item
-                raise ArgumentError("value", f"{rule.text}, not {' '.join(repr(given[name]).split())}")
+            text = next((note for note in notes_of(fields[name].annotation) if isinstance(note, ErrorText)), None)
+            if self._texts and text is not None and not isinstance(location[-1], int):  # the argument, not an item
+                raise ArgumentError("value", f"{text.text}, not {' '.join(repr(given[name]).split())}")
             _refuse_value(where, fields, given, location)
         inside = location[:-1]  # the object in a list of objects, if any
         if inside:

@@ -117,7 +117,7 @@ class Operation:
     def validate(self) -> Validator:
         """Validates arguments by the operation's own names."""
         later = [replace(one, annotation=Any) if one.marked(LATER) else one for one in self.arguments]
-        return Validator(self.name, tuple(later), rules=True)
+        return Validator(self.name, tuple(later), texts=True)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is wrong."""

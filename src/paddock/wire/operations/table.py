@@ -84,11 +84,11 @@ class Operations(Protocol):
         self,
         until: Annotated[
             a.Finite | None,
-            a.Rule("run(until=...) takes a finite time in s"),
+            a.ErrorText("run(until=...) takes a finite time in s"),
             "simulation time, s; null: until `stop`",
         ] = None,
         pace: Annotated[
-            a.Finite | None, a.Rule("pace must be a number"), "simulated s per wall second; null: unchanged"
+            a.Finite | None, a.ErrorText("pace must be a number"), "simulated s per wall second; null: unchanged"
         ] = None,
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client controls the clock."""
@@ -112,7 +112,7 @@ class Operations(Protocol):
             float,
             Ge(0.0),
             AllowInfNan(False),
-            a.Rule("pace must be a number of 0 or more"),
+            a.ErrorText("pace must be a number of 0 or more"),
             "simulated s per wall second; 0: as fast as possible",
         ],
     ) -> None:
@@ -131,7 +131,7 @@ class Operations(Protocol):
         self,
         seed: Annotated[
             Annotated[int, Ge(0), Le(2**64 - 1)] | None,
-            a.Rule("a seed is a whole number in 0 to 2**64 - 1"),
+            a.ErrorText("a seed is a whole number in 0 to 2**64 - 1"),
             "another seed; null: the same",
         ] = None,
     ) -> None:
@@ -153,7 +153,7 @@ class Operations(Protocol):
         target: a.Target,
         inputs: Annotated[a.Tree, a.InRpc("inputs", a.Members), "input -> value"],
         at_tick: Annotated[
-            a.Count | None, a.InRpc(), a.Rule("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+            a.Count | None, a.InRpc(), a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
         ] = None,
         timeout: Annotated[
             Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
@@ -372,8 +372,8 @@ class Operations(Protocol):
         self,
         name: str,
         parent: Annotated[str, "`world`, a vehicle or a frame"] = "world",
-        position: Annotated[a.Numbers, a.Rule("position must be a list of numbers"), "m"] = ORIGIN,
-        quaternion: Annotated[a.Numbers, a.Rule("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
+        position: Annotated[a.Numbers, a.ErrorText("position must be a list of numbers"), "m"] = ORIGIN,
+        quaternion: Annotated[a.Numbers, a.ErrorText("quaternion must be a list of numbers"), "x, y, z, w"] = UPRIGHT,
         moving: bool = False,
     ) -> None:
         """Place a named frame in another."""
