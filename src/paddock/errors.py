@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
 SHOWN = 8
-"""How many valid names an error lists before it says how many more there are."""
+"""Number of valid names that an error lists; it counts the rest."""
 
 
 class PaddockError(Exception):
@@ -23,15 +23,15 @@ class UnknownNameError(PaddockError, KeyError):
 
 
 class InvalidValueError(PaddockError, ValueError):
-    """A value outside what its field allows: NaN, infinite, out of range, of the wrong shape."""
+    """An invalid value: NaN, infinite, out of range, or of the wrong shape."""
 
 
 class MissingFeatureError(PaddockError):
-    """Something this installation cannot do (no GPU, an extra not installed), with how to get it."""
+    """A feature that is unavailable here (no GPU, a missing extra); the message says how to get it."""
 
 
 def suggestion(name: str, choices: Iterable[str]) -> str:
-    """`did you mean 'x'?` for a near miss, otherwise the valid names."""
+    """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
     near = get_close_matches(name, valid, n=1, cutoff=0.6)
     if near:
@@ -43,7 +43,7 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") -> UnknownNameError:
-    """The error for a name of some kind that does not exist, e.g. `unknown model 'quod'; did you mean 'quad'?`."""
+    """Return the error for an unknown name of a kind, e.g. `unknown model 'quod'; did you mean 'quad'?`."""
     place = f"{where}: " if where else ""
     return UnknownNameError(f"{place}unknown {kind} {name!r}; {suggestion(name, choices)}")
 
@@ -77,7 +77,7 @@ class OldSpellings:
                 super().__setattr__(name, value)
 
     def _renamed(self, name: str) -> tuple[Any, str]:
-        """Return the owner and the present name of an attribute."""
+        """Return the owner and the current name of an attribute."""
         if name not in self._RENAMED:
             public = [known for known in (*dir(type(self)), *vars(self)) if known[0] != "_"]
             raise AttributeError(f"a simulation has no attribute {name!r}; {suggestion(name, public)}")
@@ -94,7 +94,7 @@ class OldSpellings:
 
 
 def renamed_names(module: str, **names: Any) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module whose objects had these names before; each use is a DeprecationWarning."""
+    """Return the `__getattr__` of a module with renamed objects; each use of an old name is a DeprecationWarning."""
 
     def found(name: str) -> Any:
         if name not in names:

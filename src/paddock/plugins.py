@@ -86,6 +86,6 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
 
 
 def _broken(kind: str, name: str, module_name: str, error: BaseException) -> PaddockError:
-    """One line for a module that exists but cannot be imported; the traceback stays attached as the cause."""
+    """Return a one-line error for a module that cannot be imported; the traceback stays attached as the cause."""
     reason = " ".join(f"{type(error).__name__}: {error}".split())
     return PaddockError(f"{kind} {name!r}: importing {module_name!r} failed: {reason}")

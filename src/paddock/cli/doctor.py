@@ -132,7 +132,7 @@ def _short_run() -> None:
 
 
 def vector_width() -> Finding:
-    """How many numbers the CPU computes at once, by what the compiler knows about it."""
+    """Check the vector width of the CPU, as known to the compiler."""
     features = importlib.import_module("llvmlite.binding").get_host_cpu_features()
     for feature, name, bits in (("avx512f", "AVX-512", 512), ("avx2", "AVX2", 256), ("neon", "NEON", 128)):
         if features.get(feature):
@@ -201,7 +201,7 @@ def ports() -> Iterator[Finding]:
 
 
 def port_is_free(port: int, protocol: str) -> bool:
-    """Whether this process could bind the port."""
+    """Return whether this process can bind the port."""
     kind = socket.SOCK_STREAM if protocol == "tcp" else socket.SOCK_DGRAM
     with socket.socket(socket.AF_INET, kind) as probe:
         if protocol == "tcp" and sys.platform != "win32":

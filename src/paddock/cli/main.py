@@ -1,4 +1,4 @@
-"""Entry point of the command line: finds the verb and turns usage errors into one line and an exit code."""
+"""Entry point of the command line: finds the verb, reports usage errors in one line and sets the exit code."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def build_app() -> App:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run the command line and exit. The current folder may hold the user's own models and behaviours."""
+    """Run the command line and exit. Models and behaviours may be imported from the current folder."""
     sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
     sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
 

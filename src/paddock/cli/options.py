@@ -95,7 +95,7 @@ PORT_DIGITS = 5
 @Parameter(name="*")
 @dataclass(frozen=True)
 class ServeOptions:
-    """Which endpoints to serve, and to whom."""
+    """Endpoints to serve, and access to them."""
 
     serve: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
     "Serve an endpoint: web, stream, vds1, zmq, shm or metrics, optionally with a port (zmq=5556); may be repeated."
@@ -119,7 +119,7 @@ class ServeOptions:
     "Prevent clients from stepping, pausing and resetting."
 
     def over(self, own: Serve | None, page: bool = False) -> Served | None:
-        """Return what to serve: the scenario's endpoints, overridden by the command line, and the `page`."""
+        """Return the endpoints to serve: the scenario's, overridden by the command line, and the `page`."""
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:
             fields |= {name: True for name in own.endpoints if fields.get(name) is None}

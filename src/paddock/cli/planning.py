@@ -1,4 +1,4 @@
-"""What `paddock plan` does: choose the mission, plan it, write files, print tables."""
+"""The work of `paddock plan`: choose the mission, plan it, write files, print tables."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ WIDE = 160  # table width where stdout is not a terminal
 
 @dataclass
 class Output:
-    """What was written, and how long planning took."""
+    """The files written, and the planning time."""
 
     seconds: float  # planning time
     folder: Path | None = None

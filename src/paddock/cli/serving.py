@@ -51,7 +51,7 @@ def page_link(options: Serve, port: int) -> str:
 
 @dataclass(frozen=True)
 class Served:
-    """What is served, and at which addresses."""
+    """The endpoints that are served, with their addresses."""
 
     options: Serve
     asked: bool = True  # whether any endpoint was requested besides the default page

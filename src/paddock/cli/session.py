@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from paddock.sitl.host import SitlHost
 
 
-WARM_UP = 0.25  # simulated s in which every stage runs for the first time and loads or compiles its kernels
+WARM_UP = 0.25  # simulated s of warm-up, in which every stage loads or compiles its kernels
 PREPARING = "compiling kernels; the first run takes up to a minute"  # status for clients that connect meanwhile
 LINE_EVERY = 1.0  # wall-clock s between two log lines where there is no terminal
 
@@ -154,7 +154,7 @@ def _built(
 
 
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
-    """Run the first tick and on until every stage has run once."""
+    """Run until every stage has run once."""
     # at most a tenth of a short run, so that enough is left to measure
     end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
     if end > 0:

@@ -79,7 +79,7 @@ class LiveView:
     paces: ClassVar[tuple[float, ...]] = PACES
 
     def __init__(self, name: str, clock: Pacer | Player, console: Console, keys: bool, link: str) -> None:
-        """`name`: of the scenario; `keys`: whether they can be pressed; `link`: URL of the page."""
+        """`name`: of the scenario; `keys`: whether keys can be read; `link`: URL of the page."""
         self.name, self.clock, self.console, self.keys, self.link = name, clock, console, keys, link
         self.map = Braille()
 
@@ -112,7 +112,7 @@ class LiveView:
         return panels.framed(self.map.draw(moving, width - 2, height - 2), self.map)
 
     def screen(self, detail: str, mode: str, status: Text, body: list[Text], keys: dict[str, str]) -> Text:
-        """Return the whole screen; `keys` of this view, beside those for pause and pace."""
+        """Return the whole screen; `keys` are those of this view besides pause and pace."""
         (width, height), paused = self.console.size, self.clock.paused
         title = panels.header(self.name, detail, mode, paused, width)
         lines = [title, status, *body[: max(height - AROUND, 1)]]

@@ -25,7 +25,7 @@ def connect(url: str, *, token: str | None = None, name: str | None = None, time
 async def connect_async(
     url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0
 ) -> AsyncRemoteSimulation:
-    """The same for asyncio: every verb is a coroutine."""
+    """Connect for asyncio: like `connect`, but every verb is a coroutine."""
     _need_zmq()
     from paddock.client.asynchronous import AsyncRemoteSimulation
 

@@ -1,4 +1,4 @@
-"""A simulation that runs elsewhere, for asyncio: the verbs of `RemoteSimulation` as coroutines."""
+"""A remote simulation for asyncio: the verbs of `RemoteSimulation` as coroutines."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class AsyncRemoteSimulation(RemoteVerbs):
     _RENAMED = MappingProxyType({**RemoteVerbs._RENAMED, "set_pace": "clock.set_pace"})
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
-        """Start to connect: use `paddock.connect_async`."""
+        """Start connecting; call `paddock.connect_async` instead."""
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._waiting: list[asyncio.Future[Any]] = []  # steps and the like; a handler's error ends the first
+        self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
         super().__init__(url, token, name, timeout, Callbacks(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
         self.clock = ClockVerbs(self)
@@ -49,7 +49,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
 
     @classmethod
     async def connected(cls, url: str, token: str | None, name: str | None, timeout: float) -> Self:
-        """Connect, or PaddockError."""
+        """Connect; raise PaddockError if that fails."""
         sim = cls(url, token, name, timeout)
         try:
             await asyncio.wrap_future(sim.session.hello())
@@ -112,7 +112,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         raise PaddockError("this would block the event loop: await the methods of this simulation instead")
 
     def _deliver(self, call: Call) -> None:
-        """From the listening thread into the event loop."""
+        """Run a callback of the listening thread in the event loop."""
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._make, call)
 
@@ -140,7 +140,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
             raise
 
     def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
-        """The callback; if it is a coroutine, as a task."""
+        """Call the callback; a coroutine runs as a task."""
 
         def start(news: Any) -> None:
             result = callback(news)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 POLLIN, POLLOUT, NOBLOCK = int(zmq.POLLIN), int(zmq.POLLOUT), int(zmq.NOBLOCK)  # enums are slower
 REST = 0.005
-"""s that the background thread stays away after another thread has led: the next request often follows soon."""
+"""s that the background thread waits after another thread has led: the next request often follows soon."""
 PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
 WAITING = 10_000  # messages that may wait for this client
@@ -212,7 +212,7 @@ Call = Callable[[], object]
 class Callbacks:
     """Callbacks of the user, run in order. A thread that waits for a step runs them itself and raises their errors.
 
-    Otherwise a thread of its own runs them, or `deliver` takes them.
+    Otherwise a separate thread runs them, or `deliver` receives them.
     """
 
     def __init__(self, deliver: Callable[[Call], None] | None = None) -> None:
@@ -239,7 +239,7 @@ class Callbacks:
 
     @contextmanager
     def attended(self) -> Iterator[None]:
-        """This thread calls `make` meanwhile."""
+        """Let this thread run the callbacks while the block lasts."""
         self._attended = True
         try:
             yield

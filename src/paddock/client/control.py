@@ -32,7 +32,7 @@ class RemoteControlRequest:
 
     @cached_property
     def sensors(self) -> dict[str, dict[str, dict[str, Any]]]:
-        """Vehicle -> sensor -> reading -> value, as `sensors()` gives them."""
+        """Vehicle -> sensor -> reading -> value, as returned by `sensors()`."""
         return {name: sensors_of(self.snapshot, name) for name in self.vehicles}
 
 
@@ -40,7 +40,7 @@ Handler = Callable[[RemoteControlRequest], Commands | None]
 
 
 class RemoteClaim:
-    """Claimed vehicles whose requests the program fetches itself, in its own thread."""
+    """Claimed vehicles whose requests the program fetches in its own thread."""
 
     def __init__(self, controls: Controls, vehicles: tuple[str, ...]) -> None:
         self.vehicles = vehicles
@@ -56,7 +56,7 @@ class RemoteClaim:
             return self._requests.popleft() if self._requests and not self.released else None
 
     def reply(self, tick: int, commands: Commands) -> None:
-        """Answer the request of a tick: vehicle -> inputs. A reply to another tick is refused."""
+        """Answer the request of a tick (vehicle -> inputs); a reply to another tick is refused."""
         self._controls.finish(requests.ClientRequest(requests.control(tick, commands), requests.value))
 
     def release(self) -> None:
@@ -67,7 +67,7 @@ class RemoteClaim:
         self._controls.drop(self)
 
     def offer(self, request: RemoteControlRequest) -> None:
-        """Take a request."""
+        """Store a request for `wait`."""
         with self._change:
             self._requests.append(request)
             self._change.notify_all()
@@ -160,7 +160,7 @@ class Controls:
             self._session.ask(requests.claim(self.vehicles)).add_done_callback(self._report)
 
     def _asked(self, message: replies.ControlRequestMessage) -> None:
-        """Runs in the leading thread."""
+        """Called in the leading thread."""
         snapshot = self._session.sync_states.snapshot(message.state)
         if snapshot is None:
             error = PaddockError(f"the control request of tick {message.tick} has no roster")
@@ -200,7 +200,7 @@ class Controls:
         return commands
 
     def _refused(self, error: PaddockError) -> None:
-        """Runs in the leading thread."""
+        """Called in the leading thread."""
         if isinstance(error, LateControlError):
             self.late += 1
         else:

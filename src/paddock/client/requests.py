@@ -1,4 +1,4 @@
-"""Requests of a client: an operation of the table with its arguments, as the message that the server receives."""
+"""Requests of a client: operations with their arguments, encoded as messages for the server."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ class ClientRequest(NamedTuple, Generic[T]):
 
     body: Body
     read: Callable[[Reply], T]
-    patient: bool = False  # may take arbitrarily long while the server lives
+    patient: bool = False  # may take arbitrarily long while the server responds
 
 
 def value(reply: Reply) -> Any:
-    """The value of a result; None for other replies."""
+    """Return the value of a result; None for other replies."""
     return reply.body.value if isinstance(reply.body, ResultMessage) else None
 
 
 def request(operation: str, /, **arguments: Any) -> ClientRequest[Any]:
-    """The request of an operation. The server validates what is called by name; other messages need valid values."""
+    """Return the request of an operation. The server validates Calls; other messages need valid values."""
     entry = OPERATIONS[operation]
     if entry.callable_by_name:
         return ClientRequest(Call(operation, arguments), value, entry.entry.slow)
@@ -40,7 +40,7 @@ def request(operation: str, /, **arguments: Any) -> ClientRequest[Any]:
 
 
 def command(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> ClientRequest[None]:
-    """New inputs of a vehicle, a fleet, or vehicles by id."""
+    """Return the request that sets inputs of a vehicle, a fleet, or vehicles given by id."""
     if isinstance(target, str | int | np.integer):
         return request("command", target=target, inputs=checked_inputs(inputs, target), at_tick=at_tick)
     ids = _ids(target)
@@ -50,12 +50,12 @@ def command(target: Any, inputs: Mapping[str, Any], at_tick: int | None) -> Clie
 
 
 def claim(vehicles: Sequence[str]) -> ClientRequest[dict[str, Any]]:
-    """Have the simulation wait for this client's commands for these vehicles."""
+    """Return the request that makes the simulation wait for this client's commands for these vehicles."""
     return request("claim", vehicles=list(vehicles))
 
 
 def control(tick: int, commands: Mapping[Any, Mapping[str, Any]]) -> Direct:
-    """The message that answers the control request of a tick."""
+    """Return the answer to the control request of a tick."""
     checked = {vehicle: checked_inputs(inputs, vehicle) for vehicle, inputs in commands.items()}
     OPERATIONS["control"].checked({"tick": tick, "commands": {}})
     return Direct("control", {"tick": tick, "commands": checked})  # vehicles by name or id
@@ -72,7 +72,7 @@ def _ids(target: Any) -> NDArray[Any]:
 
 
 def checked_inputs(inputs: Any, target: Any) -> dict[str, Any]:
-    """Inputs as numbers, texts or arrays of finite numbers; others are refused in the words of a local simulation."""
+    """Return inputs as numbers, texts or arrays of finite numbers; errors read like those of a local simulation."""
     if not isinstance(inputs, Mapping):
         raise InvalidValueError(f"the inputs of {target!r} are given by name, as in {{'steer': 0.1}}, not {inputs!r}")
     return {name: _checked(name, value, target) for name, value in inputs.items()}

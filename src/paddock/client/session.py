@@ -40,10 +40,10 @@ class Asked:
 
 
 class Session:
-    """Repeats Hello when the server has forgotten this client."""
+    """A session with one server; it sends Hello again when the server no longer knows this client."""
 
     def __init__(self, url: str, token: str | None, name: str, timeout: float, calls: Callbacks) -> None:
-        """Start to connect; `hello` returns the result."""
+        """Start connecting; `hello` returns the result."""
         if not timeout > 0:
             raise InvalidValueError(f"the timeout is a time > 0 in s, not {timeout!r}")
         self.url, self.token, self.name, self.timeout = url, token, name, timeout
@@ -71,7 +71,7 @@ class Session:
         return asked.future
 
     def ask(self, verb: ClientRequest[Any], wake: bool = True) -> Future[Any]:
-        """Send a request; the future holds its Reply (of `snapshot`: a Snapshot or None) or a PaddockError."""
+        """Send a request; the future returns its Reply (for `snapshot`: a Snapshot or None) or raises PaddockError."""
         asked = Asked(verb.body, Future(), verb.patient, monotonic())
         asked.future.set_running_or_notify_cancel()
         self._send(asked, wake)
@@ -103,14 +103,14 @@ class Session:
         try:
             reply = decode_reply(data)
         except WireError:
-            return  # perhaps of a newer server; the request times out
+            return  # unknown to this client, e.g. from a newer server: the request times out
         asked = self._asked.pop(reply.id, None)
         if isinstance(reply.body, ControlRequestMessage):
             self.on_control(reply.body)
         elif isinstance(reply.body, Error):
             self._refused(asked, reply.body)
         elif asked is not None and isinstance(reply.body, StateUpdate):
-            # read now: the next message may bring another roster
+            # decoded now: the next message may contain another roster
             reader = self.sync_states if isinstance(asked.body, Direct) else self.states
             asked.future.set_result(reader.snapshot(reply.body))
         elif asked is not None:
@@ -168,7 +168,7 @@ class Session:
             self.welcome = body if isinstance(body, Welcome) else None
 
     def _met_again(self, done: Future[Reply]) -> None:
-        """Requests from before are lost; those that were refused for lack of Hello are sent again."""
+        """Fail requests sent before a restart of the server; repeat those that were refused for lack of Hello."""
         error = done.exception()
         for number, asked in list(self._asked.items()):
             del self._asked[number]
@@ -192,7 +192,7 @@ LATE = "LateReplyError"  # the server's error for a late control
 
 
 class NoAnswerError(PaddockError, TimeoutError):
-    """The server does not answer, or has lost the request."""
+    """The server does not answer, or lost the request."""
 
 
 class LateControlError(PaddockError):
@@ -200,5 +200,5 @@ class LateControlError(PaddockError):
 
 
 def error_from(code: str, message: str) -> PaddockError:
-    """The exception for an error of the server."""
+    """Return the exception for an error sent by the server."""
     return LateControlError(message) if code == LATE else KINDS.get(code, PaddockError)(message)

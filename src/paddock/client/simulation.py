@@ -1,4 +1,4 @@
-"""A simulation that runs elsewhere, with the verbs of a local one."""
+"""A remote simulation, with the verbs of a local one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RemoteClock(ClockVerbs):
 
 
 class RemoteMission(MissionVerbs):
-    """`sim.mission`: the fields of a MissionView, each read when it is used, and verbs that change the mission."""
+    """`sim.mission`: the fields of a MissionView, each read on access, and verbs that change the mission."""
 
     def __getattr__(self, name: str) -> Any:
         """Return a field of the view."""
@@ -53,10 +53,10 @@ class RemoteMission(MissionVerbs):
 
 
 class RemoteSimulation(RemoteVerbs):
-    """The first client that steps, runs or holds controls the clock until it releases it. Safe for several threads."""
+    """A remote simulation; thread-safe. The first client that steps, runs or holds owns the clock until its release."""
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
-        """Connect, or PaddockError: use `paddock.connect`."""
+        """Connect; raise PaddockError if that fails. Call `paddock.connect` instead."""
         super().__init__(url, token, name, timeout, Callbacks())
         self.controls = Controls(self.session, self._ask)
         self.clock = RemoteClock(self)
@@ -74,7 +74,7 @@ class RemoteSimulation(RemoteVerbs):
         return None if mission.view() is None else mission
 
     def step(self, ticks: int = 1) -> None:
-        """Advance by exactly this many ticks, then return. This client controls the clock from then on."""
+        """Advance by exactly this many ticks, then return. This client then owns the clock."""
         asked = request("step", ticks=ticks)
         if not self.controls.handlers:
             self._ask(asked)
@@ -99,7 +99,7 @@ class RemoteSimulation(RemoteVerbs):
             self.hold()
 
     def snapshot(self) -> Snapshot:
-        """Return the world now: immutable, and bit for bit that of a local simulation."""
+        """Return the present state: immutable, and bit-identical to that of a local simulation."""
         found: Snapshot | None = self._ask(SNAPSHOT) or self._ask(SNAPSHOT_WITH_ROSTER)
         if found is None:
             raise PaddockError("the server's reply holds no state")
@@ -154,7 +154,7 @@ class RemoteSimulation(RemoteVerbs):
         return ask()
 
     def _ask(self, request: ClientRequest[T], keep: bool = False) -> T:
-        """Send a request and wait; `keep`: the known state stays valid."""
+        """Send a request and wait for the reply; `keep`: the cached state stays valid."""
         if self._closed:
             raise PaddockError("the connection is closed")
         if not (keep or (isinstance(request.body, Direct) and request.body.operation in KEEPING)):

@@ -1,4 +1,4 @@
-"""Snapshots from received states, bit for bit those of the simulation, and callbacks for published messages."""
+"""Snapshots from received states, bit-identical to those of the simulation, and callbacks for published messages."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class StateReader:
             self._roster, self._layout = roster, layout
 
     def snapshot(self, state: StateUpdate) -> Snapshot | None:
-        """The snapshot of a state; None without its roster."""
+        """Return the snapshot of a state; None if its roster is unknown."""
         if state.roster is not None:
             self.learn(state.roster)
         roster, layout = self._roster, self._layout
@@ -50,7 +50,7 @@ class StateReader:
 
 
 def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
-    """The readings of a vehicle's or a fleet's sensors in a snapshot: sensor -> reading -> value or (n,) array."""
+    """Return the sensor readings of a vehicle or a fleet in a snapshot: sensor -> reading -> value or (n,) array."""
     readings: dict[str, dict[str, Any]] = {}
     whole = target in snapshot.fleets and target not in snapshot
     found: Any = snapshot.fleet(target) if whole else snapshot[target]
@@ -77,7 +77,7 @@ class TopicWatcher(NamedTuple):
 
 
 class Watching:
-    """Callbacks for published messages; subscribes while there are any."""
+    """Callbacks for published messages; a topic is subscribed while it has callbacks."""
 
     def __init__(self, session: Session) -> None:
         self.reader = StateReader()
@@ -87,7 +87,7 @@ class Watching:
         session.on_topic = self._on_message
 
     def add(self, kind: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
-        """Call back with messages of a kind, or states whose tick `every` divides; returns a function to end it."""
+        """Register a callback for messages of a kind (states: every `every` ticks); return a function that ends it."""
         if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         if not callable(callback):
@@ -105,7 +105,7 @@ class Watching:
                 self._session.channel.unsubscribe(topic)
 
     def _on_message(self, topic: bytes, data: bytes) -> None:
-        """Runs in the leading thread."""
+        """Handle a published message in the leading thread."""
         watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
         content: Any = None
         try:

@@ -1,4 +1,4 @@
-"""The verbs of a remote simulation, stated once for the synchronous and the asynchronous client.
+"""The verbs of a remote simulation, defined once for the synchronous and the asynchronous client.
 
 A verb that needs nothing special follows from its entry in the table of operations; the others are written out here.
 `_ask` sends a request: it returns the result, or an awaitable in the asynchronous client. `_value` makes what `ask`
@@ -36,7 +36,7 @@ from paddock.world.transforms import Transform
 
 
 class RemoteOverride(NamedTuple):
-    """A behaviour in place of the one in the vehicles' entry."""
+    """An override in effect: a behaviour that replaces that of the vehicles' entry."""
 
     ids: NDArray[np.int64]
     behaviour: str
@@ -44,7 +44,7 @@ class RemoteOverride(NamedTuple):
 
 
 class RemoteRoute(NamedTuple):
-    """A line that some vehicles follow, or a point where they go."""
+    """A line that vehicles follow, or a point that they go to."""
 
     fleet: str
     ids: NDArray[np.int64]
@@ -60,7 +60,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
     "mission_view": lambda found: view_from(found) if found else None,
 }
-"""The results of operations in the types of a local simulation."""
+"""Operation -> function that converts its result to the type that a local simulation returns."""
 
 
 class Verbs:
@@ -84,7 +84,7 @@ class Verbs:
 
 
 def _method(operation: Operation, name: str) -> Callable[..., Any]:
-    """The method of an operation, with the signature and the docstring of its entry."""
+    """Return the method of an operation, with the signature and the docstring of its entry."""
     types = {one.name: plain(one.annotation) for one in operation.arguments if one.in_rpc is None or one.in_rpc.name}
     signature = operation.signature
     self, *rest = signature.parameters.values()
@@ -104,7 +104,7 @@ def _method(operation: Operation, name: str) -> Callable[..., Any]:
 
 
 class RemotePart(Verbs):
-    """A part of a remote simulation: verbs of one subject."""
+    """A part of a remote simulation, with the verbs of one subject."""
 
     def __init__(self, sim: RemoteVerbs) -> None:
         self._sim = sim
@@ -126,7 +126,7 @@ class ClockVerbs(RemotePart, part="clock"):
 
     @property
     def paused(self) -> Any:
-        """Whether time is held."""
+        """Whether the run is paused or held."""
         return self._value(lambda: self._ask(ClientRequest(CLOCK, lambda reply: bool(value(reply)["paused"]))))
 
 
@@ -173,7 +173,7 @@ class RemoteEvents(RemotePart, part="events"):
     """`sim.events.since(number)`, or shorter `sim.events(number)`."""
 
     def __call__(self, since: int = 0) -> Any:
-        """The same as `since`."""
+        """Return `since(number)`."""
         return self.since(since)
 
 
@@ -202,7 +202,7 @@ class MissionVerbs(RemotePart, part="mission"):
 
 
 class RemoteVerbs(Verbs, OldSpellings, part=""):
-    """What both clients have: parts, verbs and callbacks."""
+    """Parts, verbs and callbacks common to both clients."""
 
     _RENAMED = MappingProxyType({**OldSpellings._RENAMED, "let_go": "release_clock"})
 
@@ -233,7 +233,7 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         return self._value(lambda: self._ask(request("metadata")))
 
     def command(self, target: Any, *, at_tick: int | None = None, **inputs: Any) -> Any:
-        """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick on (or from `at_tick`).
+        """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick (or `at_tick`) on.
 
         Inputs that are not named keep their values. An array of ids is a valid target too.
         """
@@ -272,5 +272,5 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         return self.watching.add(MARKERS, self._called(callback))
 
     def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], object]:
-        """The callback in the form that the client calls."""
+        """Return the callback in the form that the client calls."""
         return callback

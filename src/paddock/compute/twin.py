@@ -63,7 +63,7 @@ def _rebound(function: types.FunctionType, others: tuple[tuple[Function, Functio
 
 
 def reached(function: Function) -> Iterator[types.FunctionType]:
-    """Return the function and every plain Python function it calls, directly or not, each once."""
+    """Yield the function and every plain Python function it calls, directly or not, each once."""
     seen: set[int] = set()
     pending = [_plain(function)]
     while pending:

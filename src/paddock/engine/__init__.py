@@ -6,4 +6,4 @@ from collections.abc import Callable
 from typing import Any
 
 services: dict[str, Callable[..., Any]] = {}
-"""Functions of rooms above that a simulation offers, such as `show`; `paddock/__init__.py` registers them."""
+"""Functions of higher rooms that a simulation offers, such as `show`; `paddock/__init__.py` registers them."""

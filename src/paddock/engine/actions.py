@@ -1,4 +1,4 @@
-"""Actions: everything that changes a run from outside. The mailbox, the log and recordings hold nothing else."""
+"""Actions: everything that changes a run from outside, and the only contents of mailbox, log and recordings."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class RemoveAction:
 
 @dataclass(frozen=True)
 class PlaceAction:
-    """Move a vehicle to a pose as if it started there: x, y, z (m) and yaw (rad), speed (m/s)."""
+    """Move a vehicle to a pose as if it had started there: x, y, z (m) and yaw (rad), speed (m/s)."""
 
     target: str | int
     pose: Sequence[float]

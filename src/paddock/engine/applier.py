@@ -1,6 +1,6 @@
-"""Actions are checked once, when they are posted, and applied here, at their tick.
+"""Check and application of actions: they are checked once, when they are posted, and applied at their tick.
 
-An action that waited while the world changed, or that comes from a recording, is checked when it is applied.
+An action is checked again when it is applied if the world has changed since, or if it comes from a recording.
 """
 
 from __future__ import annotations
@@ -46,12 +46,12 @@ EARLIER_WORDS = {
     r" is driven by its override ": " is driven by its order ",
     r"the name ('.*') is already used by a fleet or vehicle$": r"there is already a fleet or vehicle called \1",
 }
-"""Errors in the words of earlier recordings: the details of events are part of the state."""
+"""Error texts used by earlier versions: details of events are part of the state, which recordings verify."""
 
 
 @dataclass(eq=False, repr=False)
 class Applier:
-    """Checks actions against the world as it is now, applies and logs them."""
+    """Checks actions against the present world, applies and logs them."""
 
     world: World
     fleets: Fleets
@@ -97,7 +97,7 @@ class Applier:
     # checking, from any thread ---------------------------------------------------------------------------------------
 
     def checked(self, action: Action) -> Action:
-        """Return the action in clean values; PaddockError if it cannot be applied to the world as it is now."""
+        """Return the action with normalised values; PaddockError if it cannot be applied to the present world."""
         match action:
             case CommandAction():
                 return self.checked_command(action)
@@ -111,7 +111,7 @@ class Applier:
         return action
 
     def checked_command(self, action: CommandAction) -> CommandAction:
-        """Return the command with clean values; PaddockError if the vehicle does not accept it."""
+        """Return the command with normalised values; PaddockError if the vehicle does not accept it."""
         timeout = action.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
@@ -121,12 +121,12 @@ class Applier:
             return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
 
     def checked_now(self, action: CommandAction) -> tuple[CommandAction, tuple[int, ...]]:
-        """Return the command with clean values and the version at which it was checked."""
+        """Return the command with normalised values and the version at which it was checked."""
         version = self.version
         return self.checked_command(action), version
 
     def checked_override(self, action: OverrideAction) -> OverrideAction:
-        """Return the override in plain values, with its kernel compiled; PaddockError if it cannot be applied."""
+        """Return the override in plain values and compile its kernel; PaddockError if it cannot be applied."""
         with self.rebuilding:
             override = check_override(self.world, self.programs, action)
             self.claims.refuse_controlled(override.driven_ids())
@@ -169,7 +169,7 @@ class Applier:
         return spawned
 
     def report(self, kind: str, subject: str, detail: str) -> None:
-        """Report an event with a cause outside the simulation; it enters the log, for a replay."""
+        """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
 
     def _command(self, action: CommandAction, checked_at: tuple[int, ...]) -> None:
@@ -228,7 +228,7 @@ class Applier:
         self._next_timeout = None
 
     def forget(self) -> None:
-        """Discard what is cached: the state was replaced by a reset or restore."""
+        """Discard cached values: a reset or restore has replaced the state."""
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()

@@ -2,7 +2,7 @@
 
 Two kinds of program control vehicles. A client *claims* vehicles and answers requests from its own thread, within the
 deadline of `clock.sync`; a policy replaces a missing answer. An *autopilot* joins as a `Partner`: the ticking thread
-calls it, and it has its own rhythm, deadline and policy. Both enter the run as logged commands, so that a replay needs
+calls it, and it has its own period, deadline and policy. Both enter the run as logged commands, so that a replay needs
 neither the program nor the wall clock.
 """
 
@@ -37,7 +37,7 @@ Check = Callable[[CommandAction], Checked]
 
 
 class LateReplyError(PaddockError):
-    """A reply to a request that is not open: it came too late, or twice."""
+    """A reply to a request that is not open: it is late or a duplicate."""
 
 
 @dataclass(frozen=True)
@@ -181,7 +181,7 @@ class Autopilots:
         return frozenset().union(*self._flown.values())
 
     def join(self, partner: Partner, vehicles: Iterable[int] = ()) -> None:
-        """Add a partner from the next tick on; the vehicles with these ids refuse commands of others."""
+        """Add a partner from the next tick on; vehicles with these ids then refuse other commands."""
         with self._lock:
             self.partners = (*self.partners, partner)
             self._flown = {**self._flown, id(partner): frozenset(vehicles)}
@@ -310,7 +310,7 @@ class BarrierStage:
         """Apply the policy for a missing reply."""
         policy = self.sync.on_timeout
         self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
-        if policy == "pause":  # time stands still until the client replies or releases
+        if policy == "pause":  # time stops until the client replies or releases the claim
             self._request(claim, tick, float("inf"))
             return claim.collect(float("inf"), self.thread)
         if policy == "hold":

@@ -146,7 +146,7 @@ def write_slots(setup: RuleSetup, memory: Floats) -> None:
         memory[: len(slots)] = slots
 
 
-# a rule that runs ----------------------------------------------------------------------------------------------------
+# a running rule ------------------------------------------------------------------------------------------------------
 
 
 class FleetBehaviour:
@@ -160,9 +160,9 @@ class FleetBehaviour:
         varying: tuple[str, ...],
         each: tuple[Floats, Ints] | None = None,
     ) -> None:
-        """`fleet` gets a table for the rule's memory.
+        """Add a table for the rule's memory to `fleet`.
 
-        `each`: options (options, n) of vehicles that follow the rule each on its own, and their places (n,) within
+        `each`: options (options, n) of vehicles that follow the rule individually, and their positions (n,) within
         their overrides, which select one of several targets.
         """
         self.setup = setup
@@ -185,7 +185,7 @@ class FleetBehaviour:
         self.assign_slots()
 
     def assign_slots(self) -> None:
-        """Assign slots in the order of the fleet: they close up when vehicles leave and open when they join."""
+        """Assign slots in the order of the fleet; the formation closes or opens when vehicles leave or join."""
         write_slots(self.setup, self.fleet.tables[MEMORY][:, : self.fleet.n])
 
     def run(
@@ -196,9 +196,9 @@ class FleetBehaviour:
         dt: float,
         among: tuple[int, Ints] | None = None,
     ) -> str | None:
-        """Decide for every vehicle; return the name of a target that no longer exists.
+        """Compute the commands of every vehicle; return the name of a target that no longer exists.
 
-        `parameters` are the model's. `among`: the size of the whole fleet, all of which are neighbours, and the rows
+        `parameters`: the model's. `among`: the size of the whole fleet, whose vehicles are all neighbours, and the rows
         of these vehicles in it.
         """
         fleet = self.fleet
@@ -219,7 +219,7 @@ class FleetBehaviour:
         return (self._act,) if self.grid is None else (self._act, self.grid.kernels)
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
-        """Sum what the neighbours of each vehicle contribute."""
+        """Sum the contributions of each vehicle's neighbours."""
         radius = float(self.options[column_index(self.rule.options)["radius"]])
         if among is None:
             grid.run(block, self.fleet.n, radius, self.options, self.urges)
@@ -230,7 +230,7 @@ class FleetBehaviour:
         self.urges[:, : len(rows)] = urges[:, rows]
 
     def _targets(self, world: World, poses: PoseBlocks) -> tuple[Floats, Any, str | None]:
-        """Return the target fleet's poses, the row that each vehicle looks at, and the target's name if it is lost."""
+        """Return the target fleet's poses, the target's row for each vehicle, and the target's name if it is lost."""
         n = self.fleet.n
         if self.target is None:
             return read_only(np.zeros((POSE_ROWS, 1))), np.zeros(n, np.int64), None

@@ -25,7 +25,7 @@ from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
 
-MOST_PLACED = 1000  # limit of vehicles of a fleet that are placed for a check
+MOST_PLACED = 1000  # maximum number of vehicles per fleet that a check places
 SPAWN_PURPOSE = 1
 SPREAD_PURPOSE = 1024  # purposes of random draws; a spread parameter adds its row
 
@@ -224,7 +224,7 @@ def build_problems(scenario: Scenario) -> list[str]:
             setup_of(scenario)
         except PaddockError as error:
             problems.append(str(error))
-    declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as a run does
+    declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as in a run
     for k, entry in declared:
         place = partial(scenario.at, "vehicles", k)
         try:
@@ -232,7 +232,7 @@ def build_problems(scenario: Scenario) -> list[str]:
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}
-    partly = {entry.name for entry in scenario.vehicles} - whole  # a target in these may not have been placed
+    partly = {entry.name for entry in scenario.vehicles} - whole  # their targets may not have been placed
     for program, entry, place in built:
         target = None if program.behaviour is None else program.behaviour.target
         if target is not None and target.partition("[")[0] not in partly:

@@ -25,14 +25,14 @@ Request = tuple[Callable[[], Any], Future[Any]]
 
 
 class ClockThread:
-    """Lets at most one thread change the state; a second one is refused with the name of the first."""
+    """Allows at most one thread to change the state; a second one is refused with the name of the first."""
 
     def __init__(self, wake_barrier: Callable[[], None]) -> None:
         """`wake_barrier` interrupts a driving thread that waits for clients."""
         self.closed = False
-        self.stopping = False  # the run is to end: nothing waits any longer
+        self.stopping = False  # the run ends: all waits return
         self.condition = threading.Condition()  # the pacer sleeps on it
-        self.woken = False  # something has changed since the pacer last slept
+        self.woken = False  # a change since the pacer last slept
         self._wake_barrier = wake_barrier
         self._lock = threading.Lock()
         self._owner: threading.Thread | None = None
@@ -68,7 +68,7 @@ class ClockThread:
 
     @contextmanager
     def substituting(self) -> Iterator[None]:
-        """Let the calling thread act as the driving thread, which sleeps meanwhile."""
+        """Let the calling thread act for the driving thread, which sleeps meanwhile."""
         owner, self._owner = self._owner, threading.current_thread()
         try:
             yield
@@ -94,7 +94,7 @@ class ClockThread:
             sleep(MOMENT)  # a request is answered a moment before its thread stops driving
 
     def wake(self) -> None:
-        """Make the driving thread serve requests and check its mode, wherever it waits."""
+        """Wake the driving thread, so that it serves requests and checks its mode."""
         with self.condition:
             self.woken = True
             self.condition.notify_all()
@@ -103,7 +103,7 @@ class ClockThread:
     # requests of other threads ---------------------------------------------------------------------------------------
 
     def request(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Have the driving thread call `work` between two ticks (else `serve_idle` does); a `look` only reads."""
+        """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); a `look` only reads."""
         done: Future[Any] = Future()
         (self._looks if look else self._requests).append((work, done))
         self.wake()
@@ -136,7 +136,7 @@ class ClockThread:
             try:
                 with self.driving("a request", idle_service=True):
                     self.serve()
-            except PaddockError:  # another thread was faster, or the simulation is closed
+            except PaddockError:  # another thread drives now, or the simulation is closed
                 if self.closed:
                     self.close()
                 return

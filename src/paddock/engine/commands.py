@@ -132,7 +132,7 @@ def policy_inputs(program: FleetProgram, policy: str) -> dict[str, Any]:
 
 
 def next_timeout(program: FleetProgram) -> int:
-    """Return the tick at which the next command of the fleet times out, or NEVER."""
+    """Return the tick at which the next command of the fleet times out; NEVER if none does."""
     fleet = program.fleet
     waiting = fleet.tables["expires"][: fleet.n][fleet.tables["failed"][: fleet.n] == 0]
     return int(waiting.min()) if len(waiting) else NEVER

@@ -1,7 +1,7 @@
 """The assembled run behind a `Simulation`: world, fleets, tick, and the thread that drives them.
 
-`sim.engine` is for code that works with the inside of a run: endpoints, autopilots, recorders, tests. A part gets what
-it needs by its constructor, so the order of construction below is the order of dependency.
+`sim.engine` is for code that needs the internals of a run: endpoints, autopilots, recorders, tests. A part receives its
+dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 
 
 class Engine:
-    """Everything of one simulation. One thread drives it at a time; any thread may `post`."""
+    """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
         """Without `prepared` no kernel is compiled yet: call `prepare` first."""
@@ -65,7 +65,7 @@ class Engine:
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
         self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
         self.frames = NamedFrames(world, self.poses, self.applier, self.thread)
-        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # no part of the state
+        self.markers = MarkerBoard(self.frames.check, self._time_after_reset)  # not part of the state
         self.on_restart: list[Callable[[str], None]] = [self.markers.restart]  # called with "reset" or "restore"
         self.on_close: list[Callable[[], None]] = []  # called when the simulation is closed
         self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
@@ -127,7 +127,7 @@ class Engine:
         claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
         return self.claims.add(claim, replaces)
 
-    # life ------------------------------------------------------------------------------------------------------------
+    # life cycle ------------------------------------------------------------------------------------------------------ ------------------------------------------------------------------------------------------------------
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""

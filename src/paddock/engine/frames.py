@@ -42,7 +42,7 @@ class NamedFrames:
     ) -> None:
         """Place a named frame in another (`world`, a vehicle, a frame), immediately; position in m, quaternion xyzw.
 
-        A `moving` frame keeps a history and is stale soon after its last `set`; other frames stay as they are.
+        A `moving` frame keeps a history and is stale soon after its last `set`; other frames keep their pose.
         """
         action = FrameAction(name, parent, list(map(float, position)), list(map(float, quaternion)), moving)
         with self._thread.driving("frames.set()"):

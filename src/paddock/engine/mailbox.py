@@ -20,7 +20,7 @@ ENTRY_BYTES = 1024  # estimated size of a log entry without its arrays
 
 
 class Mailbox:
-    """Actions that wait for their tick. Any thread may post; the ticking thread takes what is due."""
+    """Queue of actions that wait for their tick. Any thread may post; the ticking thread takes the due ones."""
 
     def __init__(self) -> None:
         self._incoming: deque[tuple[int, Action, str, tuple[int, ...]]] = deque()
@@ -43,7 +43,7 @@ class Mailbox:
 
     def collect(self, now: int) -> None:
         """Number the incoming actions and sort them into the queue; overdue ones are due now."""
-        for _ in range(len(self._incoming)):  # what arrives meanwhile waits, so that a busy sender cannot stop time
+        for _ in range(len(self._incoming)):  # later arrivals wait, so that a busy sender cannot stop time
             tick, action, source, checked_at = self._incoming.popleft()
             self.sequence += 1
             heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at))
@@ -61,7 +61,7 @@ class Mailbox:
             yield heapq.heappop(self._queue)
 
     def clear(self) -> None:
-        """Discard everything."""
+        """Discard all actions."""
         self._incoming.clear()
         self._queue.clear()
         self.sequence = 0
@@ -85,7 +85,7 @@ class ActionLog:
 
     def __init__(self) -> None:
         self.entries: list[Posted] = []
-        self.most_bytes = BYTES_KEPT  # 0 keeps nothing; listeners are notified anyway
+        self.most_bytes = BYTES_KEPT  # 0: keep nothing; listeners are still notified
         self.kept_bytes = 0
         self.lost = 0  # number of entries that did not fit
         self.restored_at: int | None = None  # tick of the restored state with which the log begins

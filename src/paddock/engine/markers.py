@@ -1,6 +1,6 @@
-"""The markers of a simulation, `sim.markers`: put by any thread, seen by listeners, never part of the state.
+"""The markers of a simulation, `sim.markers`: any thread may put them; they are never part of the state.
 
-A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until its time is over,
+A frame is checked when a marker is put in it. If the frame goes stale later, the marker stays until it expires,
 but cannot be drawn meanwhile.
 """
 
@@ -63,7 +63,7 @@ class MarkerBoard:
 
     def put(self, *markers: Marker, source: str = "") -> None:
         """Show markers, replacing those of the same namespace and id; all of them, or none if any is refused."""
-        now = self.now()  # waits for a reset to end: these are markers of the new run then
+        now = self.now()  # waits for a running reset: the markers then belong to the new run
         era = self._era
         try:
             self._check(markers)  # before taking the lock: a restart holds the frames' lock and takes this one
@@ -92,7 +92,7 @@ class MarkerBoard:
             return len(gone)
 
     def clear(self) -> int:
-        """Remove everything; hidden namespaces stay hidden. Return the number of removed markers."""
+        """Remove all markers; hidden namespaces stay hidden. Return the number of removed markers."""
         with self._lock:
             gone = self._all()
             self._take(gone)
@@ -101,7 +101,7 @@ class MarkerBoard:
             return len(gone)
 
     def show(self, namespace: str, visible: bool = True) -> None:
-        """Show or hide a namespace, its present and future markers."""
+        """Show or hide a namespace, including its future markers."""
         if not isinstance(visible, bool):
             raise InvalidValueError(f"visible is True or False, not {visible!r}")
         with self._lock:
@@ -137,7 +137,7 @@ class MarkerBoard:
                 self._notify("removed", tuple(gone))
 
     def _check(self, markers: Sequence[Marker]) -> None:
-        """Refuse values that are no markers and frames that are unknown or stale; each frame is checked once."""
+        """Refuse values that are not markers, and unknown or stale frames; each frame is checked once."""
         for marker in markers:
             if not isinstance(marker, Marker):
                 raise InvalidValueError(f"a marker is made by paddock.Marker, not {marker!r}")
@@ -200,7 +200,7 @@ class MarkerBoard:
         for listener in tuple(self.listeners):
             try:
                 listener(change)
-            except Exception:  # not the fault of the caller
+            except Exception:  # not an error of the caller
                 LOG.exception("a listener failed on markers %s", kind)
 
 

@@ -90,7 +90,7 @@ class CheckedOverride:
 
 
 def check_override(world: World, programs: Mapping[str, FleetProgram], action: OverrideAction) -> CheckedOverride:
-    """Check an override against the world as it is now; PaddockError if it cannot be applied."""
+    """Check an override against the present world; PaddockError if it cannot be applied."""
     choice = _choice(action.behaviour)
     parts, named = _vehicles(world, action.target)
     if choice is None or choice.name == EXTERNAL:
@@ -145,7 +145,7 @@ def _setup(choice: BehaviourChoice, count: int) -> RuleSetup:
 
 
 def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> BehaviourChoice:
-    """Return the choice of some of the vehicles, those at these places of its lists."""
+    """Return the choice for some of the vehicles, those at these positions in its lists."""
     if not setup.per_vehicle:
         return choice
     chosen = places.tolist()
@@ -159,7 +159,7 @@ def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> Behav
 
 
 def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]], int]:
-    """Return (fleet, rows ascending, places in the target) per fleet, and the number of vehicles that were named."""
+    """Return (fleet, rows ascending, positions in the target) per fleet, and the number of named vehicles."""
     if isinstance(target, str | int | np.integer):
         fleet, rows = world.find(target)
         return [(fleet.name, rows, np.arange(len(rows)))], len(rows)
@@ -182,7 +182,7 @@ def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]
         found = [(fleet, rows, places[at[part]]) for fleet, rows, part in world.ids.split(distinct)]
     found += [(fleet, rows, first[k] + np.arange(len(rows))) for k, (fleet, rows) in named.items()]
     parts = []
-    for name in sorted({fleet.name for fleet, _, _ in found}):  # each vehicle once, at the first place
+    for name in sorted({fleet.name for fleet, _, _ in found}):  # each vehicle once, at its first position
         own = [(rows, places) for fleet, rows, places in found if fleet.name == name]
         rows, at = np.unique(np.concatenate([rows for rows, _ in own]), return_index=True)
         parts.append((name, rows, np.concatenate([places for _, places in own])[at]))
@@ -263,7 +263,7 @@ class OverrideGroup:
 
 
 class OverrideBatch:
-    """Groups under one rule that one kernel launch serves; their states are gathered, their commands put back."""
+    """Groups with one rule, served by one kernel launch: states are gathered, commands are scattered back."""
 
     def __init__(self, program: FleetProgram, groups: Mapping[int, OverrideGroup]) -> None:
         """`groups` by override number, ascending; their memories become views of the batch's."""
@@ -316,10 +316,10 @@ class FleetOverrides:
         self.rows: Ints = np.empty(0, np.int64)  # of vehicles with any mark
         self.groups: dict[int, OverrideGroup] = {}  # by override number, ascending
         self._batches: dict[Hashable, OverrideBatch] = {}
-        self._changed: set[Hashable] = set()  # keys of batches to build again
+        self._changed: set[Hashable] = set()  # keys of batches to rebuild
 
     def driven(self, rows: Ints, own: bool) -> NDArray[np.bool_]:
-        """Return which vehicles a rule drives, where `own` is whether their entry has one."""
+        """Return which vehicles a rule drives; `own`: whether their entry has a rule."""
         marks = self.marks[rows]
         return np.asarray(((marks == OWN) & own) | (marks > OWN), np.bool_)
 
@@ -356,7 +356,7 @@ class FleetOverrides:
         return self._batches.values()
 
     def assign(self, rows: Ints, choice: BehaviourChoice, setup: RuleSetup) -> None:
-        """Put these vehicles under one override."""
+        """Apply one override to these vehicles."""
         self.release(rows)
         number = max(self.groups, default=0) + 1
         self._add(number, OverrideGroup(choice, setup, rows))

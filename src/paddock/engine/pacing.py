@@ -24,7 +24,7 @@ from paddock.world.world import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
 SLICE = 0.01  # s of wall time between checks of the clock, the mode and the pace
-HEAVY = 0.5  # share of wall time above which the ticks of a paced run are taken in groups
+HEAVY = 0.5  # share of wall time above which a paced run groups its ticks
 LATE = 0.25  # s of wall time by which a paced run may lag before it stops catching up
 NO_END = 1 << 62  # a tick that no run reaches
 HEARTBEAT = 0.1  # s of wall time between heartbeats
@@ -78,7 +78,7 @@ class Pacer:
         self._slice_ticks = 1
         self._requests: deque[TickRequest] = deque()
         self._end = NO_END  # tick at which the run ends
-        self._sleeping = False  # the running thread sleeps because time stands still
+        self._sleeping = False  # the running thread sleeps because time is stopped
         self._substituted = False  # another thread advances meanwhile
 
     # from any thread -------------------------------------------------------------------------------------------------
@@ -154,14 +154,14 @@ class Pacer:
         return True
 
     def cancel_ticks(self, reason: str) -> None:
-        """Cancel the requested ticks with an error."""
+        """Fail the requested ticks with an error."""
         for request in self._take_requests():
             request.done.set_exception(
                 PaddockError(f"{reason} at tick {self.clock.tick}, before tick {request.target}")
             )
 
     def finish_ticks(self) -> None:
-        """End the requested ticks here, with the tick reached as their result."""
+        """End the requested ticks early, with the tick reached as their result."""
         for request in self._take_requests():
             request.done.set_result(self.clock.tick)
 
@@ -200,7 +200,7 @@ class Pacer:
             with self.thread.condition:
                 while self._requests and self.clock.tick >= self._requests[0].target:
                     reached.append(self._requests.popleft())
-                request = self._requests[0] if self._requests else None  # the first that is not reached
+                request = self._requests[0] if self._requests else None  # the first tick not reached
             for done in reached:
                 done.done.set_result(self.clock.tick)
             limit = min(end or NO_END, request.target if request else NO_END)
@@ -215,7 +215,7 @@ class Pacer:
             anchor = (monotonic(), self.clock.tick, self._pace)
 
     def _standing(self, request: TickRequest | None) -> bool:
-        """Return whether time stands still."""
+        """Return whether time is stopped."""
         return self.mode is RunMode.PAUSED or (self.mode is RunMode.HELD and request is None)
 
     def _keep_pace(self, anchor: tuple[float, int, float], limit: int) -> tuple[float, int, float]:
@@ -241,7 +241,7 @@ class Pacer:
         )
 
     def _group(self) -> int:
-        """Return the ticks to take together: a slice's worth where single ticks would take much of the wall time."""
+        """Return the number of ticks to run together: a whole slice if single ticks cost much wall time."""
         if self._pace == 0 or self.tick_seconds * self.clock.rate * self._pace < HEAVY:
             return 1
         return ceil(SLICE * self.clock.rate * self._pace)
@@ -262,7 +262,7 @@ class Pacer:
         if seconds <= 0:
             return
         with self.thread.condition:
-            if not self.thread.woken:  # since the loop last looked
+            if not self.thread.woken:  # since the last check of the loop
                 self._sleeping = standing
                 self.thread.condition.wait(seconds)
                 while self._substituted:

@@ -1,7 +1,7 @@
 """The loop that runs the stages of a tick.
 
-Stages before the motion run at the beginning of a tick, stages after it on the new state. Ticks in which only the
-motion is due are taken in one stride: the kernels loop over them in compiled code, with the same result.
+Stages before the motion run at the beginning of a tick, later ones on the new state. Successive ticks in which only the
+motion is due form one stride: the kernels loop over them in compiled code, with the same result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ LONGEST_STRIDE = 4096  # limit of ticks per stride, so that posted actions do no
 
 
 class HaltedError(Exception):
-    """A stage before the motion stopped waiting because the run stops; the tick has not begun."""
+    """The run stops while a stage before the motion waits; the tick has not begun."""
 
 
 class Stage(Protocol):

@@ -1,4 +1,4 @@
-"""A fleet with everything that acts on it: its model's kernels, parameters, failsafe, behaviour and sensors."""
+"""A fleet with the kernels of its model, parameters, failsafe, behaviour and sensors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class CudaMotion:
         self._constants: Any = None
 
     def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
-        """Copy what the host may have changed, then launch the kernel."""
+        """Copy data that the host may have changed, then launch the kernel."""
         if fleet.bring_back is None:
             self._state = self._to_device(fleet.state)
             self._constants = [self._to_device(values) for values in (*parameters, environment)]
@@ -67,7 +67,7 @@ MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": Cu
 
 
 class FleetProgram:
-    """A fleet and what acts on it."""
+    """A fleet with its kernels, behaviour and sensors."""
 
     def __init__(
         self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...], device: str = "cpu"
@@ -132,7 +132,7 @@ class FleetProgram:
         return read_only(self._poses)
 
     def forget_poses(self) -> None:
-        """Compute the poses again: the state was changed other than by a tick."""
+        """Discard cached poses, after a change of the state outside a tick."""
         self._poses_tick = -1
 
     def write_block(self, block: Floats, environment: Floats, tick: int) -> None:
@@ -176,7 +176,7 @@ class FleetProgram:
 
     @property
     def command_columns(self) -> tuple[str, ...]:
-        """`command.steer`, ...: the commands in force; none in large fleets, where they would dominate a snapshot."""
+        """`command.steer`, ...: the commands in force; none in large fleets, because they would dominate a snapshot."""
         names = column_index(self.model.command) if self.fleet.n <= COMMANDS_SHOWN else ()
         return tuple(f"command.{name}" for name in names)
 
@@ -206,7 +206,7 @@ class FleetProgram:
             result[name] = {**values, "sample_tick": sensor.sample_tick}
         return result
 
-    # what drives its vehicles ----------------------------------------------------------------------------------------
+    # controllers of vehicles -----------------------------------------------------------------------------------------
 
     @property
     def acts(self) -> bool:

@@ -37,11 +37,11 @@ class FleetPoses:
         return self.programs[fleet].pose_block(tick)
 
     def use(self, snapshot: Snapshot | None) -> None:
-        """Read the poses from this snapshot while it is of the present tick."""
+        """Read the poses from this snapshot as long as the tick does not change."""
         self._snapshot = snapshot
 
     def forget(self) -> None:
-        """Compute the poses again: the state was changed other than by a tick."""
+        """Discard cached poses, after a change of the state outside a tick."""
         self._snapshot = None
         for program in self.programs.values():
             program.forget_poses()
@@ -61,7 +61,7 @@ class PublishStage:
         self.writer = SnapshotWriter()
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
-        self._published: Snapshot | None = None  # unlike the latest never withdrawn, so that any thread may read it
+        self._published: Snapshot | None = None  # never withdrawn, unlike the latest, so that any thread may read it
         self._not_finite: set[str] = set()  # fleets that have been warned about
         self._requested = threading.Event()  # another thread waits for a snapshot
         self._served = threading.Event()
@@ -130,7 +130,7 @@ class PublishStage:
         return self._layout
 
     def forget(self) -> None:
-        """Make a new snapshot on the next request: the state was changed other than by a tick."""
+        """Discard the cached snapshot, after a change of the state outside a tick."""
         self._layout = None
         self._latest = None
         self.poses.forget()

@@ -1,4 +1,4 @@
-"""A simulation: the small stable contract for notebooks, servers and tests. The inside is `Simulation.engine`."""
+"""A simulation: the small stable API for notebooks, servers and tests. `Simulation.engine` has the internals."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # planning is imported for a mission only
 
 
 class Simulation(OldSpellings):
-    """Owns the truth. One thread ticks it; any thread may command it and use its clock."""
+    """A simulation. One thread ticks it; any thread may send commands and use its clock."""
 
     _RENAMED = MappingProxyType(
         {**OldSpellings._RENAMED, "running": "clock.running", "log": "engine.log", "direct": "mission.apply"}
@@ -96,14 +96,14 @@ class Simulation(OldSpellings):
     def command(self, target: str | int, *, at_tick: int | None = None, source: str = "", **inputs: Any) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick (or `at_tick`) on.
 
-        Other inputs stay. Any thread may call this.
+        Other inputs keep their values. Any thread may call this.
         """
         self.engine.post(CommandAction(target, inputs), at_tick, source)
 
     def spawn(self, /, **fields: Any) -> str:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
 
-        Takes effect immediately; nothing is added when a field is wrong. Return the name.
+        Takes effect immediately; nothing is added if a field is invalid. Return the name.
         """
         return self.engine.apply(SpawnAction(fields), "spawn()")
 
@@ -114,9 +114,9 @@ class Simulation(OldSpellings):
     def place(
         self, target: str | int, pose: Sequence[float], speed: float = 0.0, *, at_tick: int | None = None
     ) -> None:
-        """Move a vehicle to x, y, z (m) and yaw (rad) as if it started there, with the next tick or at `at_tick`.
+        """Move a vehicle to x, y, z (m) and yaw (rad) as if it had started there, with the next tick or at `at_tick`.
 
-        Its commands stay. Any thread may call this.
+        Its commands are kept. Any thread may call this.
         """
         self.engine.post(PlaceAction(target, pose, speed), at_tick)
 
@@ -134,16 +134,16 @@ class Simulation(OldSpellings):
         """
         return self.engine.claim(vehicles, source, instead_of, on_request)
 
-    # looking ---------------------------------------------------------------------------------------------------------
+    # reading ---------------------------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """Return the world now: immutable, yours to keep. Any thread may call this."""
+        """Return the present state, immutable. Any thread may call this."""
         if self.engine.thread.elsewhere():
             return self.engine.publisher.from_elsewhere(self.engine.thread)
         return self.engine.publisher.snapshot()
 
     def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every that many ticks (default: `every.snapshot` of the scenario).
+        """Call `watcher(snapshot)` every `every` ticks (default: `every.snapshot` of the scenario).
 
         Return a function that ends the watching.
         """
@@ -244,14 +244,14 @@ class MissionControl:
     """The mission of a simulation, `sim.mission`.
 
     The fields of `view()` (`time`, `tasks`, `zones`, `vehicles`, `finished`, `metrics`, `log`) are attributes. Changes
-    take effect immediately or at `at_tick`; the mission reacts when it next looks. Any thread may make them.
+    take effect immediately or at `at_tick`; the mission reacts at its next update. Any thread may make them.
     """
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def view(self) -> MissionView:
-        """Return the mission at this tick, to keep."""
+        """Return the state of the mission at this tick, immutable."""
         self._engine.thread.refuse_elsewhere("mission")
         mission = self._engine.mission
         assert mission is not None
@@ -295,7 +295,7 @@ class MissionControl:
 
 
 def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:
-    """Return a simulation after that many ticks in which the logged actions were applied at their ticks."""
+    """Return a simulation after that many ticks, with the logged actions applied at their ticks."""
     sim = Simulation(scenario)
     if seed is not None:
         sim.reset(seed)

@@ -1,4 +1,4 @@
-"""The complete state of a run as one tree: what `save`, `restore` and `state_hash` work on."""
+"""The complete state of a run as one tree, for `save`, `restore` and `state_hash`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def hashed_state(engine: Engine) -> dict[str, Any]:
 
 
 def settled_state(engine: Engine) -> dict[str, Any]:
-    """Return the state without queued actions, which a replay queues from the start."""
+    """Return the state without queued actions, because a replay queues them from the start."""
     tree = hashed_state(engine)
     del tree["mailbox"]
     return tree

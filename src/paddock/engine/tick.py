@@ -1,6 +1,6 @@
 """The tick: `assemble_tick` lists its stages in the order in which they run.
 
-Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. The stages of a few lines are here, the
+Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. Short stages are here, the
 barrier and the publishing of snapshots in their own modules.
 """
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from paddock.engine.engine import Engine
     from paddock.engine.mission.run import MissionRun
 
-MISSION_RATE = 10.0  # Hz of simulated time at which the mission looks at its vehicles
-SPREAD_RATE = 1.0  # Hz at which it looks at vehicles that share a layer of height
+MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
+SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
 
 class AssembledTick(NamedTuple):
-    """The assembled tick, and the stages that others refer to."""
+    """The assembled tick, and the stages that other parts use."""
 
     pipeline: Pipeline
     barrier: BarrierStage
@@ -95,7 +95,7 @@ class MissionStage:
         self.spread_period = self.period * max(1, round(MISSION_RATE / SPREAD_RATE))
 
     def fleet_built(self, program: FleetProgram) -> None:
-        """Let the mission take over a new fleet if its vehicles take part."""
+        """Add a new fleet to the mission if its vehicles take part."""
         if self.mission is not None:
             self.mission.built(program)
 
@@ -139,7 +139,7 @@ class BehaveStage:
         return every(tick, self.period) if active else NEVER_DUE
 
     def run(self, tick: int) -> None:
-        """Decide for all fleets on the same state: no fleet sees another's decision before the next tick."""
+        """Run the behaviours of all fleets on the same state: no fleet sees another's decision before the next tick."""
         dt = self.world.clock.dt * self.period
         for program in self.programs.values():
             if program.overrides is not None:

@@ -168,7 +168,7 @@ def _written(table: RunTable, progress: Progress, write: Callable[[Batch], None]
 
 
 def _records(batch: Batch, missing: Any) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows, with `missing` for NaN and infinities, which neither format can represent."""
+    """Return the rows, with `missing` for NaN and infinities, which neither format can represent."""
     keys = [values.tolist() if isinstance(values, np.ndarray) else values for values in batch.keys.values()]
     values = batch.values.astype(object)
     values[~np.isfinite(batch.values)] = missing

@@ -290,7 +290,7 @@ def present_markers(board: MarkerBoard, now: float) -> list[MarkerChange]:
 
 
 def _commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:
-    """Return a change as messages."""
+    """Yield a change as messages."""
     if change.kind == "put":
         yield wire.PutMarkers(tuple(_message(placed.marker) for placed in change.placed))
     elif change.kind == "cleared":

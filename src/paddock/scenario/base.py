@@ -1,4 +1,4 @@
-"""Shared by every section of a scenario: strict types, short vectors, choices by name, errors with a location."""
+"""Common parts of all sections of a scenario: strict types, short vectors, choices by name, errors with a location."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from paddock.scenario.problems import KeyPath, ScenarioError
 
 
 class Section(BaseModel):
-    """A mapping of a scenario: unknown keys are errors; immutable."""
+    """A section of a scenario: immutable; unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -36,7 +36,7 @@ def invalid(message: str, at: KeyPath = (), other: KeyPath | None = None) -> Pyd
 class OneOf(Section):
     """A section with exactly one of several fields."""
 
-    ONE_OF: ClassVar[tuple[str, Sequence[str]]]  # what the section is, in errors, and the names of the fields
+    ONE_OF: ClassVar[tuple[str, Sequence[str]]]  # the section's name in errors, and the names of the fields
 
     @model_validator(mode="after")
     def _exactly_one(self) -> Self:

@@ -100,7 +100,7 @@ class Preset(Section):
 
 
 def preset_names(model: str) -> list[str]:
-    """Return the presets of a model, its default first; none for a model that the catalog does not have."""
+    """Return the presets of a model, its default first; none if the catalog does not contain the model."""
     return list(_presets_of(model))
 
 

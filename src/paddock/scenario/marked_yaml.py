@@ -1,6 +1,6 @@
 """YAML with marks: text to plain values with the line and column of each, and back to text.
 
-Reads the event stream of PyYAML's C parser. Its composer recurses without limit (100,000 brackets end the process) and
+Reads the event stream of PyYAML's C parser. Its composer recurses without limit (100,000 brackets crash Python) and
 its resolver follows YAML 1.1, which reads `017` as 15, `1:30` as 90, `no` as false and `1e3` as text. Here numbers are
 Python's, only `true` and `false` are booleans, and ambiguous scalars are errors. ruamel.yaml keeps marks only in its
 pure Python loader.
@@ -22,7 +22,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MERGE = "<<"
 MAX_DEPTH = 64  # deepest nesting of lists and mappings
-MAX_EXPANSION = 1_000_000  # values that aliases may add to those written; keeps a small file from filling the memory
+MAX_EXPANSION = 1_000_000  # values that aliases may add at most, so that a small file cannot exhaust the memory
 _TAG = "tag:yaml.org,2002:"
 
 Scalar = str | int | float | bool | None
@@ -216,7 +216,7 @@ _LONGEST_INTEGER = 400  # digits beyond which a number exceeds every float
 
 
 def plain_scalar(text: str) -> Scalar:
-    """Return the value of an unquoted scalar; raise ValueError for an ambiguous one, with what to write instead."""
+    """Return the value of an unquoted scalar; raise ValueError for an ambiguous one, with a suggestion."""
     if text in _FIXED:
         return _FIXED[text]
     if text in _AMBIGUOUS:
@@ -272,10 +272,10 @@ def plain(value: Any, path: KeyPath = ()) -> Any:
 
 
 class _Dumper(DUMPER):  # type: ignore[misc]
-    """Quote text that would read back as something else; never write aliases."""
+    """Writes YAML without aliases; quotes text that would otherwise be read as another value."""
 
     def ignore_aliases(self, data: Any) -> bool:
-        """Write every value in full."""
+        """Return True: write every value in full, without aliases."""
         return True
 
     def represent_text(self, text: str) -> Any:

@@ -194,7 +194,7 @@ class MissionSection(Section):
 
     @model_serializer(mode="wrap")
     def _with_nulls(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Keep a null that is not the default: `exclude_none` would turn it into the default."""
+        """Keep a null that differs from the default, which `exclude_none` would drop."""
         plain: dict[str, Any] = handler(self)
         nulls = [name for name in ("range", "separation") if getattr(self, name) is None]
         return plain | dict.fromkeys(nulls)
@@ -217,7 +217,7 @@ def check_different(
 
 
 def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: str) -> Events:
-    """Name what events of one kind add; numbers continue those of the list, a vehicle's is the event's own."""
+    """Name the items that events add; numbers continue those of the list, a vehicle's is its event's."""
     count = len(first)
     added = [(k, found) for k, event in enumerate(events) if (found := getattr(event, kind)) is not None]
     check_different(((found.name, (k, kind, "name")) for k, found in added), first, ("mission", "events"))
@@ -233,7 +233,7 @@ def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: 
 
 
 def default_fleet(written: Any) -> list[VehicleEntry]:
-    """Return the fleet of a mission without vehicles; empty for an invalid mission, which has errors of its own."""
+    """Return the default fleet of a mission without vehicles; empty for an invalid mission, reported elsewhere."""
     written = written.model_dump() if isinstance(written, MissionSection) else written
     try:
         needed = {key: written[key] for key in ("base", "altitude", "speed") if key in written}

@@ -1,4 +1,4 @@
-"""Errors of a scenario, each at the file, line and column where the value was written."""
+"""Errors of a scenario, each with the file, line and column of the value."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _line(model: type[BaseModel], value: Any, error: Any, marks: Marks, prefix: 
         message = f"missing key {path[-1]!r} in {dotted(prefix + path[:-1])}"
         path = path[:-1]
     else:
-        name = dotted(prefix + _existing(value, path)) + " " if marks.source else ""  # else the location names it
+        name = dotted(prefix + _existing(value, path)) + " " if marks.source else ""  # otherwise the location names it
         message = _message(error, name, marks)
     path = prefix + _existing(value, path)
     return marks.mark(path), f"{marks.at(path)}: {message}"
@@ -157,7 +157,7 @@ def _message(error: Any, name: str, marks: Marks) -> str:
 
 
 def _existing(value: Any, path: KeyPath) -> KeyPath:
-    """Return the part of a path that exists in the value; pydantic appends steps of its own."""
+    """Return the part of a path that exists in the value; pydantic appends its own steps."""
     for index, step in enumerate(path):
         inside = isinstance(value, dict) or (isinstance(value, list | tuple) and isinstance(step, int))
         try:

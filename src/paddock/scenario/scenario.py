@@ -31,8 +31,8 @@ class Sync(Section):
     timeout: Positive = Field(default=1.0, description="Longest wait, in seconds of wall time.")
     on_timeout: Literal["hold", "brake", "default", "pause"] = Field(
         default="hold",
-        description="What a vehicle of a late client does: hold its last command, brake, take its default command, "
-        "or the whole clock pauses.",
+        description="On timeout, the client's vehicles hold their last command, brake or take their default command, "
+        "or the clock pauses.",
     )
 
 
@@ -77,7 +77,7 @@ class ClockSection(Section):
 
 
 def _rate_from(dt: Any) -> float | None:
-    """Return 1/dt in Hz, rounded where only float rounding keeps it from being whole; None for an invalid dt."""
+    """Return 1/dt in Hz, rounded to a whole number within float precision; None for an invalid dt."""
     if isinstance(dt, bool) or not isinstance(dt, int | float) or not 1 / RATE_MAX <= dt <= 1 / RATE_MIN:
         return None
     rate = 1.0 / dt
@@ -90,7 +90,7 @@ class WorldSection(Section):
     mu: Positive = Field(default=1.0, description="Friction of the ground (no unit), multiplies each tyre's own.")
     origin: Origin = Field(
         default=(35.6812, 139.7671, 40.0),
-        description="Where (0, 0, 0) lies on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
+        description="Position of (0, 0, 0) on WGS 84: [latitude in degrees, longitude in degrees, height in m].",
     )
     wind: Vector3 = Field(
         default=(0.0, 0.0, 0.0), description="Wind [east, north, up], in m/s: where the air moves to."
@@ -204,7 +204,7 @@ class Scenario(Section):
         return dump_yaml(self.to_dict(defaults=defaults))
 
     def to_text(self) -> str:
-        """Return the source text, comments included, or generated YAML if there is none or it has changed."""
+        """Return the source text with its comments, or generated YAML if there is none or values have changed."""
         if self._written is None or self._written[1] != self.seed:
             return self.to_yaml()
         return self._written[0]
@@ -248,6 +248,6 @@ def scenario_schema() -> dict[str, Any]:
         parts["Serve"]["properties"][name]["anyOf"] += [short, {"const": True}]
     schema["properties"]["record"]["anyOf"].append({"type": "string", "minLength": 1})
     derived = {"ClockSection": "dt", "VehicleEntry": "name", "TaskEntry": "name", "NoFlyZone": "name"}
-    for part, key in {**derived, "AdapterEntry": "name"}.items():  # these follow from other fields
+    for part, key in {**derived, "AdapterEntry": "name"}.items():  # derived from other fields
         del parts[part]["properties"][key]["default"]
     return {"$schema": SCHEMA_DIALECT, **schema, "title": "Paddock scenario"}

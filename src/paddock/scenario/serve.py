@@ -85,7 +85,7 @@ class Vds1Endpoint(EndpointSection):
 
     port: Port = Field(default=7001, description="UDP port for commands; 0 takes a free one.")
     rate: Positive = Field(default=200.0, description="Publications per simulated second, in Hz.")
-    timeout: Positive = Field(default=0.1, description="Simulated seconds that a command holds before the failsafe.")
+    timeout: Positive = Field(default=0.1, description="Timeout of a command, in simulated s; then the failsafe acts.")
     state: Address | None = Field(
         default="127.0.0.1:7002", description="Permanent receiver of states, host:port; null is none."
     )

@@ -56,7 +56,7 @@ class AdapterEntry(Section):
 
 
 def _checked_mission(mission: Any) -> Any:
-    """Distinguish file name and points here, or pydantic reports a bad point as a bad name, too."""
+    """Distinguish file name and points here; otherwise pydantic also reports an invalid point as an invalid name."""
     if mission is None or isinstance(mission, str):
         return mission
     if not isinstance(mission, list | tuple):
@@ -78,7 +78,7 @@ class AutopilotEntry(Section):
 
     vehicles: Text | None = Field(default=None, description="Name of an entry of vehicles; each vehicle gets one.")
     autopilot: Literal["builtin", "ardupilot", "px4"] = Field(
-        default="builtin", description="The built-in autopilot, or a real one in its own process."
+        default="builtin", description="The built-in autopilot, or an external one in its own process."
     )
     craft: CraftName | None = Field(default=None, description="Vehicle type; null follows from the model.")
     sysid: Whole | None = Field(

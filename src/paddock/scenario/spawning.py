@@ -15,7 +15,7 @@ Uniform = Callable[[int, int], NDArray[Any]]
 """`uniform(count, k)` returns (count, k) numbers in [0, 1), row i for vehicle i."""
 
 RANDOM_COLUMNS = 4
-"""Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading changes no position."""
+"""Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading does not change positions."""
 
 
 def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:

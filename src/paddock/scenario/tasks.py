@@ -158,7 +158,7 @@ class NoFlyZone(OneOf):
 
 
 def numbered(prefix: str, index: int, taken: Collection[str]) -> str:
-    """Return the default name `prefix_index`, with underscores added until it differs from those taken."""
+    """Return the default name `prefix_index`, with underscores appended until it is unique."""
     found = f"{prefix}_{index}"
     while found in taken:
         found += "_"

@@ -1,1 +1,1 @@
-"""Sockets: everyone may watch and drive. All endpoints live in a hub process that cannot slow the simulation down."""
+"""Serving: clients watch and drive. All endpoints run in a hub process, which cannot slow down the simulation."""

@@ -1,4 +1,4 @@
-"""The hub process: `python -m paddock.serve LINK DOORBELL`, started by a simulation and never by hand."""
+"""The hub process: `python -m paddock.serve LINK DOORBELL`; the simulation starts it."""
 
 from __future__ import annotations
 

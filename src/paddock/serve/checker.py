@@ -1,4 +1,4 @@
-"""Checks scenarios that clients write, in a process that is killed when it takes too long."""
+"""Validates scenarios from clients in a separate process, which is killed on a timeout."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LONGEST_ANSWER = 1 << 20  # bytes
 
 
 class Checker:
-    """One check at a time; never blocks the event loop."""
+    """Runs one check at a time, without blocking the event loop."""
 
     def __init__(self) -> None:
         self._process: Process | None = None
@@ -107,7 +107,7 @@ LONGEST_MESSAGE = 500
 
 
 def problems_of(text: str, known: Known) -> list[ScenarioProblem]:
-    """Return what the loader or else the builder finds wrong with a scenario, sorted by line.
+    """Return the errors that the loader, or else the builder, finds in a scenario, sorted by line.
 
     Models, behaviours and sensors that are not `known` are refused before they are imported.
     """

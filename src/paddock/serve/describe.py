@@ -27,7 +27,7 @@ SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tic
 
 
 def column_tree(column: Column, name: str = "") -> ColumnTree:
-    """One column, under its own or another name."""
+    """Return a column as a tree, under its own or another name."""
     return {
         "name": name or column.name,
         "unit": column.unit,
@@ -39,12 +39,12 @@ def column_tree(column: Column, name: str = "") -> ColumnTree:
 
 
 def column_trees(tuple_class: type) -> list[ColumnTree]:
-    """The columns of a named tuple class."""
+    """Return the columns of a named tuple class as trees."""
     return [column_tree(column) for column in columns_of(tuple_class)]
 
 
 def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[ValueTree]:
-    """Columns with the values of one vehicle; columns without a value are skipped."""
+    """Return columns with the values of one vehicle; columns without a value are skipped."""
     known = [(column, float(values[column.name])) for column in columns if column.name in values]
     return [{**column_tree(column), "value": value if isfinite(value) else None} for column, value in known]
 
@@ -52,7 +52,7 @@ def value_trees(columns: Iterable[Column], values: Mapping[str, float]) -> list[
 def snapshot_columns(
     names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]
 ) -> dict[str, Column]:
-    """The columns of a snapshot by name, in order; unknown ones have no unit."""
+    """Return the columns of a snapshot by name, in order; unknown ones have no unit."""
     known = {column.name: column for column in columns_of(Pose)}
     if model is not None:
         state = {column.name: column for column in columns_of(model.state)}
@@ -65,7 +65,7 @@ def snapshot_columns(
 
 
 def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Mapping[str, Sensor]) -> list[ColumnTree]:
-    """The same as trees, with the columns derived from the pose."""
+    """Return the columns of a snapshot as trees, with those derived from the pose."""
     found = list(snapshot_columns(names, model, sensors).values())
     taken = {column.name for column in found}
     derived = [column for name, (_, column) in DERIVED.items() if name not in taken]
@@ -73,7 +73,7 @@ def fleet_columns(names: Iterable[str], model: VehicleModel | None, sensors: Map
 
 
 def installed(layout: FleetLayout) -> tuple[VehicleModel | None, dict[str, Sensor]]:
-    """The model and the sensors of a recorded fleet, as far as they are installed."""
+    """Return the model and the sensors of a recorded fleet, as far as they are installed."""
     prefixes = {name.partition(".")[0] for name in layout.columns if "." in name}
     try:
         model = find_model(layout.model) if layout.model in model_names() else None
@@ -86,7 +86,7 @@ RECORDING = "recording"  # the driver of recorded vehicles
 
 
 def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
-    """The tree of one fleet."""
+    """Return the tree of one fleet."""
     return {
         "name": layout.name,
         "count": layout.n,
@@ -99,7 +99,7 @@ def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
 
 
 def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
-    """The fleets of a simulation, with inputs and columns."""
+    """Return the fleets of a simulation, with inputs and columns."""
     trees: list[FleetInfoTree] = []
     for program in sim.engine.programs.values():
         layout, sensors = program.layout(), {name: one.sensor for name, one in program.sensors.items()}
@@ -110,7 +110,7 @@ def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
 
 
 def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
-    """The fleets of a recorded sample: they have columns but no inputs."""
+    """Return the fleets of a recorded sample: they have columns but no inputs."""
     trees: list[FleetInfoTree] = []
     for layout in snapshot.layout.fleets:
         model, sensors = installed(layout)
@@ -120,7 +120,7 @@ def recorded_fleets(snapshot: Snapshot) -> list[FleetInfoTree]:
 
 
 def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
-    """Every column of a vehicle of a simulation."""
+    """Return every column of a vehicle of a simulation."""
     program, rows = sim.engine.applier.found(target)
     if len(rows) != 1:
         raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
@@ -149,7 +149,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
 
 
 def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:
-    """The recorded columns of a vehicle."""
+    """Return the recorded columns of a vehicle."""
     values = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
     model, kinds = installed(vehicle.layout)
     columns = snapshot_columns(vehicle.columns, model, kinds)
@@ -178,7 +178,7 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
 
 
 def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
-    """The fleets of a simulation in the form of the Python clients: inputs, sensors, parameters."""
+    """Return the fleets of a simulation for the Python clients: inputs, sensors, parameters."""
     return [
         fleet_tree(
             program.layout(),
@@ -198,7 +198,7 @@ def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
-    """(n,) a parameter of a fleet's vehicles."""
+    """Return a parameter of a fleet's vehicles, (n,)."""
     if fleet not in sim.engine.programs:
         raise unknown_name("fleet", fleet, sim.engine.programs)
     program = sim.engine.programs[fleet]
@@ -211,7 +211,7 @@ def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
-    """Counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
+    """Return counters and times of a run. They are read while it runs and may belong to neighbouring ticks."""
     run = sim.engine.mission
     stages = {name: (spent.calls, spent.nanoseconds) for name, spent in list(sim.engine.pipeline.times.items())}
     return {

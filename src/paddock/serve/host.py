@@ -27,41 +27,41 @@ Push = Callable[[str, dict[str, Any]], None]
 
 
 class Source(Protocol):
-    """A live simulation or a recording. Operations come from the link's thread, on behalf of named clients."""
+    """A live simulation or a recording. The link's thread calls `operate` on behalf of named clients."""
 
     rate: float  # ticks per simulated second
 
     @property
     def watched(self) -> Simulation | Player:
-        """Whose tick, time and snapshots clients get."""
+        """The simulation or player whose tick, time and snapshots clients receive."""
 
     def period(self, rate: float) -> int:
-        """Ticks between snapshots at a rate per simulated second (Hz)."""
+        """Return the ticks between snapshots at a rate per simulated second (Hz)."""
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation for a client: its result, a Future of it, or PaddockError."""
+        """Carry out an operation for a client; return its result or a Future, or raise PaddockError."""
 
     def gone(self, client: str) -> None:
-        """Release the clock and the claims of a client that has left."""
+        """Release the clock and the claims of a client that has disconnected."""
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Start to push what happens; `publish` passes a snapshot to every endpoint immediately."""
+        """Start pushing events and changes; `publish` passes a snapshot to every endpoint immediately."""
 
     def detach(self) -> None:
         """Stop pushing."""
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """The pushes that bring a new hub up to date."""
+        """Return the pushes that bring a new hub up to date."""
 
     def figures(self) -> dict[str, Any]:
-        """Figures of the run, for metrics and pages."""
+        """Return figures of the run, for metrics and pages."""
 
 
 class ClockOwner:
-    """The owner of the clock: the first client that takes it, until it releases it or leaves."""
+    """The owner of the clock: the first client that takes it, until it releases it or disconnects."""
 
     def __init__(self, locked: bool = False) -> None:
-        """`locked`: the server keeps the clock."""
+        """`locked`: no client may own the clock."""
         self.locked = locked
         self.client: str | None = "the server" if locked else None
         self._lock = threading.Lock()
@@ -73,7 +73,7 @@ class ClockOwner:
             self.client = client
 
     def check(self, client: str, verb: str) -> None:
-        """Refuse an operation to all clients but the owner, if there is one."""
+        """Refuse an operation to all clients except the owner, if there is one."""
         owner = self.client
         if owner not in (None, client):
             raise PaddockError(f"{verb} refused: the clock belongs to {owner}")
@@ -172,7 +172,7 @@ class Host:
             self._push(kind, content)
         self.source.operate("snapshot", "", {})
 
-    # keeping the hub -------------------------------------------------------------------------------------------------
+    # supervising the hub ---------------------------------------------------------------------------------------------
 
     def _start(self) -> HubConnection:
         config = {
@@ -210,5 +210,5 @@ class Host:
             self._hub = self._start()
             self._hub.wait_ready(START)
             self._push_all()
-        except (PaddockError, OSError) as error:  # tried again later
+        except (PaddockError, OSError) as error:  # retried later
             self.on_log(f"the hub could not start: {error}")

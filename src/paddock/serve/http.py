@@ -1,4 +1,4 @@
-"""The HTTP server of the web and metrics endpoints: uvicorn on a socket of its own, in the hub's event loop."""
+"""The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class HttpServer:
     """An ASGI application on a port."""
 
     def __init__(self, application: Any, connections: int, **options: Any) -> None:
-        """`connections` at most at the same time; `options` of uvicorn, for WebSockets."""
+        """`connections`: maximum number at a time; `options`: uvicorn's, for WebSockets."""
         config = Config(
             application,
             http=HttpProtocol,
@@ -57,7 +57,7 @@ class HttpServer:
     async def open(self, host: str, port: int) -> int:
         """Listen, and return the port. OSError if that is not possible."""
         listening = listening_socket(host, port)
-        await self._server.startup(sockets=[listening])  # only this: signals and the loop are the hub's
+        await self._server.startup(sockets=[listening])  # not `serve`: the hub owns signals and the event loop
         found: int = listening.getsockname()[1]
         return found
 

@@ -60,20 +60,20 @@ class LimitedLog:
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
 
 
-Send = Callable[[], None]  # sends what was encoded from a snapshot
+Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 
 class Endpoint(Protocol):
-    """An endpoint, one module of `endpoints/`. It lives in the hub's event loop and must not block it."""
+    """An endpoint, one module of `endpoints/`. It runs in the hub's event loop and must not block it."""
 
-    every: int  # ticks: it gets the snapshots whose tick this divides
+    every: int  # ticks: it receives the snapshots whose tick is a multiple of this
     latest: bool  # whether it gets only the newest of several waiting snapshots
 
     async def open(self) -> Any:
         """Listen, and return the address. OSError or PaddockError if that is not possible."""
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode what to send of a snapshot, keeping no reference to it; None if there is nothing to send.
+        """Encode a snapshot for sending, without keeping a reference to it; None if there is nothing to send.
 
         The snapshot lies in the ring. The returned function is called only if it was not overwritten meanwhile.
         """
@@ -112,7 +112,7 @@ Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcom
 
 
 class Hub:
-    """The state that the endpoints share."""
+    """The hub: state shared by the endpoints."""
 
     def __init__(self, link: HubLink, bell: socket.socket, config: dict[str, Any]) -> None:
         self.loop = asyncio.get_running_loop()
@@ -134,7 +134,7 @@ class Hub:
         self._number = 0
 
     def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[OperationOutcome]:
-        """Carry out an operation for a client; the future holds its Outcome or OperationError."""
+        """Carry out an operation for a client; the future returns its Outcome or raises OperationError."""
         future: asyncio.Future[OperationOutcome] = self.loop.create_future()
 
         def settle(outcome: OperationOutcome | OperationError) -> None:
@@ -149,7 +149,7 @@ class Hub:
         return future
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
-        """The same with a callback, which runs as soon as the reply arrives, before the event loop continues."""
+        """Like `ask`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
         self._number += 1
         self._requests[self._number] = then
         message = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
@@ -161,12 +161,12 @@ class Hub:
             then(OperationError("LinkClosedError", str(error)))
 
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
-        """The same without a reply; a refusal is counted."""
+        """Like `ask`, without a reply; a refusal is counted."""
         with suppress(LinkClosedError):
             self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
 
     def gone(self, client: str) -> None:
-        """Report that a client has left."""
+        """Report that a client has disconnected."""
         with suppress(LinkClosedError):
             self.link.send({"gone": client})
 

@@ -73,7 +73,7 @@ class Decoder:
             yield _decoded(message)
 
     def _whole(self) -> int | None:
-        """Bytes of the first message; None while it is incomplete."""
+        """Return the size of the first message in bytes; None while it is incomplete."""
         if len(self._buffer) < _HEAD.size:
             return None
         text, blobs, _ = _HEAD.unpack_from(self._buffer)
@@ -105,7 +105,7 @@ def _decoded(message: bytearray) -> dict[str, Any]:
 
 
 class HubLink:
-    """One end. Sending never blocks and is safe from any thread; one reader receives."""
+    """One end of the link. Sending never blocks and is thread-safe; one reader receives."""
 
     def __init__(self, end: socket.socket, blocking: bool = False) -> None:
         """Take over a connected stream socket; `blocking`: whether `recv` blocks."""
@@ -249,7 +249,7 @@ class HubConnection:
         return None
 
     def stop(self) -> None:
-        """Ask the process to end, then kill it."""
+        """Request the process to end, then kill it."""
         if self._stopped:
             return
         self._stopped = True

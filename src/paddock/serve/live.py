@@ -1,4 +1,4 @@
-"""A running simulation as a source: dispatches operations to their handlers and pushes what happens."""
+"""A running simulation as a source: dispatches operations to their handlers, pushes events and changes."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ Director = Callable[[Scenario], None]  # ends the run soon and starts that of an
 
 
 class LiveSource:
-    """A simulation, driven by some thread or by none at the moment; handlers of operations act on this."""
+    """A live simulation, which any thread may be driving. Handlers of operations receive this object."""
 
     def __init__(
         self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
     ) -> None:
-        """`locked` keeps the clock from clients; a `director` allows them to load another scenario.
+        """`locked`: clients cannot own the clock. `director`: clients may load another scenario.
 
         `preparing` is shown to clients until `prepared` is called.
         """
@@ -77,20 +77,20 @@ class LiveSource:
             raise
 
     def claim_of(self, client: str) -> Claim:
-        """A client's claim."""
+        """Return the claim of a client."""
         claim = self.claims.get(client)
         if claim is None:
             raise LateReplyError("a control answers a request: claim vehicles first")
         return claim
 
     def read(self, work: Callable[[], Any]) -> Future[Any]:
-        """Read the state between two ticks, or while the barrier waits."""
+        """Schedule a read of the state between two ticks, or while the barrier waits."""
         done = self.sim.engine.thread.request(work, look=True)
         self._wake.set()
         return done
 
     def change(self, work: Callable[[], Any]) -> Future[Any]:
-        """Change the state between two ticks."""
+        """Schedule a change of the state between two ticks."""
         done = self.sim.engine.thread.request(work)
         self._wake.set()
         return done
@@ -118,11 +118,11 @@ class LiveSource:
         return outcome
 
     def period(self, rate: float) -> int:
-        """Ticks between snapshots at a rate per simulated second (Hz)."""
+        """Return the ticks between snapshots at a rate per simulated second (Hz)."""
         return max(1, round(self.rate / rate))
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Start to push what happens."""
+        """Start pushing events and changes."""
         self.push, self.publish = push, publish
         for listeners, listener in self._listeners():
             listeners.append(listener)
@@ -141,7 +141,7 @@ class LiveSource:
         self._worker.shutdown(wait=False, cancel_futures=True)
 
     def gone(self, client: str) -> None:
-        """Release what a client held."""
+        """Release the clock and the claim of a client."""
         self.states.forget(client)
         claim = self.claims.pop(client, None)
         if claim is not None:
@@ -151,12 +151,12 @@ class LiveSource:
             self.sim.clock.resume()
 
     def prepared(self) -> None:
-        """Clients need not wait any more."""
+        """Notify clients that the simulation is ready."""
         self.preparing = ""
         self.push("preparing", {"text": ""})
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """Markers, frames and preparation, for a new hub."""
+        """Return markers, frames and the preparation status, for a new hub."""
         board = self.sim.markers
         hidden = [name for name, visible in board.namespaces().items() if not visible]
         return [
@@ -167,7 +167,7 @@ class LiveSource:
         ]
 
     def figures(self) -> dict[str, Any]:
-        """Figures of the run, for metrics and pages."""
+        """Return figures of the run, for metrics and pages."""
         own = {"commands": self.commands, "refused": self.refused, "claims": len(self.claims)}
         return {**simulation_figures(self.sim), **own, "owner": self.owner.client or ""}
 

@@ -1,4 +1,4 @@
-"""The hub's copy of markers, frames and figures, and markers as the trees that cross the link."""
+"""The hub's copy of markers, frames and figures, and the encoding of markers for the link."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Key = tuple[str, int]
 
 
 class Mirror:
-    """Kept up to date by the simulation's pushes."""
+    """Markers, frames and figures, updated by the simulation's pushes."""
 
     def __init__(self) -> None:
         self.markers: dict[Key, dict[str, Any]] = {}  # (namespace, id) -> the marker as a tree, with `expires`
@@ -52,7 +52,7 @@ class Mirror:
         self.version += 1
 
     def alive(self, time: float) -> list[dict[str, Any]]:
-        """The visible markers at a simulation time, sorted by namespace and id; expired ones are deleted."""
+        """Return the visible markers at a simulation time, sorted by namespace and id; delete expired ones."""
         ends = {key: tree["expires"] for key, tree in self.markers.items() if tree["expires"] is not None}
         for key in [key for key, expires in ends.items() if expires <= time]:
             del self.markers[key]
@@ -60,7 +60,7 @@ class Mirror:
         return [self.markers[key] for key in sorted(self.markers) if key[0] not in self.hidden]
 
     def frame_trees(self) -> list[FrameTree]:
-        """The named frames, each with its last pose in its parent."""
+        """Return the named frames, each with its last pose in its parent."""
         return list(self._placed.values())
 
     def _take_frames(self, content: dict[str, Any]) -> None:
@@ -80,7 +80,7 @@ class Mirror:
 
 
 def _frame_tree(name: str, parent: str, pose: Sequence[float]) -> FrameTree:
-    """From a row of position and quaternion."""
+    """Return a frame from a row of position and quaternion."""
     x, y, z, qx, qy, qz, qw = map(float, pose)
     return {"name": name, "parent": parent, "position": (x, y, z), "quaternion": (qx, qy, qz, qw)}
 
@@ -100,13 +100,13 @@ def marker_from_tree(tree: Mapping[str, Any]) -> Marker:
 
 
 def placed_tree(placed: PlacedMarker) -> dict[str, Any]:
-    """A marker with the simulation time (s) at which it expires; None: never."""
+    """Return a marker as a tree, with the simulation time (s) at which it expires; None: never."""
     tree = {name: getattr(placed.marker, name) for name in FIELDS}
     return {**tree, "expires": None if isinf(placed.until) else placed.until}
 
 
 def change_tree(change: MarkerChange) -> dict[str, Any]:
-    """A change of the markers."""
+    """Return a change of the markers as a tree."""
     match change.kind:
         case "put":
             return {"put": list(map(placed_tree, change.placed))}

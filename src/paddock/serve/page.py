@@ -24,7 +24,7 @@ Build it with <code>make page</code>, or install with <code>pip install .</code>
 
 
 def find_file(folder: Path, path: str, gzip: bool) -> tuple[bytes, dict[str, str]] | None:
-    """The content and the headers of the file at a URL path; None without one. `gzip`: if it may be compressed."""
+    """Return content and headers of the file at a URL path; None without one. `gzip`: whether it may be compressed."""
     name = path.lstrip("/") or "index.html"
     try:
         place, root = (folder / name).resolve(), folder.resolve()

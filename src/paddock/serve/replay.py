@@ -1,4 +1,4 @@
-"""A recording as a source: it can be watched, paused, paced and sought, but not changed."""
+"""A recording as a source: clients can watch, pause, pace and seek it, but not change it."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from paddock.world.snapshot import Snapshot
 
 
 class ReplaySource:
-    """Serves a player; a method of an operation's name handles it."""
+    """Serves a player; each operation is handled by the method of its name."""
 
     def __init__(self, player: Player, locked: bool = False) -> None:
-        """`locked` keeps the clock from clients."""
+        """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
         self.rate = player.recording.rate
         self.owner = ClockOwner(locked)
@@ -40,11 +40,11 @@ class ReplaySource:
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
 
     def period(self, rate: float) -> int:
-        """Every recorded sample is published, whatever its tick."""
+        """Return 1: every recorded sample is published."""
         return 1
 
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Start to push events and markers."""
+        """Start pushing events and markers."""
         self._push, self._publish = push, publish
         self.player.event_listeners.append(self._on_event)
         self._unwatch = self.player.watch(self._on_sample)
@@ -65,17 +65,17 @@ class ReplaySource:
             raise
 
     def gone(self, client: str) -> None:
-        """Release the clock of a client that has left."""
+        """Release the clock of a client that has disconnected."""
         if self.owner.release(client):
             self.player.resume()
 
     def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """The present markers, for a new hub."""
+        """Return the present markers, for a new hub."""
         self._markers = ReplayedMarkers(self.player.recording.marker_commands())
         return [("markers", change) for change in self._markers.up_to(self.player.position, self.player.time)]
 
     def figures(self) -> dict[str, Any]:
-        """Figures of the playback."""
+        """Return figures of the playback."""
         player, snapshot = self.player, self.player.snapshot()
         return {
             "tick": snapshot.tick,
@@ -102,7 +102,7 @@ class ReplaySource:
         """Return the recorded scenario and the position of the playback."""
         player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
         tree = scenario.to_dict()
-        tree.pop("serve", None)  # may hold the token
+        tree.pop("serve", None)  # may contain the token
         found: MetadataTree = {
             "name": scenario.name,
             "description": scenario.description,
@@ -151,7 +151,7 @@ class ReplaySource:
         return [asdict(event) for event in self.player.events() if event.number > since]
 
     def orders(self, client: str) -> list[dict[str, Any]]:
-        """Recordings have no overrides."""
+        """Return no overrides: recordings have none."""
         return []
 
     def routes(self, client: str) -> list[dict[str, Any]]:
@@ -159,10 +159,10 @@ class ReplaySource:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     def mission(self, client: str) -> None:
-        """Recordings have no mission."""
+        """Return None: recordings have no mission."""
 
     def mission_view(self, client: str) -> None:
-        """Recordings have no mission."""
+        """Return None: recordings have no mission."""
 
     def pause(self, client: str) -> None:
         """Pause the playback."""
@@ -207,7 +207,7 @@ ROUNDING = 1e-6  # s by which the times of commands and samples may differ
 
 
 class ReplayedMarkers:
-    """The markers of a recording as pushes; a jump backwards clears them and starts over."""
+    """The markers of a recording as pushes; a jump backwards clears them and starts from the beginning."""
 
     def __init__(self, recorded: list[tuple[float, MarkerCommand]]) -> None:
         """Commands with their times, in s from the start of the recording."""
@@ -217,10 +217,10 @@ class ReplayedMarkers:
         self._position = 0.0
 
     def up_to(self, position: float, time: float) -> list[dict[str, Any]]:
-        """The changes up to a position (s of the recording) with the simulation time `time` (s)."""
+        """Return the changes up to a position (s of the recording) with the simulation time `time` (s)."""
         goal = bisect_right(self._times, position + ROUNDING)
         changes: list[dict[str, Any]] = []
-        if position < self._position:  # brings back markers that have expired since
+        if position < self._position:  # restores markers that have expired since
             changes, self._sent = [{"cleared": True}], 0
         for k in range(self._sent, goal):
             changes += _changes(self._commands[k], time - (position - self._times[k]))
@@ -229,7 +229,7 @@ class ReplayedMarkers:
 
 
 def _changes(command: MarkerCommand, at: float) -> list[dict[str, Any]]:
-    """A command given at a simulation time (s), in the form of `mirror.change_tree`."""
+    """Return a command of a simulation time (s) in the form of `mirror.change_tree`."""
     match command:
         case PutMarkers(markers):
             trees = [{name: getattr(marker, name) for name in FIELDS} for marker in markers]

@@ -37,7 +37,7 @@ def share(
     tell: Callable[[str], None] | None = None,
     **serve: Any,
 ) -> Host:
-    """Serve a simulation with the fields of a scenario's `serve` section, or else with the scenario's own.
+    """Serve a simulation with the fields of a scenario's `serve` section; without any, as its scenario says.
 
     Returns when every endpoint is open. Close the host, or leave its `with` block, to end it. `host.addresses` has the
     address of each endpoint. `on_log` receives the log lines of the hub.
@@ -66,14 +66,14 @@ class Shown:
         self.closed = False
 
     def _repr_html_(self) -> str:
-        """The HTML that a notebook embeds."""
+        """Return the HTML that a notebook embeds."""
         if self.closed:
             return "<p>The page of this simulation is closed.</p>"
         style = f"width: 100%; height: {self.height}px; border: 0"
         return f'<iframe src="{escape(self.url)}" title="Paddock" style="{style}" allow="fullscreen; gamepad"></iframe>'
 
     def __repr__(self) -> str:
-        """The address, outside a notebook."""
+        """Return the address, for display outside a notebook."""
         return f"<the page at {self.url}{', closed' if self.closed else ''}>"
 
     def close(self) -> None:
@@ -98,6 +98,6 @@ def show(sim: Simulation, height: int = 600) -> Shown:
 
 @atexit.register
 def _close_all() -> None:
-    """Close all pages at exit: a notebook's kernel closes nothing."""
+    """Close all pages at exit: a notebook's kernel does not close them."""
     for shown in list(_SHOWN.values()):
         shown.close()

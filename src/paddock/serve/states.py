@@ -11,13 +11,13 @@ from paddock.world.snapshot import Snapshot
 
 
 def roster_of(layout: Layout) -> RosterMessage:
-    """The roster of a layout."""
+    """Return the roster of a layout."""
     fleets = [FleetMessage(f.name, f.kind, f.model, f.columns, f.ids, f.members, f.single) for f in layout.fleets]
     return RosterMessage(layout.roster, tuple(fleets))
 
 
 def state_of(snapshot: Snapshot, wall_time: float, known: Layout | None) -> StateUpdate:
-    """The state, with its roster unless the receiver has it."""
+    """Return the state, with its roster unless the receiver has it."""
     layout = snapshot.layout
     blocks = tuple(layout.block(snapshot.buffer, k) for k in range(len(layout.fleets)))
     roster = None if layout is known or layout == known else roster_of(layout)
@@ -35,11 +35,11 @@ class StateEncoder:
         self._sent_layouts: dict[str, Layout] = {}  # by client
 
     def state(self, client: str, snapshot: Snapshot) -> bytes:
-        """A reply with the state."""
+        """Return an encoded reply with the state."""
         return encode_reply(Reply(0, snapshot.tick, snapshot.time, self._update(client, snapshot)))
 
     def control_request(self, client: str, snapshot: Snapshot, deadline: float, vehicles: tuple[str, ...]) -> bytes:
-        """A control request with a deadline in s from now."""
+        """Return an encoded control request; the deadline is in s from now."""
         request = ControlRequestMessage(snapshot.tick, max(0.0, deadline), vehicles, self._update(client, snapshot))
         return encode_reply(Reply(0, snapshot.tick, snapshot.time, request))
 

@@ -26,13 +26,13 @@ Known = Mapping[str, Iterable[str]]  # `model`, `behaviour`, `sensor`, `method` 
 
 
 def installed_names() -> dict[str, list[str]]:
-    """The names of installed plug-ins."""
+    """Return the names of installed plug-ins."""
     behaviours = [*rule_names(), EXTERNAL]
     return {"model": model_names(), "behaviour": behaviours, "sensor": sensor_names(), "method": method_names()}
 
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
-    """The names of installed plug-ins, and those in use by the scenario or the present vehicles."""
+    """Return the names of installed plug-ins, and those in use by the scenario or the present vehicles."""
     used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
     methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
     installed = installed_names()
@@ -52,7 +52,7 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
 
 
 def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
-    """All vehicle entries with their places, including those that join a mission later."""
+    """Return all vehicle entries with their locations, including those that join a mission later."""
     found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
     events = () if scenario.mission is None else scenario.mission.events
     joining = [(("mission", "events", k, "vehicle"), event.vehicle) for k, event in enumerate(events)]
@@ -60,7 +60,7 @@ def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
 
 
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
-    """One line, with its place, for each name of a scenario that clients may not use."""
+    """Return one line, with its location, for each name of a scenario that clients may not use."""
     wanted: list[tuple[str, str, KeyPath]] = []
     for place, entry in _entries(scenario):
         wanted.append(("model", entry.model, (*place, "model")))
@@ -90,14 +90,14 @@ def refuse_foreign(sim: Simulation, entry: Mapping[str, Any], where: str = "vehi
 
 
 def _names(value: Any) -> Iterable[str]:
-    """`hold`, or the key of `{hold: {options}}`; anything else is refused later."""
+    """Return `hold`, or the key of `{hold: {options}}`; anything else is refused later."""
     if isinstance(value, str):
         return (value,)
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
 
 
 def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
-    """The same for a saved state: its entries, overrides and waiting actions."""
+    """Refuse foreign names in a saved state: in its entries, overrides and queued actions."""
     tree, known = unpack(state), known_names(sim)
     try:
         for entry in tree["entries"].values():
@@ -122,7 +122,7 @@ def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
 
 
 def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:
-    """The same for an override."""
+    """Refuse a foreign name in an override."""
     for name in _names(behaviour):
         if name not in known["behaviour"]:
             raise unknown_name("behaviour", name, known["behaviour"], "override")

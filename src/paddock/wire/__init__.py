@@ -1,1 +1,1 @@
-"""Bytes: one pure module per format, without sockets; a decoder raises WireError and nothing else."""
+"""Wire formats: one pure module per format, without sockets; decoders raise only WireError."""

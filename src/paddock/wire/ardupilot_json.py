@@ -38,7 +38,7 @@ class ServoPacket(NamedTuple):
 
 
 class State(NamedTuple):
-    """The answer of the physics; None is omitted from the line."""
+    """The reply of the physics; None is omitted from the line."""
 
     timestamp: float  # s
     gyro: Three  # rad/s, body
@@ -108,7 +108,7 @@ def encode_state(state: State) -> bytes:
 
 
 def _unsendable(state: State) -> InvalidValueError:
-    """Return the error for the required values."""
+    """Return the error for missing or invalid required values."""
     if not isfinite(state.timestamp):
         return InvalidValueError(f"this state cannot be sent as JSON: timestamp is {state.timestamp}, not a number")
     given = zip(_REQUIRED.items(), (*state[1:5], state.quaternion, state.attitude), strict=True)

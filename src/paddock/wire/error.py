@@ -8,7 +8,7 @@ from paddock.errors import PaddockError
 
 
 class WireError(PaddockError):
-    """A message that cannot be decoded; decoders raise nothing else.
+    """A message that cannot be decoded; decoders raise no other exception.
 
     `reason` is a word for counters: `length`, `type`, `count`, `crc`, `magic`, `version`, `json`, `utf8` or `value`.
     `id` is the id of the request if it could be read, otherwise 0.

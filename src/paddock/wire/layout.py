@@ -1,4 +1,4 @@
-"""Descriptions of binary records, from which the codecs and the byte tables of the documentation are made.
+"""Descriptions of binary records; codecs and the byte tables of the documentation are derived from them.
 
 POINT = Record("point", (Field("id", "<i4", "", "vehicle"), Field("at", "<f4", "m", "position, world", count=3)))
 POINT.dtype, POINT.size          # packed, 16 bytes

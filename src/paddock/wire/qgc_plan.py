@@ -78,7 +78,7 @@ class QgcPlan:
     hover_speed: float | None = None  # m/s
     fences: tuple[PlanFence, ...] = ()
     rally_points: int = 0
-    unread: tuple[str, ...] = ()  # parts of the file that are not read, one line each
+    unread: tuple[str, ...] = ()  # unsupported parts of the file, one line each
 
 
 def read_commands(doc: Document) -> tuple[Home | None, list[PlanItem]]:
@@ -216,7 +216,7 @@ def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:
 
 
 def _fences(doc: Document, fence: Mapping[str, Any]) -> tuple[tuple[PlanFence, ...], tuple[str, ...]]:
-    """Return the fences, and a line for each part that is not read."""
+    """Return the fences, and a line for each unsupported part."""
     if not fence:
         return (), ()
     if fence.get("version") != 2:

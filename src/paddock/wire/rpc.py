@@ -46,7 +46,7 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a call was refused."""
+    """The reason why a call was refused."""
 
     code: int
     message: str
@@ -85,7 +85,7 @@ def parse(line: bytes) -> Message | list[Message | RpcError]:
 
 
 def _readable_id(line: bytes, error: WireError) -> Id:
-    """The id of a message that is refused for a number in it; otherwise None."""
+    """Return the id of a message that is refused because of a number; otherwise None."""
     if error.reason != "value":
         return None
     try:

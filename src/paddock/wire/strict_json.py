@@ -1,4 +1,4 @@
-"""Strict JSON: refuses what parsers treat differently (NaN, huge numbers, duplicate keys, lone surrogates)."""
+"""Strict JSON: refuses input that parsers treat differently (NaN, huge numbers, duplicate keys, lone surrogates)."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def loads(text: bytes) -> Any:
 
 
 def loads_around_numbers(text: bytes) -> Any:
-    """The same with None for each number that `loads` refuses, to read the id of a refused message."""
+    """Parse like `loads`, with None for each number that it refuses, to read the id of a refused message."""
     value = _LENIENT.decode(text.decode())
     _check_surrogates(value)
     return value

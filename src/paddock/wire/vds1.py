@@ -135,7 +135,7 @@ class State(NamedTuple):
 
 
 class Subscribe(NamedTuple):
-    """The request of a subscriber to keep receiving STATE."""
+    """A request to receive STATE, which renews the subscription."""
 
     sequence: int
     vehicle: int = 0  # ignored

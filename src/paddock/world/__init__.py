@@ -1,1 +1,1 @@
-"""What is true: fleets, ids, clock, frames, transforms, snapshots, save and restore."""
+"""The true state: fleets, ids, clock, frames, transforms, snapshots, save and restore."""

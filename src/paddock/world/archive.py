@@ -37,7 +37,7 @@ _U32, _I64, _F64 = struct.Struct("<I"), struct.Struct("<q"), struct.Struct("<d")
 
 
 def pack(tree: Tree) -> bytes:
-    """Return the tree as bytes; equal content gives equal bytes, whatever the order of insertion."""
+    """Return the tree as bytes; equal content gives equal bytes, independent of the order of insertion."""
     pieces: list[Any] = []
     _emit_tree(tree, pieces.append)
     body = b"".join(pieces)

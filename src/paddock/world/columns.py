@@ -31,8 +31,8 @@ class Column:
     meaning: str
     low: float = -inf
     high: float = inf
-    failsafe: float | None = None  # of a command: the value after a timeout; None holds the last one
-    brake: float | None = None  # of a command: the value that stops the vehicle; None holds the last one
+    failsafe: float | None = None  # of a command: the value after a timeout; None: hold the last value
+    brake: float | None = None  # of a command: the value that stops the vehicle; None: hold the last value
     choices: tuple[str, ...] = ()  # names of the values 0, 1, 2, ..., which users may write instead
     name: str = ""
     default: float | None = None

@@ -1,7 +1,7 @@
 """A fleet: vehicles of one model, stored as tables of columns x capacity, and the random stream of each vehicle.
 
-`[:, :n]` are the vehicles, in the order in which they were added. Capacity doubles when it is used up; removal closes
-the gap and keeps the order, so that everything that visits vehicles in order stays deterministic.
+`[:, :n]` are the vehicles, in the order in which they were added. Capacity doubles when it is exhausted; removal closes
+the gap and keeps the order, so that iteration over vehicles is deterministic.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ class Fleet:
         return self.name if self.single else f"{self.name}[{self.members[row]}]"
 
     def names_of(self, rows: Ints) -> str:
-        """Return a name for some of its vehicles: `scouts[17]`, `scouts`, or `scouts (3 vehicles)`."""
+        """Describe some of its vehicles: `scouts[17]`, `scouts`, or `scouts (3 vehicles)`."""
         if len(rows) == 1:
             return self.vehicle_name(int(rows[0]))
         return self.name if len(rows) == self.n else f"{self.name} ({len(rows)} vehicles)"

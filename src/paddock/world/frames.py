@@ -9,7 +9,7 @@
 
 All functions are vectorised: components along the last axis, (..., 3) or (..., 4); float32 stays float32. Quaternions
 (x, y, z, w) rotate body components to world components of the same frame. Unreal's y axis is mirrored, so the axis of a
-quaternion and an angular rate, which are pseudovectors, change sign where a velocity does not: a left turn is +z in ENU
+quaternion and an angular rate, which are pseudovectors, change sign but a velocity does not: a left turn is +z in ENU
 and -z in Unreal (whose positive yaw is a right turn).
 """
 

@@ -2,7 +2,7 @@
 
 A snapshot of 100,000 vehicles is 12 MB; allocating that every tick costs more in page faults than the copy itself.
 Buffers are not returned explicitly: a snapshot, or any array cut out of it, keeps the array that owns the buffer alive,
-and the pool reuses a buffer once nothing but the pool refers to it.
+and the pool reuses a buffer when only the pool refers to it.
 """
 
 from __future__ import annotations
@@ -66,4 +66,4 @@ def _references(owners: list[Bytes], k: int) -> int:
 
 
 _UNUSED = _references([np.empty(0, np.uint8)], 0)
-"""Reference count of an array that only its list holds; measured, because it differs between versions of Python."""
+"""Reference count of an array that only a list refers to; measured, because it differs between Python versions."""

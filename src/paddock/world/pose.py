@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.world.columns import Column
 
-FARTHEST = 1e7  # largest coordinate in m: beyond it metres are lost in rounding, and float32 cannot hold products
+FARTHEST = 1e7  # largest coordinate in m: beyond it, rounding loses metres and products overflow float32
 
 
 class Pose(NamedTuple):

@@ -44,7 +44,7 @@ HEAD, SLOT_HEAD, U32 = SharedSegment.HEAD, 64, 0xFFFFFFFF
 SLOTS, STRIDE, FIRST, EXTRA, LATEST, RETIRED = range(4, 10)
 ATTEMPTS = 10_000  # reads tried before the writer counts as too fast
 ROOMY, MOST_SLOTS = 64 << 20, 256  # bytes and slots of a ring that chooses the number of slots
-POLL = 0.0002  # s between two looks at the ring while waiting
+POLL = 0.0002  # s between two polls of the ring while waiting
 LIFE_CHECK = 0.1  # s between two checks whether a silent writer is alive
 T = TypeVar("T")
 _SNAPSHOT_META = struct.Struct("<qddII")  # tick, time, wall time, run, roster
@@ -55,7 +55,7 @@ class RingClosedError(PaddockError):
 
 
 class OverwrittenError(PaddockError):
-    """The writer has overwritten memory while it was in view; discard what was computed from it."""
+    """The writer has overwritten memory that was being read; discard everything computed from it."""
 
 
 class FrameRingControl(RingControl):
@@ -109,7 +109,7 @@ class _Data:
         fence()
 
     def end(self, sequence: int) -> None:
-        """Show a message to the readers."""
+        """Make a message visible to readers."""
         fence()
         self.locks[sequence % self.slots] = 2 * sequence
         self.words[LATEST] = sequence
@@ -213,9 +213,9 @@ class _BaseReader(Generic[T]):
 
     @contextmanager
     def view(self) -> Iterator[T]:
-        """Give the newest message in the ring's memory, not copied; OverwrittenError at the end if it did not last.
+        """Yield the newest message in the ring's memory, not copied; OverwrittenError at the end if it was overwritten.
 
-        Keep no array of it beyond the `with`: its content changes.
+        Do not use its arrays after the `with`: their contents change.
         """
         found = self._newest()
         if found is None:
@@ -224,7 +224,7 @@ class _BaseReader(Generic[T]):
         data, sequence, message = found
         yield message
         if not data.holds(sequence):
-            raise OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while in view")
+            raise OverwrittenError(f"message {sequence} of ring {self.name!r} was overwritten while it was read")
 
     def holds(self, sequence: int) -> bool:
         """Return whether a message has not been overwritten."""
@@ -257,7 +257,7 @@ class _BaseReader(Generic[T]):
         raise self._too_fast()
 
     def _gone(self) -> str:
-        """Return why nothing will follow; empty while the writer is alive."""
+        """Return why no message will follow; empty while the writer is alive."""
         words = self._segment.words
         if words[RingControl.CLOSED]:
             return f"the simulation that published ring {self.name!r} has ended"
@@ -392,7 +392,7 @@ class FrameGroup:
 
 
 class FrameRingWriter(_BaseWriter):
-    """`slot(size)` returns memory to encode into, `publish` shows it to the readers; nothing is copied in between."""
+    """Publishes frames without copying: `slot(size)` returns memory to encode into, `publish` makes it visible."""
 
     CONTROL = FrameRingControl
 
@@ -401,14 +401,14 @@ class FrameRingWriter(_BaseWriter):
         self._open()
         data = self._data
         if data is None or data.extra < size:
-            room = -(-(size + size // 4 + 4096) // 64) * 64  # some more, so that a few more vehicles fit
+            room = -(-(size + size // 4 + 4096) // 64) * 64  # with reserve for a few more vehicles
             data = self._renew(self._slots or 4, room, room)
         data.begin(self.sequence + 1)
         at = data.slot(self.sequence + 1) + SLOT_HEAD
         return data.memory[at : at + size]
 
     def publish(self, size: int, tick: int, time: float, wall_time: float, run: int, roster: int) -> int:
-        """Show the content of the slot to the readers; return its sequence number."""
+        """Make the content of the slot visible to readers; return its sequence number."""
         self._open()
         data = self._data
         if data is None:

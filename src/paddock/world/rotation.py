@@ -18,14 +18,14 @@ from paddock.errors import InvalidValueError
 Floats = NDArray[np.floating[Any]]  # an array of float32 or float64
 
 NORM_TOLERANCE = 1e-3
-"""Largest deviation of the norm of a given quaternion from 1 that counts as rounding, not as a mistake."""
+"""Largest deviation of a given quaternion's norm from 1 that is accepted as rounding."""
 
 NORM_ROUNDING = 64
 """Norms within this many epsilons of 1 are kept: normalising twice changes nothing, so a restored state is exact."""
 
 
 def as_floats(values: ArrayLike, components: int | None = None) -> Floats:
-    """Return a float32 (if it was) or float64 array, checked to have `components` along the last axis."""
+    """Return the values as a float32 (if they were) or float64 array with `components` along the last axis."""
     array = np.asarray(values)
     if array.dtype != np.float32:
         array = array.astype(np.float64, copy=False)

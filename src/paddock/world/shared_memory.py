@@ -1,6 +1,6 @@
 """Named shared-memory segments, and the control segment of a ring.
 
-Only the process that created a segment removes it; the segments of a dead process are swept up by the next writer.
+Only the process that created a segment removes it; the next writer removes the segments of a dead process.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SharedSegment(SharedMemory):
 
     @classmethod
     def create(cls, path: str, nbytes: int) -> Self:
-        """Create a zeroed segment with reserved pages: writing to a missing page would kill the process."""
+        """Create a zeroed segment with all pages reserved: writing to an unreserved page would kill the process."""
         try:
             segment = _opened(cls, path, create=True, size=nbytes)
             try:
@@ -95,7 +95,7 @@ class SharedSegment(SharedMemory):
 
 
 class RingControl(SharedSegment):
-    """The segment that a ring is known by: its writer, and the current generation of its data."""
+    """The segment that identifies a ring: its writer, and the current generation of its data."""
 
     FIRST, FORMAT, TOKEN, GENERATION, PID, BIRTH, CLOSED = range(7)
     """Indices of its words; the first is MAGIC, the second VERSION."""

@@ -1,7 +1,7 @@
-"""One moment of the world, immutable: `snap["red"].position`, `snap.fleet("scouts").position`.
+"""The state of the world at one tick, immutable: `snap["red"].position`, `snap.fleet("scouts").position`.
 
-All arrays are read-only views of the snapshot's buffer: they cost nothing to make, and any one of them keeps the whole
-buffer from being reused. Copy what you keep for long.
+All arrays are read-only views of the snapshot's buffer: they are cheap to create, and each of them keeps the whole
+buffer from being reused. Copy data that you keep for long.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class _Moving(_Suggesting):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class VehicleSnapshot(_Moving):
-    """One vehicle at one moment; world ENU, body FLU."""
+    """One vehicle at one tick; world ENU, body FLU."""
 
     layout: FleetLayout
     block: Floats  # (columns, n) of its fleet
@@ -132,7 +132,7 @@ class VehicleSnapshot(_Moving):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class FleetSnapshot(_Moving):
-    """All vehicles of a fleet at one moment, as arrays; world ENU, body FLU."""
+    """All vehicles of a fleet at one tick, as arrays; world ENU, body FLU."""
 
     layout: FleetLayout
     block: Floats  # (columns, n)

@@ -183,7 +183,7 @@ class TransformTree:
         self.__dict__.update(fresh.__dict__)
 
     def _link(self, child: str, parent: str, static: bool) -> _Link:
-        """Return the child's link, or a new one not yet in the tree; an error for what would break the tree."""
+        """Return the child's link, or a new one not yet in the tree; an error if the link is invalid."""
         known = self._links.get(child)
         if known is None:
             if not child or not parent:

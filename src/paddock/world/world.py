@@ -42,7 +42,7 @@ class Clock:
         return round(seconds * self.rate)
 
     def tick_at(self, time: float) -> int:
-        """Return the first tick at or after a simulation time, which is exact but for rounding."""
+        """Return the first tick at or after a simulation time, within rounding."""
         tick = round(time * self.rate)
         return tick if tick / self.rate >= time - 1e-9 * max(1.0, abs(time)) else tick + 1
 
@@ -86,7 +86,7 @@ LARGEST_ID = 2**31 - 1
 
 
 class World:
-    """The state of the world. Fleets are in the order of their names, whatever the order of declaration."""
+    """The state of the world. Fleets are sorted by name, independent of the order of declaration."""
 
     def __init__(self, rate: float, environment: Floats, seed: int) -> None:
         self.clock = Clock(rate)
@@ -95,10 +95,10 @@ class World:
         self.run = 0  # +1 per reset
         self.roster_version = 0  # +1 when vehicles are added or removed
         self.next_id = 1
-        self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) given out in this run, ascending
+        self.used_ids: list[tuple[int, int]] = []  # ranges [first, end) assigned in this run, ascending
         self.fleets: dict[str, Fleet] = {}
         self.transforms = TransformTree()
-        self._index_of: tuple[Any, ...] = (None,)  # what the index was made of
+        self._index_of: tuple[Any, ...] = (None,)  # run and roster version of the index
         self._index = IdIndex(())
 
     def add_fleet(self, fleet: Fleet) -> None:

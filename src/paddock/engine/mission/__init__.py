@@ -1,1 +1,1 @@
-"""Missions in the world: vehicles follow their routes with their own dynamics."""
+"""Missions in the world: vehicles follow their routes with their dynamics."""

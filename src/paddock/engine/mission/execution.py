@@ -1,4 +1,4 @@
-"""How a mission moves its vehicles: with their own dynamics along their routes, or placed exactly on them."""
+"""Execution of a mission: vehicles follow their routes with their dynamics, or are placed exactly on them."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from paddock.world.pose import Environment
 from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
-DEPTH = 1.0  # m below the ground: the target height of a landing, so that a vehicle keeps descending until it rests
-APART = 3.0  # m between neighbours on the ground, about
-GOLDEN = 2.399963229728653  # rad: the golden angle, by which the places on a spiral are turned
+DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
+APART = 3.0  # m between neighbours on the ground, approximately
+GOLDEN = 2.399963229728653  # rad: the golden angle between consecutive positions on a spiral
 RATE = 1.0  # m/s down
 
 
 def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
-    """Return the vehicles at home beneath which no other arrives before they are down; `heights` (m) of all."""
+    """Return the vehicles at home that can land: no other vehicle arrives below them; `heights` (m) of all."""
     all_ = mission.fleet
     arriving = np.array([m.status == "returning" and m.spec.moves == "hover" for m in all_.list], bool)
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
@@ -44,17 +44,17 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
 
 
 class KinematicExecution:
-    """Carries the vehicles along; their own motion is switched off."""
+    """Places vehicles on their routes; their dynamics are switched off."""
 
     def __init__(self, mission: Mission, participants: MissionFleets, world: World) -> None:
         self.mission = mission
         self.participants = participants
         self.world = world
         self.flown: KinematicRun | None = None
-        self.spacing = None  # paths are exact: no separation
+        self.spacing = None  # exact paths: no separation
 
     def join(self, program: FleetProgram) -> None:
-        """A fleet takes part."""
+        """Add a fleet that takes part."""
         program.carried = True
 
     def begin(self, time: float) -> None:
@@ -74,27 +74,27 @@ class KinematicExecution:
             group.program.forget_poses()
 
     def save(self) -> dict[str, Any]:
-        """Return the run beside its mission."""
+        """Return the state of the run without its mission."""
         assert self.flown is not None
         saved = self.flown.save()
         del saved["mission"]
         return saved
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; the mission is restored before."""
+        """Restore a saved state; the mission must be restored first."""
         self.flown = KinematicRun(self.mission)
         self.flown.restore({**saved, "mission": self.mission.save()})
         self.participants.forget()
 
 
 ROW = column_index(PoseColumns)
-SLOW = 0.5  # m/s: a hovering vehicle below this speed has the course of its nose
+SLOW = 0.5  # m/s: below this speed, the course of a hovering vehicle is its heading
 IDLING = ("home", "idle", "damaged")
-"""A vehicle in these states does nothing for the mission: its distance and range are not counted."""
+"""Distance and range are not counted for vehicles in these states."""
 
 
 class DynamicsExecution:
-    """Read the positions of all vehicles, update the mission and give its new routes to the vehicles."""
+    """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
     def __init__(self, mission: Mission, participants: MissionFleets, world: World, poses: PoseBlocks) -> None:
         self.mission = mission
@@ -106,22 +106,22 @@ class DynamicsExecution:
         self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, self.ground)
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
-        self.until = np.zeros(0)  # s: when those who wait may go on
-        self.held: dict[int, Floats] = {}  # memory of those who follow an order instead of their route
+        self.until = np.zeros(0)  # s: when waiting vehicles may continue
+        self.held: dict[int, Floats] = {}  # memory of vehicles that follow an override instead of their route
 
     def join(self, program: FleetProgram) -> None:
-        """A fleet takes part."""
+        """Add a fleet that takes part."""
         self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment)
 
     def begin(self, time: float) -> None:
-        """Plan, and lay the first routes."""
+        """Plan, and set the first routes."""
         self._adopt(self.mission.start(time), time)
         if self.spacing is not None:
             self.spacing.spread(self._placed())
             self._raise()
 
     def run(self, time: float, fresh: bool) -> None:
-        """Report the positions of all vehicles to the mission; `fresh` also updates the senses within a layer."""
+        """Report the positions of all vehicles to the mission; `fresh` also updates senses within a layer."""
         self._hold()
         progress, charge = self._look()
         poses = self._poses()
@@ -136,7 +136,7 @@ class DynamicsExecution:
                 self.spacing.spread(self._placed())
 
     def _raise(self) -> None:
-        """Start vehicles that begin in the air in their layers: from one height they could not separate in time."""
+        """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
         for group, tracks in self._placed():
             fleet, row = group.program.fleet, column_index(group.program.model.state)["z"]
             z = fleet.state[row, group.rows]
@@ -195,7 +195,7 @@ class DynamicsExecution:
         return found
 
     def _adopt(self, new: list[int], time: float) -> None:
-        """Lay new routes before their vehicles."""
+        """Set the new routes of their vehicles."""
         self._grow()
         wanted = set(new)
         for group, tracks in self._placed():
@@ -210,13 +210,13 @@ class DynamicsExecution:
                 self._wait(tracks, row, index, time)
 
     def _track(self, vehicle: MissionVehicle) -> tuple[Path, Path, Pose, float]:
-        """Return the path of a vehicle, the loop at its end, where it stays without either, and its speed (m/s)."""
+        """Return the path of a vehicle, the loop at its end, its position without either, and its speed (m/s)."""
         spec, none = vehicle.spec, Path(())
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
             lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
             circle = none
-            if spec.moves == "aircraft":  # it cannot stand still
+            if spec.moves == "aircraft":  # it cannot hover
                 circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
             return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
@@ -224,7 +224,7 @@ class DynamicsExecution:
         return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:
-        """Where and until when it has to wait next, if it can: aircraft fly circles instead."""
+        """Set where and until when the vehicle waits next; aircraft fly circles instead."""
         vehicle, stop, until = self.mission.vehicles[index], FAR, inf
         for leg, end in zip(vehicle.route.legs, vehicle.ends, strict=True):
             if leg.kind == "wait" and leg.flown == 0.0 and leg.ends > time:
@@ -234,7 +234,7 @@ class DynamicsExecution:
         self.until[index] = until
 
     def _release(self, time: float) -> None:
-        """Let vehicles whose waiting time is over continue."""
+        """Release vehicles whose waiting time is over."""
         for group, tracks in self._placed():
             over = self.until[group.indices] <= time
             for row, index in zip(group.rows[over].tolist(), group.indices[over].tolist(), strict=True):
@@ -250,7 +250,7 @@ class DynamicsExecution:
                 continue
             if self.spacing is not None:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
-            # on a spiral about home; they keep the distance flown on their routes
+            # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
             x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
             rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
@@ -259,7 +259,7 @@ class DynamicsExecution:
                 tracks.write(name, rows, value)
 
     def _hold(self) -> None:
-        """Those with an order keep their place on their route until they are given back."""
+        """Store the position on the route of vehicles with an override, until the override ends."""
         for group, tracks in self._placed():
             overrides = group.program.overrides
             if overrides is None and not self.held:
@@ -275,7 +275,7 @@ class DynamicsExecution:
                     self.held.pop(index, None)
 
     def save(self) -> dict[str, Any]:
-        """Return the state that the fleets do not hold."""
+        """Return the state that is not in the fleets."""
         return {
             "tables": {name: tracks.save() for name, tracks in self.tracks.items()},
             **{name: getattr(self, name) for name in ("travelled", "here", "until")},
@@ -284,7 +284,7 @@ class DynamicsExecution:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; vehicles and mission are restored before."""
+        """Restore a saved state; vehicles and mission must be restored first."""
         for name in ("travelled", "here", "until"):
             setattr(self, name, np.array(saved[name]))
         self.held = {int(index): np.array(memory) for index, memory in saved["held"].items()}

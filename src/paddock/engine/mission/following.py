@@ -1,6 +1,6 @@
-"""The rule by which vehicles of a mission follow planned segments; users do not choose it as a behaviour.
+"""The internal behaviour with which vehicles of a mission follow planned segments.
 
-The path is the table of all segments of a fleet: the columns of planning's Segment, then those below. It is replaced
+The path is a table of all segments of a fleet: the columns of planning's Segment, then those below. It is replaced
 when routes change; each vehicle's memory holds its rows and its progress.
 """
 
@@ -16,16 +16,16 @@ from paddock.world.pose import Pose
 
 X, Y, Z, HEADING, LENGTH, CURVATURE, SLOPE, GEAR, DRIFT_X, DRIFT_Y, PACE = range(11)
 BEGINS, FLOWN, LIMIT, LEAVE = range(11, 15)
-"""m flown from the route's start to its own; m flown on it; m/s at most on it; m/s at most at its end."""
+"""m flown from the start of the route to its start; m flown on it; maximum m/s on it; maximum m/s at its end."""
 COLUMNS = 15
 
 PI = 3.141592653589793
 NEWTON_STEPS = 4
-"""Towards the nearest point of a curve in moving air, from one that was nearest a moment ago."""
+"""Newton steps towards the nearest point of a curve in moving air, from the previous nearest point."""
 
 
 def along_per_flown(path: Floats, k: int) -> float:
-    """Return metres along the curve for each metre flown on segment k."""
+    """Return metres along the curve per metre flown on segment k."""
     return float(path[k, PACE] / sqrt(1.0 + path[k, SLOPE] * path[k, SLOPE]))
 
 
@@ -41,7 +41,7 @@ def place_on(path: Floats, k: int, s: float) -> tuple[float, float, float]:
 
 
 def tangent(path: Floats, k: int, s: float) -> tuple[float, float, float]:
-    """Return the level derivative of the point by metres along the curve, and the turn rate (rad/m) of its course."""
+    """Return the horizontal tangent (per metre along the curve) and the turn rate (rad/m) of the course."""
     gear, curvature = path[k, GEAR], path[k, CURVATURE]
     sine, cosine = sincos(path[k, HEADING] + gear * curvature * s)
     tx, ty = gear * cosine + path[k, DRIFT_X], gear * sine + path[k, DRIFT_Y]
@@ -50,7 +50,7 @@ def tangent(path: Floats, k: int, s: float) -> tuple[float, float, float]:
 
 
 def nearest_on(path: Floats, k: int, s: float, x: float, y: float) -> float:
-    """Return metres along segment k of the point nearest to (x, y), near `s`; the curve goes on beyond its ends."""
+    """Return metres along segment k of the point nearest to (x, y), near `s`; the curve is extended beyond its ends."""
     drifting = absolute(path[k, DRIFT_X]) + absolute(path[k, DRIFT_Y]) > 0.0
     if absolute(path[k, CURVATURE]) < 1e-9:
         tx, ty, _ = tangent(path, k, 0.0)
@@ -68,61 +68,61 @@ def nearest_on(path: Floats, k: int, s: float, x: float, y: float) -> float:
 
 
 def _nearest_on_arc(path: Floats, k: int, s: float, x: float, y: float) -> float:
-    """By the angle about the arc's centre, the way round that is nearer to `s`."""
-    curvature = path[k, GEAR] * path[k, CURVATURE]  # of the motion, whichever way the vehicle faces
+    """Return metres along an arc from the angle about its centre, in the direction nearer to `s`."""
+    curvature = path[k, GEAR] * path[k, CURVATURE]  # of the motion, independent of the heading
     moving = path[k, HEADING] + (PI if path[k, GEAR] < 0.0 else 0.0)
     sine, cosine = sincos(moving)
     rx, ry = curvature * (x - path[k, X]) + sine, curvature * (y - path[k, Y]) - cosine
     if rx * rx + ry * ry < 1e-4:
-        return s  # in the centre every point is as near
+        return s  # at the centre all points are equally near
     return float(s + wrap_angle(atan2(rx, -ry) - moving - curvature * s) / curvature)
 
 
 MOST_SEGMENTS = 64
-"""That a vehicle may pass from one decision to the next."""
+"""Segments that a vehicle may pass between two decisions."""
 FAR = 1e18
 LIFT = 10.0
-"""m above the ground from which on a vehicle is higher than its path by its whole offset."""
+"""m above the ground from which a vehicle's full vertical offset applies."""
 
 
 class Options(NamedTuple):
-    """How a kind of vehicle follows its path; set by the engine, the same for all of a fleet."""
+    """Options of path following, set by the engine for all vehicles of a fleet."""
 
-    hovers: Annotated[float, Column("0/1", "may move sideways: any velocity can be wished", 0.0, 1.0)] = 0.0
-    lookahead: Annotated[float, Column("m", "shortest way in which an error across is taken back", 0.01, 1e4)] = 20.0
-    lookahead_time: Annotated[float, Column("s", "or the way of this time", 0.0, 100.0)] = 3.0
-    gain: Annotated[float, Column("1/s", "correction per metre beside the path, of those who hover", 0.0, 10.0)] = 1.0
-    height_gain: Annotated[float, Column("1/s", "correction per metre of height", 0.0, 10.0)] = 0.4
-    preview: Annotated[float, Column("s", "time by which a bend is entered early: the lag of the turn", 0.0, 10.0)] = (
+    hovers: Annotated[float, Column("0/1", "can move in any direction", 0.0, 1.0)] = 0.0
+    lookahead: Annotated[float, Column("m", "shortest distance to correct a cross-track error", 0.01, 1e4)] = 20.0
+    lookahead_time: Annotated[float, Column("s", "or the distance travelled in this time", 0.0, 100.0)] = 3.0
+    gain: Annotated[float, Column("1/s", "cross-track correction per metre, of hovering vehicles", 0.0, 10.0)] = 1.0
+    height_gain: Annotated[float, Column("1/s", "correction per metre of height error", 0.0, 10.0)] = 0.4
+    preview: Annotated[float, Column("s", "lead time before a bend: the lag of the turn", 0.0, 10.0)] = (
         0.0
     )
     brake: Annotated[float, Column("m/s2", "deceleration before stops and corners", 0.01, 100.0)] = 1.0
     align: Annotated[float, Column("0/1", "slows down to turn on the spot", 0.0, 1.0)] = 0.0
-    capture: Annotated[float, Column("m", "farther from its path a vehicle comes back before it goes on", 0.1, 1e6)] = (
+    capture: Annotated[float, Column("m", "farther from its path it returns before it continues", 0.1, 1e6)] = (
         80.0
     )
-    arrived: Annotated[float, Column("m", "so near a stop it has arrived", 0.0, 100.0)] = 0.0
-    correction: Annotated[float, Column("m/s", "fastest correction of those who hover", 0.0, 100.0)] = 3.0
-    wind_x: Annotated[float, Column("m/s", "wind towards the east, for the way through the air")] = 0.0
+    arrived: Annotated[float, Column("m", "distance to a stop at which it has arrived", 0.0, 100.0)] = 0.0
+    correction: Annotated[float, Column("m/s", "fastest correction of hovering vehicles", 0.0, 100.0)] = 3.0
+    wind_x: Annotated[float, Column("m/s", "wind towards the east, for the path through the air")] = 0.0
     wind_y: Annotated[float, Column("m/s", "towards the north")] = 0.0
     ground: Annotated[float, Column("m", "height of the ground")] = 0.0
 
 
 class FollowingMemory(NamedTuple):
-    """Which rows of the table belong to a vehicle, and its progress."""
+    """The rows of the table that belong to a vehicle, and its progress."""
 
     first: Annotated[float, Column("", "its first row of the table")] = 0.0
-    last: Annotated[float, Column("", "the row after its last; no more than the first: it has no path")] = 0.0
-    loop: Annotated[float, Column("", "the row from which its path is repeated at the end; -1: it stops there")] = -1.0
-    row: Annotated[float, Column("", "the row it is on")] = 0.0
+    last: Annotated[float, Column("", "the row after its last; not above the first: no path")] = 0.0
+    loop: Annotated[float, Column("", "the row from which its path repeats; -1: it stops at the end")] = -1.0
+    row: Annotated[float, Column("", "its current row")] = 0.0
     inside: Annotated[float, Column("m", "flown on that row's segment")] = 0.0
-    before: Annotated[float, Column("m", "flown in repeated rounds")] = 0.0
+    before: Annotated[float, Column("m", "flown in repetitions")] = 0.0
     along: Annotated[float, Column("m", "flown on its route")] = 0.0
-    speed: Annotated[float, Column("m/s", "through the air, wanted")] = 0.0
-    stop_at: Annotated[float, Column("m", "flown on its route: it waits there")] = FAR
-    offset: Annotated[float, Column("m", "by which it is higher than its path")] = 0.0
-    travelled: Annotated[float, Column("m", "through the air, since it began")] = 0.0
-    x: Annotated[float, Column("m", "where it stays without a path, east")] = 0.0
+    speed: Annotated[float, Column("m/s", "wanted airspeed")] = 0.0
+    stop_at: Annotated[float, Column("m", "distance on its route at which it waits")] = FAR
+    offset: Annotated[float, Column("m", "vertical offset from its path")] = 0.0
+    travelled: Annotated[float, Column("m", "flown through the air since the start")] = 0.0
+    x: Annotated[float, Column("m", "position without a path, east")] = 0.0
     y: Annotated[float, Column("m", "north")] = 0.0
     z: Annotated[float, Column("m", "up")] = 0.0
     beside: Annotated[float, Column("m", "to the left of its path")] = 0.0
@@ -131,7 +131,7 @@ class FollowingMemory(NamedTuple):
 def desire(
     me: Pose, m: FollowingMemory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, FollowingMemory]:
-    """Find where it is on its path, and wish to go on along it."""
+    """Find the position on the path, and return the velocity that follows it."""
     ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
     travelled = m.travelled + sqrt(ux * ux + uy * uy + me.vz * me.vz) * dt
     if m.last <= m.first:
@@ -149,7 +149,7 @@ def desire(
 def remembered(
     m: FollowingMemory, row: float, inside: float, before: float, along: float, travelled: float, beside: float
 ) -> FollowingMemory:
-    """Return the same with another progress."""
+    """Return the memory with a new progress."""
     own = m.speed, m.stop_at, m.offset
     return FollowingMemory(
         m.first, m.last, m.loop, row, inside, before, along, own[0], own[1], own[2], travelled, m.x, m.y, m.z, beside
@@ -157,7 +157,7 @@ def remembered(
 
 
 def staying(me: Pose, m: FollowingMemory, o: Options) -> Desire:
-    """Return the wish of a vehicle without a path: hover at its place, stand still, or circle."""
+    """Return the desire of a vehicle without a path: hover at its position, stand still, or circle."""
     dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     pace = minimum(o.gain, o.correction / distance)
@@ -166,7 +166,7 @@ def staying(me: Pose, m: FollowingMemory, o: Options) -> Desire:
 
 
 def progressed(me: Pose, m: FollowingMemory, o: Options, path: Floats, dt: float) -> tuple[int, float, float]:
-    """Row, metres along it and metres of repeated rounds, after looking for the nearest point ahead.
+    """Return row, metres along it and metres of repetitions of the nearest point ahead.
 
     Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
     """
@@ -175,7 +175,7 @@ def progressed(me: Pose, m: FollowingMemory, o: Options, path: Floats, dt: float
     x, y, _ = place_on(path, k, s)
     if (me.x - x) * (me.x - x) + (me.y - y) * (me.y - y) > o.capture * o.capture:
         return k, s, before
-    left = 2.0 * dt * maximum(m.speed, sqrt(me.vx * me.vx + me.vy * me.vy)) + 0.05  # it cannot have come farther, m
+    left = 2.0 * dt * maximum(m.speed, sqrt(me.vx * me.vx + me.vy * me.vy)) + 0.05  # m: farthest possible progress
     left = minimum(left, maximum(m.stop_at - (before + path[k, BEGINS] + m.inside), 0.0))
     for _ in range(MOST_SEGMENTS):
         unit = along_per_flown(path, k)
@@ -195,14 +195,14 @@ def progressed(me: Pose, m: FollowingMemory, o: Options, path: Floats, dt: float
 
 
 def stop_of(m: FollowingMemory, path: Floats) -> float:
-    """Return the metres flown on the route at which it has to stop."""
+    """Return the distance on the route (m) at which it has to stop."""
     k = int(m.last) - 1
     end = path[k, BEGINS] + path[k, FLOWN]
     return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
 
 
 def speed_at(m: FollowingMemory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
-    """Return the speed through the air (m/s) that the rest of this segment and the way to the next stop allow."""
+    """Return the airspeed (m/s) allowed by the rest of this segment and the distance to the next stop."""
     leave = path[k, LEAVE]
     to_end = maximum(path[k, FLOWN] - inside, 0.0)
     corner = sqrt(leave * leave + 2.0 * o.brake * to_end)
@@ -210,7 +210,7 @@ def speed_at(m: FollowingMemory, o: Options, path: Floats, k: int, inside: float
 
 
 def approach(distance: float, brake: float) -> float:
-    """Return the speed (m/s) at which to come to a stop: at a constant deceleration, the last metres in proportion."""
+    """Return the speed (m/s) to stop: constant deceleration, then proportional over the last metres."""
     left = maximum(distance, 0.0)
     return minimum(left, sqrt(2.0 * brake * left))
 
@@ -218,7 +218,7 @@ def approach(distance: float, brake: float) -> float:
 def wished(
     me: Pose, m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float
 ) -> tuple[Desire, float]:
-    """Return the velocity along the path, turned towards it; and how far to its left the vehicle is, m."""
+    """Return the velocity along the path, turned towards it, and the cross-track error (m, positive left)."""
     x, y, z = place_on(path, k, s)
     tx, ty, _ = tangent(path, k, s)
     size = maximum(sqrt(tx * tx + ty * ty), 1e-6)
@@ -244,7 +244,7 @@ def wished(
 
 
 def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
-    """Return the share of its speed that a vehicle keeps while its nose does not point along (hx, hy)."""
+    """Return the share of its speed that a vehicle keeps while its heading differs from (hx, hy)."""
     fx = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz)
     fy = 2.0 * (me.qx * me.qy + me.qw * me.qz)
     fits = maximum(fx * hx + fy * hy, 0.0)
@@ -253,7 +253,7 @@ def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
 
 
 def bend_ahead(m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
-    """Return the rate of turn (rad/s) that the path asks for where the vehicle will be when its turn has built up."""
+    """Return the turn rate (rad/s) of the path at the vehicle's position after the lag of its turn."""
     left, gear = o.preview * speed, path[k, GEAR]
     last = int(m.last)
     for _ in range(MOST_SEGMENTS):
@@ -272,7 +272,7 @@ def bend_ahead(m: FollowingMemory, o: Options, path: Floats, k: int, s: float, s
 
 
 def maximum_row(row: int) -> int:
-    """Return a valid row for one that may be -1."""
+    """Return a row that may be -1 as a valid row."""
     return row if row > 0 else 0
 
 

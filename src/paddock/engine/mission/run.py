@@ -22,8 +22,8 @@ from paddock.planning.mission.views import MissionView, TaskView, VehicleView, Z
 from paddock.scenario import Scenario
 from paddock.world.world import World
 
-POINTS = 400  # of a route that people are shown, at most
-FINEST = 2.0  # m between two of them, at least
+POINTS = 400  # maximum number of points of a displayed route
+FINEST = 2.0  # minimum m between two of them
 EVENTS = {
     "planned": "mission_planned",
     "completed": "task_completed",
@@ -64,25 +64,25 @@ class MissionRun:
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)
         )
-        self.joined = 0  # how many of them
-        self.reported = 0  # entries of the log that have been events
+        self.joined = 0  # number of entries that have joined
+        self.reported = 0  # entries of the log already reported as events
 
     def built(self, program: FleetProgram) -> None:
-        """A fleet has been built; vehicles follow the mission."""
+        """Add a new fleet; its vehicles follow the mission."""
         if program.fleet.name in self.participants.fleets:
             self.execution.join(program)
 
     def begin(self) -> None:
-        """Plan, unless that was done."""
+        """Plan, unless already planned."""
         if not self.mission.started:
             self.execution.begin(self.world.clock.time)
             self._report(self.world.clock.tick)
 
     def run(self, tick: int, fresh: bool) -> None:
-        """Carry on at this tick."""
+        """Continue at this tick."""
         self.begin()
         time = self.world.clock.time
-        # vehicles that the scenario has join now
+        # vehicles of the scenario's events join now
         assert self.scenario.mission is not None
         while self.joined < len(self.joining) and self.joining[self.joined][0] <= time:
             entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
@@ -102,7 +102,7 @@ class MissionRun:
         carry_out(self, order)
 
     def view(self) -> MissionView:
-        """Return the mission as it is now."""
+        """Return the present state of the mission."""
         self.begin()
         mission = self.mission
         tasks = tuple(
@@ -150,7 +150,7 @@ class MissionRun:
                     yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
 
     def enlist(self, entry: Mapping[str, Any]) -> str:
-        """Put one more fleet of vehicles into the world; returns its name."""
+        """Add a fleet of vehicles to the world; return its name."""
         name = str(entry["name"])
         self.participants.fleets.add(name)
         try:
@@ -169,7 +169,7 @@ class MissionRun:
         self.reported = len(log)
 
     def save(self) -> dict[str, Any]:
-        """Return all that fleets do not hold themselves."""
+        """Return the state that is not in the fleets."""
         self.begin()
         return {
             "mission": self.mission.save(),
@@ -178,11 +178,11 @@ class MissionRun:
         }
 
     def expect(self, saved: Mapping[str, Any]) -> None:
-        """Before the fleets of a saved state are built: which of them take part."""
+        """Set which fleets take part, before the fleets of a saved state are built."""
         self.participants.fleets = set(saved["fleets"])
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore a saved state; the fleets are restored before."""
+        """Restore a saved state; the fleets must be restored first."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
         self.joined, self.reported = saved["joined"], saved["told"]

@@ -16,27 +16,27 @@ from paddock.world.fleet import Ints
 
 LAYERS = 8
 MARGIN = 1.25
-"""Layers are this much farther apart than required, as no vehicle holds its height exactly."""
+"""Factor on the required distance between layers, because no vehicle holds its height exactly."""
 AHEAD, EVERY = 20.0, 1.0
-"""s: how far ahead it is looked, and at which steps."""
+"""Prediction horizon and step, s."""
 
 
 class Closest(NamedTuple):
-    """How near any two have come."""
+    """The closest approach of any two vehicles."""
 
     distance: float  # m, in space
-    share: float  # of the separation: 1 is just enough across, or in height
+    share: float  # share of the required separation: 1 is just enough
 
 
 def layers(count: int, height: float) -> tuple[Ints, Floats]:
-    """Return the layer of each of `count` aircraft and how much higher (m) than its path it flies."""
+    """Return the layer of each of `count` aircraft and its height above its path (m)."""
     layer: Ints = np.arange(count, dtype=np.int64) % LAYERS
-    step = MARGIN * height * (1.0 if count <= LAYERS else 2.0)  # with room for both of a pair in between
+    step = MARGIN * height * (1.0 if count <= LAYERS else 2.0)  # with room for both vehicles of a pair
     return layer, layer.astype(np.float64) * step
 
 
 def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, places: Floats) -> None:
-    """Where vehicles (n) will be (n, k, 2) in m if they go on along their paths at their speeds (m/s)."""
+    """Predict positions (n, k, 2) in m of vehicles (n) along their paths at their speeds (m/s)."""
     for i in range(places.shape[0]):
         k = first[i]
         for step in range(places.shape[1]):
@@ -53,7 +53,7 @@ def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, sp
 
 
 def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Floats:
-    """For each vehicle 1 (up), -1 (down) or 0: opposite ones for two of a layer that will meet; by their order."""
+    """Return 1 (up), -1 (down) or 0 for each vehicle: opposite senses for two of a layer that will meet, by order."""
     n, steps = places.shape[0], places.shape[1]
     sense = zeros(n)
     for i in range(n):
@@ -66,7 +66,7 @@ def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Flo
                 nearest = minimum(nearest, dx * dx + dy * dy)
             if nearest >= distance * distance:
                 continue
-            if sense[i] == 0.0 and sense[j] == 0.0:  # who has a sense already keeps it, or both would pass each other
+            if sense[i] == 0.0 and sense[j] == 0.0:  # a vehicle keeps its sense: otherwise both would change places
                 up = before[i] > before[j] or (before[i] == before[j])
                 sense[i] = 1.0 if up else -1.0
                 sense[j] = -sense[i]
@@ -78,7 +78,7 @@ def _senses(places: Floats, layer: Ints, distance: float, before: Floats) -> Flo
 
 
 def _closest(x: Floats, y: Floats, z: Floats, distance: float, height: float) -> Floats:
-    """Return the smallest distance (m) of any two, and their smallest share of the separation."""
+    """Return the smallest distance (m) of any two, and the smallest share of the required separation."""
     found = empty(2)
     found[0], found[1] = inf, inf
     for i in range(len(x)):
@@ -96,25 +96,25 @@ closest = routine(_closest)
 
 
 def predicted(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats) -> Floats:
-    """Return where vehicles will be, (n, k, 2) m; arguments as of `_future`."""
+    """Predict positions (n, k, 2) in m; arguments as for `_future`."""
     places = np.zeros((len(first), int(AHEAD / EVERY) + 1, 2))
     future(path, first, last, loop, along, speed, places)
     return places
 
 
 AIRBORNE = 1.0
-"""m above the ground: lower ones do not fly."""
+"""m above the ground: lower vehicles do not count as flying."""
 REACH = 1.2
-"""Share of the level distance below which two vehicles meet: they may be some metres beside their paths."""
+"""Factor on the horizontal distance below which two vehicles meet: they may be metres off their paths."""
 
 Placed = list[tuple[FleetVehicles, FleetTracks]]
 
 
 class Spacing:
-    """Of all vehicles that fly, in the order of the vehicles."""
+    """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
     def __init__(self, separation: tuple[float, float], ground: float) -> None:
-        """Metres across, metres up."""
+        """`separation`: horizontal and vertical m."""
         self.distance, self.height = separation
         self.ground = ground  # m
         self.closest = Closest(inf, inf)
@@ -128,7 +128,7 @@ class Spacing:
         order = np.argsort(np.concatenate([group.indices for group, _ in flying]), kind="stable")
         layer, offsets = layers(len(order), self.height)
         places = np.empty(len(order), np.int64)
-        places[order] = np.arange(len(order))  # of each, among all that fly
+        places[order] = np.arange(len(order))  # index of each among flying vehicles
         if len(self.senses) != len(order):
             self.senses = np.zeros(len(order))
         if layer.max() + 1 < len(order):

@@ -1,4 +1,4 @@
-"""What the vehicles of a mission follow: one table of segments per fleet; each vehicle's memory holds its rows."""
+"""Tracks of a mission: one table of segments per fleet; each vehicle's memory contains its rows."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ from paddock.world.fleet import Ints
 from paddock.world.pose import Environment
 from paddock.world.world import World
 
-CORNER = 0.1  # rad: a smaller change of course between two segments is no corner
+CORNER = 0.1  # rad: smallest change of course between two segments that counts as a corner
 
 
 @dataclass(frozen=True)
 class FollowingStyle:
-    """Of a fleet."""
+    """Limits of a fleet."""
 
     moves: str  # aircraft, hover or ground
     options: Options
-    lateral: float = inf  # m/s2 across at most, in bends
-    turn: float = inf  # rad/s at most
-    crawl: float = inf  # m/s at which corners are passed, and places where the gear changes
+    lateral: float = inf  # m/s2, maximum lateral acceleration in bends
+    turn: float = inf  # rad/s, maximum
+    crawl: float = inf  # m/s at corners and where the gear changes
 
     def limit(self, curvature: float) -> float:
-        """Return the speed (m/s) that a bend (1/m) allows."""
+        """Return the maximum speed (m/s) for a curvature (1/m)."""
         bend = abs(curvature)
         return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
 
 
 def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
-    """Return how a fleet follows paths in this wind."""
+    """Return the options with which a fleet follows paths in this wind."""
     rows = column_index(program.model.parameters)
     p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
     e = Environment(*environment.tolist())
@@ -69,7 +69,7 @@ NOTHING = np.zeros((0, COLUMNS))
 
 
 def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
-    """Return the rows (k, 15) of a path and of the loop behind it."""
+    """Return the rows (k, 15) of a path and of the loop after it."""
     segments = (*path.segments, *loop.segments)
     if not segments:
         return NOTHING
@@ -85,7 +85,7 @@ def rows_of(path: Path, loop: Path, style: FollowingStyle) -> Floats:
 
 
 def _leaving(segments: tuple[Segment, ...], limits: list[float], style: FollowingStyle, repeated: bool) -> list[float]:
-    """Return the speed at the end of each segment, m/s: slow at corners, and with room to brake for what follows."""
+    """Return the speed at the end of each segment, m/s: slow at corners, and with enough distance to brake."""
     leave = [FAR] * len(segments)
     if style.moves == "aircraft":
         return leave
@@ -112,7 +112,7 @@ class FleetVehicles(NamedTuple):
 
 
 class MissionFleets:
-    """The names of the fleets that take part, and where their vehicles are."""
+    """The names of the fleets that take part, and the rows of their vehicles."""
 
     def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram]) -> None:
         self.world = world
@@ -151,7 +151,7 @@ class MissionFleets:
 
 
 def check_members(scenario: Scenario, world: World) -> None:
-    """Refuse vehicles that something else would drive, and joining ones that could not be built at their time."""
+    """Refuse vehicles with another controller, and joining ones that could not be built later."""
     mission = scenario.mission
     assert mission is not None
     for k in participants(scenario, mission):
@@ -164,7 +164,7 @@ def check_members(scenario: Scenario, world: World) -> None:
 
 
 def refuse_driven(entry: VehicleEntry, place: Place) -> None:
-    """Refuse fields that would drive a vehicle beside its mission."""
+    """Refuse fields that would drive a vehicle in addition to its mission."""
     for field in ("behaviour", "driver", "commands", "timeout", "failsafe"):
         if getattr(entry, field):
             raise InvalidValueError(
@@ -174,7 +174,7 @@ def refuse_driven(entry: VehicleEntry, place: Place) -> None:
 
 
 class FollowingBehaviour(FleetBehaviour):
-    """Vehicles that come back from an order go on where they left their route."""
+    """The behaviour of a fleet in a mission: after an override, a vehicle continues where it left its route."""
 
     def admit(self, rows: slice | Ints) -> None:
         """Clear the memory of vehicles that join; others continue where they left their route."""
@@ -183,10 +183,10 @@ class FollowingBehaviour(FleetBehaviour):
 
 
 class FleetTracks:
-    """Of one fleet of vehicles."""
+    """The tracks of one fleet."""
 
     def __init__(self, program: FleetProgram, environment: Floats) -> None:
-        """The fleet follows routes from now on."""
+        """Let the fleet follow routes from now on."""
         self.program = program
         self.style: FollowingStyle = style_of(program, environment)
         setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
@@ -237,7 +237,7 @@ class FleetTracks:
         self.behaviour.path = np.ascontiguousarray(table) if len(table) else EMPTY
 
     def heights(self, rows: Ints, otherwise: Floats) -> Floats:
-        """Return the heights (m) of their paths where they are; `otherwise` for those without."""
+        """Return the heights (m) of the paths at the vehicles' positions; `otherwise` for vehicles without a path."""
         has = self.column("last", rows) > self.column("first", rows)
         k = np.where(has, self.column("row", rows), 0.0).astype(np.int64)
         on = self.behaviour.path[k]
@@ -249,7 +249,7 @@ class FleetTracks:
         return self.behaviour.path
 
     def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
-        """Restore a saved table; the memory is restored before."""
+        """Restore a saved table; the memory must be restored first."""
         self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -26,7 +26,7 @@ Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
 
 
 class TaskMove(Section):
-    """A task is to be done elsewhere (m)."""
+    """Move a task (m)."""
 
     task: Text = Field(description="Its name.")
     x: Coordinate = Field(description="Where to, east, in m.")
@@ -34,13 +34,13 @@ class TaskMove(Section):
 
 
 class TaskRemoval(Section):
-    """A task need not be done."""
+    """Remove a task."""
 
     task: Text = Field(description="Its name.")
 
 
 class Damage(Section):
-    """A vehicle fails for good."""
+    """Disable a vehicle permanently."""
 
     vehicle: Text = Field(description="Its name.")
 
@@ -50,7 +50,7 @@ class Verb(NamedTuple):
 
     section: type[Section]  # its arguments
     carry_out: Callable[[MissionRun, Any], None]
-    what: str = ""  # what a scenario calls such a section; empty: all its fields are needed
+    what: str = ""  # the section's name in a scenario; empty: all its fields are required
 
 
 def carry_out(run: MissionRun, order: MissionAction) -> None:
@@ -104,13 +104,13 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     refuse_driven(entry, place)
     if entry.name in run.fleets.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
-    build_program(run.world, run.scenario, entry, place)  # refuses what cannot be built, and says where
+    build_program(run.world, run.scenario, entry, place)  # raises, with the location, if it cannot be built
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
         if spec.name in run.mission.fleet.row:
             raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
-    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # refuses what no vehicle can be
+    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
     run.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
     for spec in specs:
         run.mission.add_vehicle(spec)

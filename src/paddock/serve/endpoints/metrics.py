@@ -25,7 +25,7 @@ STALE = 3.0  # s without a message from the simulation after which it counts as 
 
 
 class MetricsServer:
-    """GET only; the token is needed for /metrics."""
+    """Serves GET requests; /metrics requires the token."""
 
     latest = True
 
@@ -45,12 +45,12 @@ class MetricsServer:
         return {"port": self.port}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Note that there are snapshots; nothing is sent."""
+        """Record that a snapshot exists; send nothing."""
         self._shown = True
         return None
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Nothing is sent."""
+        """Send nothing."""
 
     async def close(self) -> None:
         """Stop listening."""
@@ -134,7 +134,7 @@ class HubCollector:
         self.hub = hub
 
     def collect(self) -> Iterator[Metric]:
-        """All metrics."""
+        """Yield all metrics."""
         figures = self.hub.mirror.figures
         for kind, meanings in ((GaugeMetricFamily, GAUGES), (CounterMetricFamily, COUNTERS)):
             for name, meaning in meanings.items():
@@ -166,7 +166,7 @@ class HubCollector:
 
 
 def exposition(hub: Hub) -> str:
-    """The metrics in Prometheus' text format."""
+    """Return the metrics in Prometheus' text format."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(HubCollector(hub))
     return generate_latest(registry).decode()

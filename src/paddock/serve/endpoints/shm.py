@@ -17,7 +17,7 @@ SOON = 0.02  # s after which changed markers are drawn, so that changes are coll
 
 
 class ShmServer:
-    """One view for all readers."""
+    """Writes one view for all readers."""
 
     latest = True
 
@@ -37,7 +37,7 @@ class ShmServer:
         return {"name": self.name}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode into the next slot, which is invisible before it is published."""
+        """Encode into the next slot, which readers do not see before it is published."""
         ring = self._ring
         if ring is None:
             return None

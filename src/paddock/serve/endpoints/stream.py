@@ -34,7 +34,7 @@ PAUSE = 0.2  # s without accepting after the system has run out of a resource
 
 
 class StreamServer(SubscriberEndpoint):
-    """Frames and calls over TCP."""
+    """Sends frames and answers calls over TCP."""
 
     name = "stream"
 
@@ -62,11 +62,11 @@ class StreamServer(SubscriberEndpoint):
         await super().close()
 
     def viewers(self) -> list[Viewer]:
-        """Clients and renderers."""
+        """Return clients and renderers."""
         return [*self.clients, *self._renderers()]
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Whether a client or a renderer lacks this roster."""
+        """Return whether a client or a renderer lacks this roster."""
         return super().has_news_of(layout) or not all(link.informed(layout) for link in self._renderers())
 
     def push_roster(self, layout: Layout) -> None:
@@ -92,7 +92,7 @@ class StreamServer(SubscriberEndpoint):
                     continue
                 try:
                     self.welcome(partial(TcpConnection, self.hub.loop, peer), f"{address[0]}:{address[1]}")
-                except OSError:  # gone already
+                except OSError:  # already disconnected
                     peer.close()
 
 
@@ -104,7 +104,7 @@ PIECE = 1 << 18
 LONGEST_LINE = 1 << 20
 LARGEST_FRAME = 4 << 20
 KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
-"""Detects a peer whose machine has vanished: s, s, tries."""
+"""TCP keepalive, to detect a peer whose machine is gone: idle s, interval s, probes."""
 
 
 class TcpConnection(Connection):
@@ -198,7 +198,7 @@ class Dialer:
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Start to dial."""
+        """Start dialling."""
         self._task = self.endpoint.hub.loop.create_task(self._keep())
 
     def close(self) -> None:
@@ -221,7 +221,7 @@ class Dialer:
             wait = min(2.0 * wait, LATEST)
 
     async def _connected(self) -> socket.socket | None:
-        """One attempt."""
+        """Make one attempt to connect."""
         loop = self.endpoint.hub.loop
         host, port = split_address(self.to)
         peer = None
@@ -254,7 +254,7 @@ class Renderer:
         self.begin()
 
     def informed(self, layout: Layout) -> bool:
-        """Whether it has this roster, or is about to get it."""
+        """Return whether it has this roster, or the roster is being sent."""
         return self._roster in (None, layout.roster)
 
     def begin(self) -> None:
@@ -317,7 +317,7 @@ class Renderer:
 
 
 def _line(number: int, snapshot: Snapshot, frame: str) -> bytes:
-    """All vehicles as the robots that renderers expect: `robot_type` is the kind, yaw in rad."""
+    """Return all vehicles as the robots that renderers expect: `robot_type` is the kind, yaw in rad."""
     change, robots = conversion(NATIVE, frame), []
     for fleet in snapshot:
         place = np.nan_to_num(change.position(fleet.position))

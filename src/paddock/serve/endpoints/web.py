@@ -56,7 +56,7 @@ SAFE = {
 
 
 class WebServer(SubscriberEndpoint):
-    """The page, and frames and calls over WebSockets."""
+    """Serves the page, and frames and calls over WebSockets."""
 
     name = "web"
 
@@ -88,7 +88,7 @@ class WebServer(SubscriberEndpoint):
     async def _on_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a file, or serve a WebSocket until it closes: the ASGI application."""
         host, origin = (single_header(scope, name) for name in ("host", "origin"))
-        if self.hub.options.local and not is_loopback(host):  # after DNS rebinding, a foreign page's own name
+        if self.hub.options.local and not is_loopback(host):  # DNS rebinding: the host name of a foreign page
             problem = "this server is for this machine only: use http://localhost or http://127.0.0.1"
             answer = self._refusal("host", 421, problem)
         elif scope["type"] != "websocket":
@@ -126,14 +126,14 @@ ENDPOINT = WebServer
 
 
 async def _file(request: Request) -> Response:
-    """A file of the page."""
+    """Return a file of the page."""
     if request.method not in ("GET", "HEAD"):
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
     gzip = "gzip" in request.headers.get("accept-encoding", "")
     if (found := await asyncio.to_thread(find_file, FOLDER, path, gzip)) is not None:
         content, headers = found
-        known = headers["ETag"] in request.headers.get("if-none-match", "")  # the browser has it
+        known = headers["ETag"] in request.headers.get("if-none-match", "")  # cached by the browser
         return Response(None, 304, headers) if known else Response(content, 200, headers)
     if path in ("/", "/index.html"):
         return Response(NOT_BUILT, 200, {"Cache-Control": "no-store"}, "text/html")
@@ -141,13 +141,13 @@ async def _file(request: Request) -> Response:
 
 
 def single_header(scope: Scope, name: str) -> str | None:
-    """The value of a header; None if it is missing, empty if it is repeated."""
+    """Return the value of a header; None if it is missing, empty if it is repeated."""
     values = Headers(scope=scope).getlist(name)
     return None if not values else values[0].strip() if len(values) == 1 else ""
 
 
 def is_loopback(host: str | None) -> bool:
-    """Whether a Host header names this machine by a name that DNS cannot redirect."""
+    """Return whether a Host header names this machine by a name that DNS cannot redirect."""
     try:
         name = urlsplit(f"//{host or ''}").hostname or ""
         return name == "localhost" or ipaddress.ip_address(name).is_loopback
@@ -156,7 +156,7 @@ def is_loopback(host: str | None) -> bool:
 
 
 def is_foreign(origin: str | None, host: str | None) -> bool:
-    """Whether an Origin header, which only browsers send, names a page of another host."""
+    """Return whether an Origin header, which only browsers send, names a page of another host."""
     scheme, _, place = (origin or "").partition("://")
     return origin is not None and not (scheme in ("http", "https") and host and place.lower() == host.lower())
 
@@ -197,7 +197,7 @@ class SocketProtocol(WebSocketsSansIOProtocol):
 
 
 def binary_header(size: int) -> bytes:
-    """The header of a binary message to a client (RFC 6455, section 5.2); `size` in bytes."""
+    """Return the header of a binary message to a client (RFC 6455, section 5.2); `size` in bytes."""
     if size < 126:
         return struct.pack("!BB", BINARY, size)
     if size < 1 << 16:

@@ -1,7 +1,7 @@
 """Handlers of JSON-RPC methods in the hub, one module per subject.
 
-A handler is a coroutine of its operation's name: `async handler(client, **arguments)`. It answers from snapshots, or
-by means of other operations. Operations of the simulation that JSON-RPC offers unchanged need none: `answer` forwards
+A handler is a coroutine named like its operation: `async handler(client, **arguments)`. It answers from snapshots, or
+through other operations. Operations of the simulation that JSON-RPC offers unchanged need none: `answer` forwards
 them.
 """
 
@@ -46,7 +46,7 @@ async def answer(client: Client, operation: Operation, arguments: dict[str, Any]
 
 
 def _plain(value: Any) -> Any:
-    """A result without arrays: ids become ranges, numbers lists."""
+    """Return a result without arrays: ids become ranges, numbers lists."""
     if isinstance(value, np.ndarray):
         return ranges(value) if value.dtype.kind in "iu" else value.tolist()
     if isinstance(value, dict):

@@ -21,7 +21,7 @@ THICKNESS = 0.05  # m, of lines
 async def draw_debug_lines(
     client: Client, lines: list[list[float]], thickness: float | None, color: list[float], ttl: float | None, frame: str
 ) -> list[int]:
-    """One marker."""
+    """Draw all lines as one marker."""
     points = convert_position(np.array(lines, np.float64).reshape(-1, 3), frame, NATIVE)
     width = THICKNESS if thickness is None else thickness / units_per_metre(frame)
     marker = {"kind": "line_list", "scale": [width, 1.0, 1.0], "vertices": points.tolist()}
@@ -31,7 +31,7 @@ async def draw_debug_lines(
 async def draw_debug_spheres(
     client: Client, spheres: list[list[float]], color: list[float], ttl: float | None, frame: str
 ) -> list[int]:
-    """One marker for each radius."""
+    """Draw one marker for each radius."""
     balls = np.array(spheres, np.float64)
     centres = convert_position(balls[:, :3], frame, NATIVE)
     markers = [
@@ -46,7 +46,7 @@ async def draw_debug_spheres(
 
 
 async def clear_debug(client: Client) -> Moment:
-    """Does nothing if nothing was drawn."""
+    """Remove everything drawn; no effect if nothing was drawn."""
     try:
         return await client.done("unmark", namespace=DEBUG)
     except OperationError as error:

@@ -30,27 +30,27 @@ SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns al
 
 
 async def list_scenarios(client: Client) -> list[ScenarioCardTree]:
-    """Reads every demo once."""
+    """Return a card for each demo; each file is read once."""
     return [_card(name) for name in demo_names()]
 
 
 async def get_scenario(client: Client, name: str) -> ScenarioText:
-    """Of a demo."""
+    """Return the text of a demo."""
     return {"name": name, "text": read_text(demo_path(name))}
 
 
 async def get_schema(client: Client) -> dict[str, Any]:
-    """With the names that are installed here."""
+    """Return the schema with the names of installed plug-ins."""
     return named_schema()
 
 
 async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
-    """In the checking process."""
+    """Check a scenario in the checking process."""
     return await _problems(client, text)
 
 
 async def load_scenario(client: Client, text: str | None, name: str | None) -> Empty:
-    """Checked first, then the operation `switch_scenario`."""
+    """Check the scenario, then run the operation `switch_scenario`."""
     if (text is None) == (name is None):
         raise PaddockError("load_scenario: give 'text', a scenario in YAML, or 'name', that of a demo")
     wanted = read_text(demo_path(str(name))) if text is None else text
@@ -89,7 +89,7 @@ EXTERNAL = {"const": "external", "description": "Takes commands from outside."}
 
 @lru_cache(maxsize=1)
 def named_schema() -> dict[str, Any]:
-    """The schema with behaviours and sensors by name, with their options; other names stay valid."""
+    """Return the schema with behaviours and sensors by name, with their options; other names stay valid."""
     schema = scenario_schema()
     seed = schema["properties"]["seed"]
     seed["maximum"] = seed.pop("exclusiveMaximum") - 1  # the bound itself does not fit into a message
@@ -101,7 +101,7 @@ def named_schema() -> dict[str, Any]:
 
 
 def _offer(choice: dict[str, Any], named: dict[str, dict[str, Any]], more: list[dict[str, Any]]) -> None:
-    """Put names into a choice between a name and {name: {options}}."""
+    """Add names to a choice between a name and {name: {options}}."""
     names = [{"const": name, "description": options["description"]} for name, options in named.items()]
     for branch in choice["anyOf"]:
         if branch.get("type") == "object":
@@ -110,7 +110,7 @@ def _offer(choice: dict[str, Any], named: dict[str, dict[str, Any]], more: list[
 
 
 def _rule_schema(rule: Rule) -> dict[str, Any]:
-    """The options of a behaviour, with the path and the target that the builder reads."""
+    """Return the options of a behaviour, with the path and the target that the builder reads."""
     columns = columns_of(rule.options)
     schema = _options(rule.summary, [column for column in columns if column.name != INTERNAL])
     if rule.needs_path:
@@ -126,7 +126,7 @@ def _options(summary: str, columns: Iterable[Column]) -> dict[str, Any]:
 
 
 def _option(column: Column) -> dict[str, Any]:
-    """One option: a number, or one of its names."""
+    """Return the schema of one option: a number, or one of its names."""
     unit = f", in {column.unit}" if column.unit not in ("", "0/1") else ""
     schema: dict[str, Any] = {"description": f"{column.meaning}{unit}."}
     if column.choices:

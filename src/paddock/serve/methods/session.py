@@ -1,4 +1,4 @@
-"""Methods of the connection itself: token, subscription, rate."""
+"""Methods of the connection: token, subscription, rate."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 async def ping(client: Client) -> Pong:
-    """Needs no token."""
+    """Answer without a token."""
     return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
 async def authenticate(client: Client, token: str) -> Empty:
-    """Three wrong tokens end the connection."""
+    """Check the token; three wrong tokens end the connection."""
     client.show(token)
     return {}
 
@@ -42,7 +42,7 @@ async def subscribe(
     tick: bool,
     columns: list[ColumnList],
 ) -> Subscribed:
-    """The first frames follow the answer."""
+    """Subscribe; the first frames follow the answer."""
     layout = await client.layout()
     number = client.next_list()
     wanted = None if vehicles is None else tuple(vehicles)
@@ -58,7 +58,7 @@ async def subscribe(
 
 
 async def set_columns(client: Client, columns: list[ColumnList]) -> int:
-    """Unknown columns are refused."""
+    """Set the columns; unknown columns are refused."""
     lists = _lists(columns)
     layout = await client.layout()
     try:
@@ -72,14 +72,14 @@ async def set_columns(client: Client, columns: list[ColumnList]) -> int:
 
 
 async def set_rate(client: Client, rate: float | None) -> float:
-    """The server's limit applies."""
+    """Set the rate, up to the server's limit."""
     granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.change(rate=granted)
     return granted
 
 
 async def unsubscribe(client: Client) -> Empty:
-    """Refused without a subscription."""
+    """End the subscription; refused without one."""
     if client.subscription is None:
         raise PaddockError("unsubscribe: no subscription")
     client.unsubscribe()

@@ -34,12 +34,12 @@ MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 
 
 async def get_state(client: Client, vehicle: str | int, frame: str) -> StateTree:
-    """Of the newest snapshot."""
+    """Answer from the newest snapshot."""
     return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
 
 
 async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> StatesTree:
-    """Of the newest snapshot."""
+    """Answer from the newest snapshot."""
     snapshot = await client.present()
     try:
         refuse_unknown(snapshot.layout, tuple(vehicles or ()))
@@ -60,17 +60,17 @@ async def get_all_states(client: Client, vehicles: list[str | int] | None, frame
 
 
 async def get_roster(client: Client) -> RosterTree:
-    """Of the newest snapshot."""
+    """Answer from the newest snapshot."""
     return roster_tree(await client.layout())
 
 
 async def get_frames(client: Client) -> FramesTree:
-    """From the mirror."""
+    """Answer from the mirror."""
     return {"frames": client.hub.mirror.frame_trees()}
 
 
 async def list_models(client: Client) -> list[ModelTree]:
-    """Loads every model once."""
+    """Return all models; each is loaded once."""
     return await asyncio.to_thread(_models)
 
 
@@ -80,7 +80,7 @@ def _models() -> list[ModelTree]:
 
 
 def _model(name: str) -> ModelTree | None:
-    """One model; None for a broken plug-in, whose error appears when it is used."""
+    """Return one model; None for a broken plug-in, whose error appears when it is used."""
     try:
         model = find_model(name)
     except PaddockError:
@@ -111,7 +111,7 @@ def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> F
 
 
 def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
-    """Pose columns (13, n) as lists of n, in a frame; null for what is no number."""
+    """Return pose columns (13, n) as lists of n, in a frame; null for values that are not finite."""
     change = conversion(NATIVE, frame)
     parts = {
         "position": change.position(pose[POSITION].T),

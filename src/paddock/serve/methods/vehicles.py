@@ -1,4 +1,4 @@
-"""Methods that add, command and direct vehicles in the form that renderers use."""
+"""Methods that add and command vehicles, with the names and fields that renderers use."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ DRONE = "quad"  # the model of drones that are flown by sticks
 async def set_fpv_control(
     client: Client, vehicle: str | int, flight_mode: str | None, **sticks: float | None
 ) -> Moment:
-    """The operation `command`, with inputs of a quadrotor."""
+    """Run the operation `command` with inputs of a quadrotor."""
     inputs: dict[str, Any] = {name: value for name, value in sticks.items() if value is not None}
     if flight_mode is not None:
         inputs["mode"] = flight_mode
@@ -33,12 +33,12 @@ async def set_fpv_control(
 
 
 async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
-    """The operation `command`."""
+    """Run the operation `command`."""
     return await client.done("command", target=vehicle, inputs={"armed": float(armed)})
 
 
 async def spawn_robots(client: Client, robots: list[Robot], frame: str) -> Spawned:
-    """The operation `spawn_all`, with one entry for each run of similar robots."""
+    """Run the operation `spawn_all`, with one entry for each run of similar robots."""
     poses = [spawn_pose(robot.x, robot.y, robot.z, robot.yaw, frame) for robot in robots]
     runs = [[item for _, item in run] for _, run in groupby(_keyed(robots, poses), key=lambda item: item[0])]
     names = (await client.request("spawn_all", entries=list(map(_entry, runs)))).result
@@ -61,7 +61,7 @@ async def spawn_fpv_drone(
     yaw: float,
     frame: str,
 ) -> SpawnedDrone:
-    """The operation `spawn`."""
+    """Run the operation `spawn`."""
     given = {"id": vehicle_id, "preset": drone_preset, "name": name}
     entry = {key: value for key, value in given.items() if value is not None}
     pose, commands = spawn_pose(x, y, z, yaw, frame), {"armed": 0, "mode": "angle"}
@@ -71,7 +71,7 @@ async def spawn_fpv_drone(
 
 
 def spawn_pose(x: float, y: float, z: float | None, yaw: float, frame: str) -> list[float]:
-    """[x, y, yaw] or [x, y, z, yaw] of a scenario, from coordinates in a frame."""
+    """Return [x, y, yaw] or [x, y, z, yaw] of a scenario, from coordinates in a frame."""
     east, north, up = convert_position([x, y, z or 0.0], frame, NATIVE).tolist()
     turn = convert_quaternion([0.0, 0.0, sin(0.5 * yaw), cos(0.5 * yaw)], frame, NATIVE)
     heading = float(euler_from_quaternion(turn)[2])
@@ -79,7 +79,7 @@ def spawn_pose(x: float, y: float, z: float | None, yaw: float, frame: str) -> l
 
 
 def _keyed(robots: list[Robot], poses: list[list[float]]) -> Iterator[tuple[object, tuple[Robot, list[float]]]]:
-    """Each robot with a key that is equal for neighbours that can be one fleet."""
+    """Yield each robot with a key that is equal for neighbours that can be one fleet."""
     for k, (robot, pose) in enumerate(zip(robots, poses, strict=True)):
         alone = k if robot.name is not None else None
         first = None if robot.id is None else robot.id - k
@@ -87,7 +87,7 @@ def _keyed(robots: list[Robot], poses: list[list[float]]) -> Iterator[tuple[obje
 
 
 def _entry(alike: list[tuple[Robot, list[float]]]) -> dict[str, Any]:
-    """The entry of a scenario for robots that are alike: a vehicle, or a fleet."""
+    """Return the scenario entry for similar robots: a vehicle or a fleet."""
     first, pose = alike[0]
     given = {"id": first.id, "name": first.name, "preset": first.preset}
     entry = {"model": first.robot_type, **{key: value for key, value in given.items() if value is not None}}

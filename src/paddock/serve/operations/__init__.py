@@ -1,6 +1,6 @@
 """Handlers of operations in the simulation's process, one module per subject.
 
-A handler is a function of its operation's name: `handler(run, client, **arguments)`. The table says where it runs; its
+A handler is a function named like its operation: `handler(run, client, **arguments)`. The table says where it runs; its
 arguments have been validated. One that takes long returns a Future. An operation that is a method of the simulation,
 under the name of the clients' method, needs no handler.
 """
@@ -29,7 +29,7 @@ def _handlers() -> dict[str, Callable[..., Any]]:
 
 
 def _calling(path: str) -> Callable[..., Any]:
-    """The handler that calls a method of the simulation, such as `frames.set`."""
+    """Return the handler that calls a method of the simulation, such as `frames.set`."""
     method = attrgetter(path)
 
     def handler(run: LiveSource, client: str, **arguments: Any) -> Any:

@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
-"""The largest step that the thread of the link takes itself; it reads no other request meanwhile."""
+"""The largest step that the link's thread runs itself; it reads no other request meanwhile."""
 
 
 def clock(run: LiveSource, client: str) -> dict[str, Any]:
-    """The tick and the time come with every reply."""
+    """Return the state of the clock; every reply also contains tick and time."""
     sim = run.sim
     return {"pace": sim.clock.pace, "paused": sim.clock.paused, "run": sim.engine.world.run, "owner": run.owner.client}
 
 
 def step(run: LiveSource, client: str, ticks: int = 1) -> Future[Any]:
-    """The client owns the clock from then on."""
+    """Step; the client then owns the clock."""
     run.owner.take(client, "step")
     pacer = run.sim.clock
     pacer.hold()
@@ -38,7 +38,7 @@ def _step(run: LiveSource, ticks: int) -> int:
 
 
 def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
-    """Step in this thread if the ticks are few and quick: handing them over would take longer. None: not possible."""
+    """Step in this thread if the ticks are few and fast, which saves a thread switch. None: not possible."""
     sim = run.sim
     quick = (
         ticks <= FEW_TICKS and sim.engine.world.vehicles <= FEW_VEHICLES and sim.engine.barrier.is_free(sim.tick, ticks)
@@ -56,19 +56,19 @@ def _step_here(run: LiveSource, ticks: int) -> Future[Any] | None:
 def step_synchronously(
     run: LiveSource, client: str, ticks: int, control: dict[str, dict[str, Any]] | None = None, tick: int = 0
 ) -> Future[Any]:
-    """Saves a round trip: the answer to the coming control request arrives with the step."""
+    """Step with the answer to the next control request, which saves a round trip."""
     if control is not None:
         run.claim_of(client).prepare(tick, control)
         run.commands += len(control)
     answer: Future[Any] = Future()
 
     def stepped(done: Future[Any]) -> None:
-        """Runs in the thread that has stepped, before it continues."""
+        """Complete the reply with the state after the step, in the thread that has stepped, before it continues."""
         if (error := done.exception()) is not None:
             answer.set_exception(error)
         else:
             answer.set_result(run.states.state(client, run.sim.engine.publisher.snapshot()))
-            if client not in run.claims:  # it has left meanwhile, or never claimed anything
+            if client not in run.claims:  # it has disconnected meanwhile, or has no claim
                 run.states.forget(client)
 
     step(run, client, ticks).add_done_callback(stepped)
@@ -76,7 +76,7 @@ def step_synchronously(
 
 
 def run(run: LiveSource, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
-    """Without `until`, resume and return at once."""
+    """Run; without `until`, resume and return immediately."""
     if until is not None and not abs(until) <= LAST_TIME:
         raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
     run.owner.take(client, "run")
@@ -103,7 +103,7 @@ def _run(run: LiveSource, until: float) -> int:
 
 
 def stop(run: LiveSource, client: str) -> int:
-    """Ends what the owner of the clock has started."""
+    """End the `run` or `step` of the clock's owner."""
     run.owner.check(client, "stop")
     if run.driving:
         run.sim.clock.stop()
@@ -114,20 +114,20 @@ def stop(run: LiveSource, client: str) -> int:
 
 
 def pause(run: LiveSource, client: str) -> None:
-    """Any client may pause, unless the server keeps the clock."""
+    """Pause, for any client unless the clock is locked."""
     if run.owner.locked:
         run.owner.check(client, "pause")
     run.sim.clock.pause()
 
 
 def resume(run: LiveSource, client: str) -> None:
-    """Only the owner may resume, if there is one."""
+    """Resume; only for the owner of the clock, if there is one."""
     run.owner.check(client, "resume")
     run.sim.clock.resume()
 
 
 def pace(run: LiveSource, client: str, pace: float) -> None:
-    """Only the owner may change the pace, if there is one."""
+    """Set the pace; only for the owner of the clock, if there is one."""
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 
@@ -139,19 +139,19 @@ def hold(run: LiveSource, client: str) -> None:
 
 
 def let_go(run: LiveSource, client: str) -> None:
-    """Does nothing for a client that does not own the clock."""
+    """Release the clock; no effect for a client that does not own it."""
     if run.owner.release(client):
         run.sim.clock.resume()
 
 
 def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
-    """Only the owner may reset, if there is one."""
+    """Reset; only for the owner of the clock, if there is one."""
     run.owner.check(client, "reset")
     run.sim.reset(seed)
 
 
 def restore(run: LiveSource, client: str, state: bytes) -> None:
-    """Only the owner may restore, if there is one; a state that names foreign code is refused."""
+    """Restore; only for the owner of the clock, if there is one. A state that names foreign code is refused."""
     run.owner.check(client, "restore")
     refuse_foreign_state(run.sim, state)
     run.sim.restore(state)

@@ -27,7 +27,7 @@ DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
 def mission(run: LiveSource, client: str) -> MissionTree | None:
-    """Return what the page draws."""
+    """Return the mission as the page draws it."""
     found = run.sim.engine.mission
     if found is None or found.scenario.mission is None:
         return None
@@ -35,38 +35,38 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
 
 
 def mission_view(run: LiveSource, client: str) -> dict[str, Any] | None:
-    """Return what the Python clients show."""
+    """Return the mission as the Python clients show it."""
     found = run.sim.mission
     return None if found is None else tree_of(found.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
-    """The mission validates the task."""
+    """Add a task, which the mission validates."""
     return _direct(run, client, "add_task", task)
 
 
 def move_task(run: LiveSource, client: str, name: str, x: float, y: float) -> Future[Any]:
-    """In m."""
+    """Move a task to x, y (m)."""
     return _direct(run, client, "move_task", {"task": name, "x": x, "y": y})
 
 
 def remove_task(run: LiveSource, client: str, name: str) -> Future[Any]:
-    """By name."""
+    """Remove a task by name."""
     return _direct(run, client, "remove_task", {"task": name})
 
 
 def add_zone(run: LiveSource, client: str, zone: dict[str, Any]) -> Future[Any]:
-    """The mission validates the zone."""
+    """Add a zone, which the mission validates."""
     return _direct(run, client, "add_zone", zone)
 
 
 def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
-    """Foreign names are refused after the mission has validated the entry."""
+    """Add vehicles; foreign names are refused after the mission has validated the entry."""
     return _direct(run, client, "add_vehicle", entry)
 
 
 def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
-    """By name or id."""
+    """Disable a vehicle, given by name or id."""
     if isinstance(vehicle, int):
         program, rows = run.sim.engine.applier.found(vehicle)
         vehicle = program.fleet.vehicle_name(int(rows[0]))
@@ -74,7 +74,7 @@ def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
 
 
 def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
-    """Validate now; the mission acts on it between two ticks."""
+    """Validate a change now; the mission applies it between two ticks."""
     order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
     if verb == "add_vehicle":
         refuse_foreign(run.sim, order.arguments, verb)
@@ -90,7 +90,7 @@ def _id_of(run: LiveSource, name: str) -> int | None:
 
 
 class TaskDrawing(TypedDict):
-    """The shape of a task."""
+    """The shape of a task, for subscribers."""
 
     kind: str
     x: float
@@ -100,7 +100,7 @@ class TaskDrawing(TypedDict):
 
 
 class MissionTrees:
-    """Describes a mission again and again; the shape of a task is computed once."""
+    """Describes a mission repeatedly; the shape of a task is computed once."""
 
     def __init__(self) -> None:
         self._drawn: dict[str, tuple[Task, TaskDrawing]] = {}
@@ -126,7 +126,7 @@ class MissionTrees:
 
 
 def _drawing(task: Task) -> TaskDrawing:
-    """Its x and y are those of `move_task`: the entry point, or for a polygon the mean of its corners."""
+    """Return a task; x and y are those of `move_task`: the entry point, or for a polygon the mean of its corners."""
     shape, outline = task.shape, task.shape.outline()
     if shape.kind == "polygon":
         (x, y), heading = _place(np.mean(outline[:-1], axis=0)), None

@@ -30,13 +30,13 @@ def command(
     at_tick: int | None = None,
     timeout: float | None = None,
 ) -> None:
-    """The engine checks the inputs against the model."""
+    """Post a command; the engine checks the inputs against the model."""
     run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
     run.commands += 1
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
-    """One action per fleet; all are checked before the first is posted."""
+    """Post one action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
     for name, values in inputs.items():
         if np.ndim(values) and np.shape(values) != numbers.shape:
@@ -52,7 +52,7 @@ def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any],
 
 
 def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None) -> CommandAction:
-    """The command of the vehicles at some positions in a list of ids."""
+    """Return the command for the vehicles at some positions in a list of ids."""
     values = {name: np.asarray(value)[part] if np.ndim(value) else value for name, value in inputs.items()}
     if len(part) == 1:  # plain numbers are checked and latched faster
         values = {name: float(value[0]) if np.ndim(value) else value for name, value in values.items()}
@@ -61,13 +61,13 @@ def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None)
 
 
 def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
-    """Foreign names are refused here, so that the tick does not wait for that."""
+    """Add vehicles; foreign names are refused here, so that the tick does not wait for the check."""
     refuse_foreign(run.sim, entry)
     return run.change(lambda: run.sim.spawn(**entry))
 
 
 def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
-    """The entries are checked together before the first is added."""
+    """Add several entries; all are checked before the first is added."""
     for entry in entries:
         refuse_foreign(run.sim, entry)
 
@@ -79,7 +79,7 @@ def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Fu
 
 
 def clear(run: LiveSource, client: str) -> Removed:
-    """Return the number of vehicles removed."""
+    """Remove all vehicles; return their number."""
     count = run.sim.engine.world.vehicles
     for name in list(run.sim.engine.world.fleets):
         run.sim.remove(name)
@@ -87,7 +87,7 @@ def clear(run: LiveSource, client: str) -> Removed:
 
 
 def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
-    """The override is checked, and its kernel compiled, beside the thread that ticks."""
+    """Override behaviours; the check and the compilation run outside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
 
     def check() -> Future[Any]:
@@ -100,7 +100,7 @@ def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[A
 
 
 def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
-    """A client has one claim at a time: this one replaces an earlier one."""
+    """Claim vehicles; a client has one claim at a time, so this replaces an earlier one."""
     run.states.forget(client)
     run.claims[client] = run.sim.claim(
         *vehicles,
@@ -113,7 +113,7 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
 
 
 def release(run: LiveSource, client: str) -> None:
-    """Refused without a claim."""
+    """Release the claim; refused without one."""
     claimed = run.claims.pop(client, None)
     if claimed is None:
         raise PaddockError("release: this client has claimed nothing")
@@ -121,14 +121,14 @@ def release(run: LiveSource, client: str) -> None:
 
 
 def control(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> int:
-    """A reply to another tick, or after its deadline, is refused."""
+    """Answer a control request; a reply to another tick, or after the deadline, is refused."""
     run.claim_of(client).reply(tick, commands)
     run.commands += len(commands)
     return tick
 
 
 def control_unasked(run: LiveSource, client: str, tick: int, commands: dict[str, dict[str, Any]]) -> None:
-    """Only a refusal is reported."""
+    """Answer a control request; only a refusal is reported."""
     try:
         control(run, client, tick, commands)
     except PaddockError as error:
@@ -141,7 +141,7 @@ def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) 
         left = request.deadline - monotonic()
         message = run.states.control_request(client, request.snapshot, left, request.vehicles)
         run.push("control_request", {"client": client, "tick": request.tick, "message": message})
-        if client not in run.claims:  # it has left meanwhile
+        if client not in run.claims:  # it has disconnected meanwhile
             run.states.forget(client)
     except Exception as error:  # must not stop the tick
         claimed.release()
@@ -149,5 +149,5 @@ def _ask(run: LiveSource, client: str, claimed: Claim, request: CommandRequest) 
             del run.claims[client]
         LOG.exception("cannot send a control request to %s; its claim has ended", client)
         reason = f"the simulation could not send the control request of tick {request.tick}: the claim has ended"
-        with suppress(Exception):  # pushing may be what failed
+        with suppress(Exception):  # the failure may be in pushing itself
             run.push("refused", {"client": client, "kind": type(error).__name__, "message": reason})

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
 
 CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
-"""What the Python client gets of the metadata, with fleets in another form."""
+"""Metadata fields for the Python client, which receives fleets in another form."""
 
 
 def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
-    """The page shows more, and has other fleets than the Python client."""
+    """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
     sim, owner = run.sim, run.owner
     scenario = sim.scenario.to_dict()
-    scenario.pop("serve", None)  # may hold the token
+    scenario.pop("serve", None)  # may contain the token
     found: MetadataTree = {
         "name": sim.scenario.name,
         "description": sim.scenario.description,
@@ -70,16 +70,16 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
-# markers: no part of the state, they change at once -------------------------------------------------------------------
+# markers: not part of the state, changed immediately ------------------------------------------------------------------
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
-    """A marker in an unknown or stale frame is refused."""
+    """Show markers; a marker in an unknown or stale frame is refused."""
     run.sim.markers.put(*map(marker_from_tree, markers), source=client)
 
 
 def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
-    """A list removes several markers of one namespace."""
+    """Remove markers; a list removes several markers of one namespace."""
     for one in number if isinstance(number, list) else [number]:
         run.sim.markers.remove(namespace, one)
 
@@ -88,17 +88,17 @@ def unmark(run: LiveSource, client: str, namespace: str | None = None, number: i
 
 
 def running_scenario(run: LiveSource, client: str) -> ScenarioText:
-    """Return its name and text."""
+    """Return name and text of the running scenario."""
     return {"name": run.sim.scenario.name, "text": shown_text(run.sim.scenario)}
 
 
 def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
-    """Return installed plug-ins and what the run uses."""
+    """Return the names of installed plug-ins and those that the run uses."""
     return names_in_use(run.sim)
 
 
 def switch_scenario(run: LiveSource, client: str, text: str) -> None:
-    """Only a run that was started by `paddock run` or `demo` can switch."""
+    """Switch the scenario; only a run started by `paddock run` or `demo` can do that."""
     if run.director is None:
         raise PaddockError("load refused: scenario switching is disabled for this run; use paddock run or paddock demo")
     run.owner.check(client, "load")
@@ -109,7 +109,7 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
 
 
 def shown_text(scenario: Scenario) -> str:
-    """The text of a scenario as clients may see it: without its token."""
+    """Return the text of a scenario for clients, without its token."""
     if scenario.serve is not None and scenario.serve.token is not None:
         scenario = scenario.model_copy(update={"serve": None})
         text = scenario.to_yaml()

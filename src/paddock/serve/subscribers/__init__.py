@@ -1,1 +1,1 @@
-"""Clients of the stream and web endpoints: their calls, their subscriptions and the frames that they get."""
+"""Clients of the stream and web endpoints: their calls, subscriptions and frames."""

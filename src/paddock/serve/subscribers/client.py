@@ -77,12 +77,12 @@ class Client:
         return await self.hub.request(operation, self.name, **arguments)
 
     async def done(self, operation: str, **arguments: Any) -> Moment:
-        """The same, returning its tick and time."""
+        """Carry out an operation; return its result with tick and time."""
         reply = await self.request(operation, **arguments)
         return {"tick": reply.tick, "time": reply.time}
 
     async def present(self) -> Snapshot:
-        """A copy of a recent snapshot."""
+        """Return a copy of a recent snapshot."""
         await self.endpoint.refresh()
         return self.endpoint.newest()
 
@@ -92,7 +92,7 @@ class Client:
         return self.endpoint.read(read)
 
     async def layout(self, changed: bool = False) -> Layout:
-        """The layout of a recent snapshot, or of one after a change, which is published to all clients."""
+        """Return the layout of a recent snapshot; after a change, of a new one that is published to all clients."""
         await self.endpoint.refresh(changed)
         return self.endpoint.read(lambda snapshot: snapshot.layout)
 
@@ -116,7 +116,7 @@ class Client:
         return self.subscription
 
     def next_list(self) -> int:
-        """The number of the next list of columns."""
+        """Return the number of the next list of columns."""
         self._lists += 1
         return self._lists
 
@@ -127,7 +127,7 @@ class Client:
         self.hub.loop.call_soon(self._show, now)
 
     def subscribe(self, subscription: Subscription, layout: Layout) -> None:
-        """Start to send frames, after the answer to this call."""
+        """Start sending frames, after the answer to this call."""
         self.unsubscribe()
         self.subscription, self.roster = subscription, layout.roster
         self.hub.loop.call_soon(self._begin, subscription)
@@ -141,11 +141,11 @@ class Client:
             self.markers = None
 
     def wants(self, kind: str) -> bool:
-        """Whether it subscribed to a kind."""
+        """Return whether it subscribed to a kind."""
         return self.subscription is not None and kind in self.subscription.view.kinds
 
     def look_after(self, now: float) -> None:
-        """End the connection of a client that sends no token in time."""
+        """Disconnect a client that sends no token in time."""
         if not self.admitted and now - self._since > PATIENCE:
             self.connection.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
@@ -196,7 +196,7 @@ class Client:
             self._start(self._single(parsed))
 
     def _allowed(self, id: Any) -> bool:
-        """Whether one more call is within the limits: one warning, then the connection ends."""
+        """Return whether one more call is within the limits; warn once, then disconnect."""
         allowance = self.allowance
         if allowance.take(monotonic()):
             if len(self._tasks) < MOST_AT_ONCE:
@@ -228,7 +228,7 @@ class Client:
             self.connection.put(answer)
 
     async def _answered(self, message: Request | Notification | Response | RpcError) -> bytes:
-        """The line that answers a message; empty for a notification."""
+        """Return the line that answers a message; empty for a notification."""
         if isinstance(message, RpcError):
             self.endpoint.count("malformed", reason=message.reason)
             return failure(message.id, message.code, str(message))
@@ -290,7 +290,7 @@ class Allowance:
         self.warned = False
 
     def take(self, now: float) -> bool:
-        """Whether one more request at a time (s) is within the rate."""
+        """Return whether one more request at a time (s) is within the rate."""
         most = max(self.rate, 1.0)
         self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
         if self._left >= 0.5 * most:
@@ -302,7 +302,7 @@ class Allowance:
 
 
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:
-    """(code, one line, data) for an error."""
+    """Return (code, one line, data) for an error."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
     if isinstance(error, RpcError):
         return error.code, text, None

@@ -17,12 +17,12 @@ FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the by
 MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
 AT_ONCE = 64  # messages per system call
 SEND_BUFFER = 1 << 20
-"""Bytes that the kernel may hold for a peer: a large group in a few pieces, and not many small old ones."""
+"""Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
 WAITING = 128  # connections that may wait to be accepted
 
 
 def listening_socket(host: str, port: int) -> socket.socket:
-    """A TCP socket that listens; OSError if that is not possible."""
+    """Return a listening TCP socket; OSError if that is not possible."""
     family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
     listening = socket.socket(family, kind, protocol)
     try:
@@ -51,7 +51,7 @@ class Outbox:
         self._begun: deque[memoryview] = deque()  # being sent
 
     def put(self, message: Bytes) -> bool:
-        """Queue a message; False if too much waits already."""
+        """Queue a message; return False if too many bytes are queued."""
         if self._waiting > self.most_waiting:
             return False
         self._messages.append(message)
@@ -59,7 +59,7 @@ class Outbox:
         return True
 
     def offer(self, group: FrameGroup) -> bool:
-        """Queue a group; True if it replaces one that had not begun."""
+        """Queue a group; return True if it replaces one that had not begun."""
         replaced = self._group is not None
         self._group = group
         return replaced
@@ -74,7 +74,7 @@ class Outbox:
         self._messages = deque([message])
 
     def next(self) -> Bytes | FrameGroup | None:
-        """The next item, for wires with messages; None if nothing waits."""
+        """Return the next item, for transports with messages; None if the queue is empty."""
         if self._messages:
             message = self._messages.popleft()
             self._waiting -= len(message)
@@ -83,7 +83,7 @@ class Outbox:
         return group
 
     def send(self, to: socket.socket) -> bool:
-        """Send without blocking; True once nothing waits. OSError when the peer is gone."""
+        """Send without blocking; return True once the queue is empty. OSError if the peer has disconnected."""
         while self._begun or self._begin():
             try:
                 self._advance(to.sendmsg(self._begun))
@@ -92,7 +92,7 @@ class Outbox:
         return True
 
     def _begin(self) -> bool:
-        """Start to send the waiting messages or, without any, the group."""
+        """Start sending the queued messages or, without any, the group."""
         if self._messages:
             messages = [self._messages.popleft() for _ in range(min(len(self._messages), AT_ONCE))]
             self._waiting -= sum(map(len, messages))
@@ -122,7 +122,7 @@ Lost = Callable[[str], None]  # called once at the end with a word for the reaso
 
 
 class Connection(ABC):
-    """Outgoing messages and frames; a wire implements `_flush` and `close`."""
+    """Outgoing messages and frames; a transport implements `_flush` and `close`."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage, lost: Lost) -> None:
         self.loop = loop
@@ -134,7 +134,7 @@ class Connection(ABC):
         self._reason = ""
 
     def put(self, message: Bytes) -> None:
-        """Send a message that must arrive; a peer that does not read is disconnected."""
+        """Send a message that must not be dropped; a peer that does not read is disconnected."""
         if not self.open:
             return
         if self._outbox.put(message):
@@ -143,7 +143,7 @@ class Connection(ABC):
             self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are unread")
 
     def offer(self, group: FrameGroup) -> bool:
-        """Send the frames of a tick unless newer ones come first; True if they replace waiting ones."""
+        """Send the frames of a tick unless newer ones replace them; return True if they replace queued ones."""
         if not self.open:
             return False
         skipped = self._outbox.offer(group)
@@ -169,7 +169,7 @@ class Connection(ABC):
 
     @abstractmethod
     def _flush(self) -> None:
-        """Send what waits in the outbox."""
+        """Send the queued data."""
 
 
 Connect = Callable[[OnMessage, Lost], Connection]  # creates the connection of a client

@@ -98,7 +98,7 @@ class SubscriberEndpoint:
 
     @property
     def clients_now(self) -> int:
-        """The number of connections, for the metrics."""
+        """Number of connections, for the metrics."""
         return len(self.clients)
 
     @property
@@ -115,7 +115,7 @@ class SubscriberEndpoint:
         ]
 
     def welcome(self, connect: Connect, address: str) -> Client:
-        """Accept a client. OSError if it is gone already."""
+        """Accept a client. OSError if it has already disconnected."""
         client = Client(self, connect, address)
         self.clients.add(client)
         if len(self.clients) > self.connections:
@@ -125,14 +125,14 @@ class SubscriberEndpoint:
         return client
 
     def newest(self) -> Snapshot:
-        """A copy of the newest snapshot."""
+        """Return a copy of the newest snapshot."""
         snapshot = self.hub.newest()
         if snapshot is None:
             raise PaddockError("the simulation has not published a snapshot yet")
         return snapshot
 
     def read(self, read: Callable[[Snapshot], T]) -> T:
-        """Read the newest snapshot where it lies; a copy if it is overwritten meanwhile."""
+        """Read the newest snapshot in place; use a copy if it is overwritten meanwhile."""
         ring = self.hub.ring
         sequence = ring.newest
         snapshot = ring.peek(sequence)
@@ -143,7 +143,7 @@ class SubscriberEndpoint:
         return read(self.newest())
 
     async def refresh(self, changed: bool = False) -> None:
-        """Publish the present state; unless it has `changed`, a recent one is enough."""
+        """Publish the present state; unless it has `changed`, a recent snapshot is enough."""
         if self._warming is not None:  # no subscription before the encoders are compiled
             await asyncio.shield(self._warming)
         if changed or monotonic() - self._refreshed > FRESH:
@@ -151,7 +151,7 @@ class SubscriberEndpoint:
             self._refreshed = monotonic()
 
     def show_newest(self, viewers: Iterable[Viewer]) -> None:
-        """Send the newest snapshot to viewers that have not got it."""
+        """Send the newest snapshot to viewers that have not received it."""
         now = monotonic()
         due = [viewer for viewer in viewers if viewer.subscription and viewer.subscription.take(now)]
         if due:
@@ -159,7 +159,7 @@ class SubscriberEndpoint:
             self._offers(due, snapshot, self.hub.ring.wall_time)()
 
     def next_debug_id(self) -> int:
-        """The next unused marker id of the namespace `debug`."""
+        """Return the next unused marker id of the namespace `debug`."""
         if self._debug_id is None:
             taken = [number for namespace, number in self.hub.mirror.markers if namespace == DEBUG]
             self._debug_id = max(taken, default=0)
@@ -167,7 +167,7 @@ class SubscriberEndpoint:
         return self._debug_id
 
     def forget(self, client: Client, reason: str) -> None:
-        """Remove a client that has left, or was disconnected for a reason."""
+        """Remove a client that has disconnected, or was disconnected for a reason."""
         self.clients.discard(client)
         self.hub.gone(client.name)
         if reason:
@@ -178,11 +178,11 @@ class SubscriberEndpoint:
         self.hub.counters.add(name, 1, endpoint=self.name, **labels)
 
     def viewers(self) -> list[Viewer]:
-        """All receivers of frames."""
+        """Return all receivers of frames."""
         return list(self.clients)
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Whether a subscriber lacks this roster."""
+        """Return whether a subscriber lacks this roster."""
         return bool(self._uninformed(layout))
 
     def push_roster(self, layout: Layout) -> None:
@@ -194,7 +194,7 @@ class SubscriberEndpoint:
                 client.connection.put(line)
 
     def _uninformed(self, layout: Layout) -> list[Client]:
-        """Subscribers that lack this roster."""
+        """Return the subscribers that lack this roster."""
         return [client for client in self.clients if client.subscription and client.roster != layout.roster]
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:

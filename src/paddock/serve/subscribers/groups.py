@@ -55,7 +55,7 @@ class GroupEncoder:
         self._values: dict[ColumnChoice, Floats] = {}
 
     def groups(self, snapshot: Snapshot, wall_time: float, views: Iterable[View]) -> list[FrameGroup]:
-        """The frames of a snapshot for each view; `wall_time` is its time of publication, s since 1970."""
+        """Return the frames of a snapshot for each view; `wall_time` is its time of publication, s since 1970."""
         self._begin(snapshot)
         made: dict[tuple[object, ...], memoryview] = {}
         found: list[FrameGroup] = []
@@ -70,7 +70,7 @@ class GroupEncoder:
         return found
 
     def write(self, snapshot: Snapshot, wall_time: float, view: View, room: Callable[[int], memoryview]) -> int:
-        """Encode a view into the memory that `room(bytes)` returns; return the number of bytes."""
+        """Encode a view into the memory that `room(bytes)` returns; return the number of bytes written."""
         self._begin(snapshot)
         drawn = {kind: self._frame(kind, view, snapshot) for kind in view.in_groups if kind in DRAWN}
         sizes = [self._size(kind, view, snapshot, drawn) for kind in view.in_groups]
@@ -102,7 +102,7 @@ class GroupEncoder:
         return counted_size({"positions": POSITIONS, "poses": POSES, "telemetry": TELEMETRY}[kind], selection.size)
 
     def _selection(self, wanted: Wanted | None) -> Selection:
-        """The selected vehicles, in the layout of the snapshot."""
+        """Return the selected vehicles, in the layout of the snapshot."""
         assert self._layout is not None
         if wanted not in self._selections:
             self._selections[wanted] = select(self._layout, wanted)
@@ -154,7 +154,7 @@ def _tick(snapshot: Snapshot, wall_time: float, into: Target | None = None) -> m
 
 
 def _key(kind: str, view: View) -> tuple[object, ...]:
-    """What a frame depends on besides the snapshot."""
+    """Return the key of a frame: everything it depends on besides the snapshot."""
     if kind == "columns":
         return kind, view.columns, view.wanted
     return kind, NATIVE if kind == "telemetry" else view.frame, None if kind in DRAWN else view.vehicles
@@ -166,7 +166,7 @@ STICKS = ("throttle", "roll", "pitch", "yaw")
 
 
 def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None = None) -> memoryview:
-    """The telemetry frame (0x02) of the selected vehicles."""
+    """Return the telemetry frame (0x02) of the selected vehicles."""
     battery, flags = [np.empty(0)], [np.empty(0, np.uint8)]
     for fleet, block, _ in _parts(snapshot, selection):
         battery.append(_column(fleet, block, "charge", 1.0))
@@ -179,7 +179,7 @@ def encode_status(snapshot: Snapshot, selection: Selection, into: Target | None 
 
 
 def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Target | None = None) -> memoryview:
-    """The first-person frame (0x11) of the selected quadrotors."""
+    """Return the first-person frame (0x11) of the selected quadrotors."""
     parts = [part for part in _parts(snapshot, selection) if part[0].kind == QUAD]
     change = conversion(NATIVE, frame)
     none = np.empty((0, 3))
@@ -204,7 +204,7 @@ def encode_views(snapshot: Snapshot, selection: Selection, frame: str, into: Tar
 
 
 def _parts(snapshot: Snapshot, selection: Selection) -> Iterator[tuple[FleetLayout, Floats, Ints]]:
-    """(fleet, columns of the selected vehicles, their ids) for each fleet."""
+    """Yield (fleet, columns of the selected vehicles, their ids) for each fleet."""
     for (fleet, rows), ids in zip(selection.parts, selection.ids, strict=True):
         block = snapshot.layout.block(snapshot.buffer, fleet)
         yield snapshot.layout.fleets[fleet], block if rows is None else block[:, rows], ids

@@ -62,14 +62,14 @@ def deleted_markers(content: dict[str, Any]) -> memoryview | None:
 
 
 def shown_markers(mirror: Mirror, content: dict[str, Any]) -> list[Key]:
-    """The keys of the markers that a change puts, shows or hides."""
+    """Return the keys of the markers that a change puts, shows or hides."""
     if "namespace" in content:
         return [key for key in mirror.markers if key[0] == content["namespace"]]
     return [(tree["namespace"], tree["id"]) for tree in content.get("put", ())]
 
 
 def _fits(record: MarkerRecord) -> bool:
-    """Whether float32 can hold its numbers: 1e38 m overflows in cm."""
+    """Return whether float32 can represent its numbers: 1e38 m overflows in cm."""
     try:
         encode_markers([record])
     except InvalidValueError:
@@ -107,7 +107,7 @@ AT_ONCE = 200  # markers encoded at a time, so that thousands of them do not blo
 
 
 class MarkerFeed:
-    """The keys of markers to send to a subscriber; each is encoded when its turn comes."""
+    """The keys of markers to send to a subscriber; each marker is encoded when it is sent."""
 
     def __init__(
         self, loop: asyncio.AbstractEventLoop, mirror: Mirror, frame: str, put: Callable[[memoryview], None]
@@ -155,7 +155,7 @@ class Drawing:
         self._still: dict[tuple[str, str], memoryview] = {}  # encoded frames that are valid until something changes
 
     def encoded(self, kind: str, snapshot: Snapshot, frame: str) -> memoryview:
-        """The frame of `lines` (0x03) or of `spheres` (0x04)."""
+        """Return the frame of `lines` (0x03) or of `spheres` (0x04)."""
         self._refresh(snapshot.time)
         if (kind, frame) in self._still:
             return self._still[kind, frame]
@@ -171,7 +171,7 @@ class Drawing:
         return encoded
 
     def _placed(self, snapshot: Snapshot) -> Iterator[MarkerShape]:
-        """The shapes in the world; markers whose frame is missing or stale are skipped."""
+        """Yield the shapes in the world; markers whose frame is missing or stale are skipped."""
         for name, shape in self._by_frame.items():
             with suppress(PaddockError):
                 yield shape if name == WORLD else shape.moved(self._to_world(snapshot, name))

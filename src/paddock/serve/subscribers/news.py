@@ -62,7 +62,7 @@ class Notifier:
                     self.send_preparing(client)
 
     def send_preparing(self, client: Client) -> None:
-        """Send what is being prepared, with or without a token: until then no other call is answered."""
+        """Send the preparation status, even without a token: until it ends no other call is answered."""
         client.connection.put(notification("preparing", {"text": self._hub.mirror.preparing}))
 
     def send_figures(self, now: float) -> None:
@@ -122,7 +122,7 @@ class Notifier:
 
 
 def figures_tree(hub: Hub) -> FiguresTree:
-    """The figures of the last heartbeat, with clients and counters; 0 for those that recordings lack."""
+    """Return the figures of the last heartbeat, with clients and counters; 0 for those that recordings lack."""
     known, tree = hub.mirror.figures, {}
     for name, kind in get_type_hints(FiguresTree).items():
         if kind in (bool, int, float):

@@ -79,25 +79,25 @@ class ColumnChoice(NamedTuple):
 
 
 def speed(pose: Floats) -> Floats:
-    """(n,) m/s from the pose columns (13, n)."""
+    """Return the speed (n,) in m/s of the pose columns (13, n)."""
     vx, vy, vz = pose[VELOCITY]
     return np.asarray(np.sqrt(vx * vx + vy * vy + vz * vz))
 
 
 def heading(pose: Floats) -> Floats:
-    """(n,) rad, counter-clockwise from east."""
+    """Return the heading (n,) in rad, counter-clockwise from east."""
     x, y, z, w = pose[ORIENTATION]
     return np.asarray(np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z))
 
 
 def roll(pose: Floats) -> Floats:
-    """(n,) rad."""
+    """Return the roll (n,) in rad, positive with the right side down."""
     x, y, z, w = pose[ORIENTATION]
     return np.asarray(np.arctan2(2.0 * (w * x + y * z), w * w - x * x - y * y + z * z))
 
 
 def pitch(pose: Floats) -> Floats:
-    """(n,) rad."""
+    """Return the pitch (n,) in rad, positive with the nose down."""
     x, y, z, w = pose[ORIENTATION]
     return np.asarray(np.arcsin(np.clip(2.0 * (w * y - x * z), -1.0, 1.0)))
 
@@ -119,7 +119,7 @@ class ColumnReader:
         self._parts: dict[str | int | None, tuple[tuple[int, Ints | None, int], ...]] = {}
 
     def read(self, snapshot: Snapshot, want: ColumnChoice) -> Floats:
-        """(columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
+        """Return values (columns, vehicles): NaN where a vehicle lacks a column; no vehicles if the name is unknown."""
         parts = self._found(want.of)
         found = np.full((len(want.columns), sum(count for _, _, count in parts)), np.nan)
         at = 0
@@ -131,11 +131,11 @@ class ColumnReader:
         return found
 
     def values(self, want: ColumnChoice) -> int:
-        """The number of values of a choice."""
+        """Return the number of values of a choice."""
         return len(want.columns) * sum(count for _, _, count in self._found(want.of))
 
     def _found(self, of: str | int | None) -> tuple[tuple[int, Ints | None, int], ...]:
-        """(fleet, its rows or None for all, number of vehicles) for a name or an id."""
+        """Return (fleet, its rows or None for all, number of vehicles) for a name or an id."""
         if of not in self._parts:
             chosen = select(self._layout, None if of is None else (of,))
             counted = zip(chosen.parts, chosen.ids, strict=True)
@@ -191,7 +191,7 @@ class View:
 
     @property
     def in_groups(self) -> tuple[str, ...]:
-        """Its kinds that are sent with every tick, in the order of their frames."""
+        """The kinds that are sent with every tick, in the order of their frames."""
         kinds = tuple(kind for kind in EVERY_TICK if kind in self.kinds)
         return (*kinds, "columns") if self.columns else kinds
 
@@ -211,7 +211,7 @@ class Subscription:
         self._due = 0.0
 
     def take(self, now: float) -> bool:
-        """Whether to send a snapshot now (s, monotonic)."""
+        """Return whether to send a snapshot now (s, monotonic)."""
         if not self.view.in_groups:
             return False
         self.behind = True
@@ -228,7 +228,7 @@ class Subscription:
         self.view, self.rate, self.behind = view, rate, True
 
     def late(self, now: float) -> bool:
-        """Whether an unsent snapshot is overdue, because no newer one has come."""
+        """Return whether an unsent snapshot is overdue because no newer one has arrived."""
         return self.behind and bool(self.view.in_groups) and now > self._due + 1.0 / self.rate
 
 
@@ -237,19 +237,19 @@ NATIVE = "enu"
 
 @cache
 def change_to(frame: str) -> FrameChange:
-    """The change from ENU to a frame, as matrices for the encoders."""
+    """Return the change from ENU to a frame, as matrices for the encoders."""
     position = convert_position(np.eye(3), NATIVE, frame).T
     quaternion = convert_quaternion(np.eye(4), NATIVE, frame).T
     return FrameChange.of(position.astype(np.float64), quaternion.astype(np.float64))
 
 
 def units_per_metre(frame: str) -> float:
-    """Length units of a frame."""
+    """Return the number of length units of a frame in one metre."""
     return conversion(NATIVE, frame).scale
 
 
 def roster_tree(layout: Layout) -> RosterTree:
-    """The roster for clients: its number and its fleets."""
+    """Return the roster for clients: its number and its fleets."""
     fleets: list[FleetTree] = [
         {
             "name": fleet.name,
@@ -266,7 +266,7 @@ def roster_tree(layout: Layout) -> RosterTree:
 
 
 def ranges(numbers: Ints) -> list[Range]:
-    """Consecutive numbers as [first, count]: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
+    """Return consecutive numbers as [first, count]: 4, 5, 6, 9 -> [4, 3], [9, 1]."""
     if not len(numbers):
         return []
     starts = np.concatenate([[0], np.flatnonzero(np.diff(numbers) != 1) + 1])

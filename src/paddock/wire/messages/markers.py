@@ -17,7 +17,7 @@ Vector = tuple[float, float, float]
 Four = tuple[float, float, float, float]
 
 KINDS = tuple(value.name.lower() for value in pb.MarkerKind.DESCRIPTOR.values)
-"""What can be drawn, in the order of the enum."""
+"""The kinds of markers, in the order of the enum."""
 WORLD = "world"
 
 

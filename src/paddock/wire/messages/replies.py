@@ -13,7 +13,7 @@ from paddock.wire.messages.values import Buffer, Codec, Oneof, finite, from_tree
 
 
 class Error(NamedTuple):
-    """The refusal of a request, which changed nothing."""
+    """A refused request; it had no effect."""
 
     code: str  # a short word
     message: str  # one line
@@ -36,7 +36,7 @@ class Welcome(NamedTuple):
 
 
 class ControlAck(NamedTuple):
-    """The control of a tick was in time."""
+    """The control of a tick was accepted."""
 
     tick: int
 
@@ -112,7 +112,7 @@ def encode_reply(reply: Reply) -> bytes:
 
 
 def encode_id(number: int) -> bytes:
-    """Bytes that set the id of an encoded reply with the id 0 when prepended: Protobuf merges the two."""
+    """Return bytes that, prepended to an encoded reply with the id 0, set its id: Protobuf merges the two."""
     return pb.Reply(id=number).SerializeToString()
 
 

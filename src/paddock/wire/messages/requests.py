@@ -1,4 +1,4 @@
-"""Requests of clients: operations with their arguments, and the messages that carry them."""
+"""Requests of clients: operations with their arguments, encoded as messages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Heartbeat(NamedTuple):
 
 
 class Goodbye(NamedTuple):
-    """The client leaves."""
+    """The client disconnects."""
 
 
 class Call(NamedTuple):
@@ -70,7 +70,7 @@ class Call(NamedTuple):
 
 
 class Direct(NamedTuple):
-    """An operation that has a message of its own, with its arguments."""
+    """An operation with its own message, and its arguments."""
 
     operation: str
     arguments: Mapping[str, Any]
@@ -80,18 +80,18 @@ Body = Hello | Heartbeat | Goodbye | Call | Direct
 
 
 class RequestMessage(NamedTuple):
-    """A body with the id of its reply."""
+    """A body with the id for its reply."""
 
     id: int
     body: Body
     token: str = ""
 
 
-# operations with messages of their own -------------------------------------------------------------------------------
+# operations with their own messages ----------------------------------------------------------------------------------
 
 
 def _direct_fields(direct: Direct) -> dict[str, Any]:
-    """The fields of a Request."""
+    """Return the fields of a Request."""
     name, given = direct
     match name:
         case "command" | "command_many":
@@ -285,7 +285,7 @@ def decode_request(data: Buffer) -> RequestMessage:
 
 
 def request_id(data: Buffer) -> int:
-    """The id of a request that may be malformed; 0 if it is unreadable."""
+    """Return the id of a request that may be malformed; 0 if it is unreadable."""
     try:
         return parsed(pb.Request, data).id
     except WireError:

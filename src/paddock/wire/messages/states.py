@@ -32,7 +32,7 @@ class FleetMessage(NamedTuple):
     columns: tuple[str, ...]
     ids: Ids  # (n,)
     members: Ids  # (n,) the k of each vehicle's name fleet[k]
-    single: bool  # its only vehicle has the name of the fleet
+    single: bool  # one vehicle with the name of the fleet
 
 
 class RosterMessage(NamedTuple):
@@ -50,7 +50,7 @@ class StateUpdate(NamedTuple):
     wall_time: float  # s since 1970
     run: int
     roster_number: int
-    blocks: tuple[Block, ...]  # one per fleet; (columns, n) where it is sent, flat where it arrives: see `arranged`
+    blocks: tuple[Block, ...]  # one per fleet; (columns, n) for sending, flat after receiving: see `arranged`
     roster: RosterMessage | None = None  # None if the receiver has it
 
 
@@ -61,13 +61,13 @@ class State(NamedTuple):
     sim_time: float  # s
     run: int
     roster_number: int
-    blocks: tuple[Block, ...]  # as of a StateUpdate; float32 or float64, as the precision says
+    blocks: tuple[Block, ...]  # as in a StateUpdate; float32 or float64, by the precision
     precision: str = "double"  # or single
     roster: RosterMessage | None = None
 
 
 def arranged(blocks: Sequence[Block], roster: RosterMessage) -> tuple[Block, ...]:
-    """Received blocks, each as (columns, n) view."""
+    """Return received blocks, each as a (columns, n) view."""
     if len(blocks) != len(roster.fleets):
         raise WireError("count", f"state: {len(blocks)} blocks for {len(roster.fleets)} fleets")
     result = []
@@ -136,7 +136,7 @@ def _state(message: pb.State) -> State:
 
 
 def _roster_beside(state: StateUpdate | State) -> pb.Roster | None:
-    """The roster sent with a state, if any; their numbers must be equal."""
+    """Return the roster sent with a state, if any; their numbers must be equal."""
     roster = state.roster
     if roster is None:
         return None
@@ -170,7 +170,7 @@ def _contents(message: pb.StateUpdate | pb.State, dtype: str) -> tuple[RosterMes
 FLEET = Codec(FleetMessage, pb.Fleet, _fleet_fields, _fleet)
 ROSTER = Codec(RosterMessage, pb.Roster, _roster_fields, _roster, "roster")
 STATE_UPDATE = Codec(StateUpdate, pb.StateUpdate, _update_fields, _update, "state")
-"""A published state; with a roster, the blocks must have its sizes."""
+"""Decode a published state; with a roster, the blocks must have its sizes."""
 STATE = Codec(State, pb.State, _state_fields, _state, "state")
 encode_roster, decode_roster = ROSTER.encode, ROSTER.decode
 encode_state_update, decode_state_update = STATE_UPDATE.encode, STATE_UPDATE.decode

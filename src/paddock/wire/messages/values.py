@@ -1,6 +1,6 @@
 """Common parts of messages: codecs, parsing, finite numbers, arrays, and trees of plain values with arrays in them.
 
-The arguments of a Call and the value of a Result are such trees: JSON with references to binary arrays. Their shape is
+The arguments of a Call and the value of a Result are such trees: JSON with references to binary arrays. Their type is
 declared in the table of operations; typed messages would repeat it in a second language, and every operation would
 need a new message. JSON keeps them readable from any language, and the arrays stay binary.
 """
@@ -65,7 +65,7 @@ class sending:  # noqa: N801 - reads as `with sending("request"):`
 
 
 class Codec(Generic[V, M]):
-    """Values of one class and their messages: field by field, where `write` and `read` say nothing else.
+    """Converts values of one class to messages and back: field by field, unless `write` and `read` are given.
 
     Fields of a value and its message have the same names. An absent field is None, an enum a name in lower case, a list
     a tuple; numbers are finite.
@@ -87,19 +87,19 @@ class Codec(Generic[V, M]):
         self.value: Callable[[M], V] = read or (lambda message: kind(**fields_of(message, kind._fields)))  # type: ignore[attr-defined]
 
     def message(self, value: V) -> M:
-        """The message of a value."""
+        """Return the message of a value."""
         message = self._message(**self._write(value))
         if self._check:
             self.value(message)
         return message
 
     def encode(self, value: V) -> bytes:
-        """Encode a value on its own."""
+        """Encode a single value."""
         with sending(self._what):
             return self.message(value).SerializeToString()
 
     def decode(self, data: Buffer) -> V:
-        """Decode a value on its own."""
+        """Decode a single value."""
         return self.value(parsed(self._message, data))
 
 
@@ -114,12 +114,12 @@ class Oneof:
         }
 
     def fields(self, value: Any) -> dict[str, Message]:
-        """The field of a value, for the constructor of a message."""
+        """Return the field of a value, for the constructor of a message."""
         field, codec = self._fields[type(value)]
         return {field: codec.message(value)}
 
     def value(self, message: Message) -> Any:
-        """The value of the field that is set."""
+        """Return the value of the field that is set."""
         field = body_of(message, self._name)
         return self._codecs[field].value(getattr(message, field))
 
@@ -128,7 +128,7 @@ LOWEST = {"pace": 0.0, "rate": 0.0, "heartbeat": 0.0}  # limits of numbers, by t
 
 
 def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:
-    """Fields of a message as the fields of a value."""
+    """Return the fields of a message as the fields of a value."""
     what, kinds = _fields(message.DESCRIPTOR)
     found = {}
     for name in names:
@@ -148,7 +148,7 @@ def fields_of(message: Message, names: Iterable[str]) -> dict[str, Any]:
 
 @cache
 def _fields(descriptor: Any) -> tuple[str, dict[str, tuple[bool, tuple[str, ...]]]]:
-    """The name of a message in errors; for each field whether it may be absent, and the names of its enum."""
+    """Return the name of a message in errors; for each field whether it may be absent, and the names of its enum."""
     kinds = {
         field.name: (
             field.has_presence,
@@ -160,7 +160,7 @@ def _fields(descriptor: Any) -> tuple[str, dict[str, tuple[bool, tuple[str, ...]
 
 
 def body_of(message: Message, oneof: str) -> str:
-    """The name of the field that is set in a oneof."""
+    """Return the name of the field that is set in a oneof."""
     name: str | None = message.WhichOneof(oneof)
     if name is None:
         known = ", ".join(field.name for field in message.DESCRIPTOR.oneofs_by_name[oneof].fields)
@@ -177,7 +177,7 @@ def finite(value: float, what: str, low: float = -math.inf) -> float:
 
 
 def enumerated(number: int, names: Sequence[str], what: str) -> str:
-    """The name of an enum's value; Protobuf accepts unknown ones."""
+    """Return the name of an enum's value; Protobuf accepts unknown numbers."""
     if not 0 <= number < len(names):
         raise WireError("value", f"{what} must be from 0 to {len(names) - 1} ({', '.join(names)}), not {number}")
     return names[number]
@@ -206,7 +206,7 @@ def from_values(message: pb.Values, what: str) -> Floats:
 
 
 def to_ids(ids: Any, what: str) -> list[int]:
-    """Vehicle ids as a list of whole numbers."""
+    """Return vehicle ids as a list of whole numbers."""
     array = np.asarray(ids)
     if array.ndim != 1 or (
         array.size and (array.dtype.kind not in "iu" or array.min() < 0 or array.max() > LARGEST_ID)
@@ -216,7 +216,7 @@ def to_ids(ids: Any, what: str) -> list[int]:
 
 
 def from_ids(ids: Iterable[int], what: str) -> Ids:
-    """(n,) vehicle ids, or members of a fleet."""
+    """Return vehicle ids, or members of a fleet, (n,)."""
     array = np.fromiter(ids, np.int64)
     if array.size and array.max() > LARGEST_ID:
         raise WireError("value", f"{what} must be from 0 to 2^31 - 1, not {array.max()}")
@@ -225,7 +225,7 @@ def from_ids(ids: Iterable[int], what: str) -> Ids:
 
 
 def to_tree(value: Any) -> tuple[str, list[pb.Values]]:
-    """JSON text and its arrays, from mappings, sequences, texts, numbers (NaN too), None and arrays."""
+    """Return JSON text and its arrays for mappings, sequences, texts, numbers (also NaN), None and arrays."""
     arrays: list[pb.Values] = []
     return dumps(_folded(value, arrays)).decode(), arrays
 
@@ -253,7 +253,7 @@ def _key(key: Any) -> str:
 
 
 def from_tree(text: str, arrays: Sequence[pb.Values], what: str) -> Any:
-    """The inverse of `to_tree`; sequences become lists."""
+    """Return the tree of JSON text and arrays, the inverse of `to_tree`; sequences become lists."""
     if not text:
         raise WireError("json", f"{what}: the JSON is missing")
     return _unfolded(loads(text.encode()), arrays, what)

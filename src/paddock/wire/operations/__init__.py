@@ -1,4 +1,4 @@
-"""The table of operations: everything that a client can ask of a simulation, stated once.
+"""The table of operations: everything that a client can request from a simulation, defined once.
 
 `table.py` has the entries, `arguments.py` their argument types and the validation, `results.py` what they return.
 JSON-RPC, ZeroMQ, both Python clients, the page's TypeScript types and the documentation are derived from it.

@@ -38,8 +38,8 @@ MOST_NAMES = 10_000  # vehicles named one by one in a request; name a fleet for 
 MOST_ROBOTS = 20_000
 MOST_LISTS = 256  # lists of columns in one subscription
 MOST_COLUMNS = 256  # columns in one list
-MOST_FIELDS = 1000  # members of one object; more are refused before each of them is looked at
-SHOWN_VALUE = 60  # characters of a wrong value that its error repeats
+MOST_FIELDS = 1000  # members of one object; more are refused before any is validated
+SHOWN_VALUE = 60  # characters of an invalid value shown in its error
 STRICT = ConfigDict(extra="forbid", strict=True, arbitrary_types_allowed=True, protected_namespaces=())
 
 
@@ -56,13 +56,13 @@ class Expected:
 
 @dataclass(frozen=True)
 class ErrorText:
-    """The words of a local simulation for an argument that is wrong: `text, not value`. JSON-RPC has its own."""
+    """The error text for an invalid argument, `text, not value`, as in a local simulation. JSON-RPC has its own."""
 
     text: str
 
 
 class Spelling:
-    """Marks an argument that JSON-RPC spells in a way of its own."""
+    """Marks an argument that has another form in JSON-RPC."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +77,14 @@ class InRpc:
 BY_ID = Spelling()  # A vehicle: JSON-RPC takes `vehicle_id`, a whole number, or `vehicle`, a name or an id
 MEMBERS = Spelling()  # the inputs of a vehicle: in JSON-RPC, each is a member of the parameters
 LATER = Spelling()
-"""The simulation validates it, in the words that it has for local programs; only JSON-RPC checks its type first."""
+"""The simulation validates it, with the same errors as for local programs; only JSON-RPC checks its type first."""
 
 
 class _FailFast(FailFast):
-    __hash__ = object.__hash__  # so that it can stand inside a union
+    __hash__ = object.__hash__  # so that it can be part of a union
 
 
-FIRST = _FailFast()  # stop at the first wrong item of a list
+FIRST = _FailFast()  # stop at the first invalid item of a list
 
 
 def _listed(value: Any) -> Any:
@@ -118,7 +118,7 @@ Namespace = Annotated[Text | None, "null: all markers"]
 MarkerId = Annotated[Annotated[int, Ge(0), Le(MARKER_ID_MAX)] | None, "null: all of the namespace"]
 Axes = Literal["enu", "nwu", "ned", "unreal"]  # the frames of `paddock.world.frames`: axes and units of coordinates
 Kind = Literal["positions", "poses", "telemetry", "fpv", "lines", "spheres", "markers", "events", "figures", "mission"]
-"""What a subscription sends; the first six make up the frames of a tick."""
+"""The kinds of data of a subscription; the first six make up the frames of a tick."""
 AxesArgument = Annotated[Axes, "axes and units of the coordinates"]
 Color = Annotated[
     Annotated[list[Annotated[float, Ge(0), Le(255)]], Len(4, 4)],
@@ -200,19 +200,19 @@ class Argument:
 
     @property
     def in_rpc(self) -> InRpc | None:
-        """Its form in JSON-RPC, where that differs."""
+        """Its form in JSON-RPC, if that differs."""
         return next((note for note in notes_of(self.annotation) if isinstance(note, InRpc)), None)
 
     @property
     def members(self) -> tuple[Argument, ...]:
-        """The fields of each object, where it is a list of objects."""
+        """The fields of each object, if it is a list of objects."""
         inner = get_args(plain(self.annotation))
         model = plain(inner[0]) if get_origin(plain(self.annotation)) is list else None
         return fields_of(model) if isinstance(model, type) and issubclass(model, BaseModel) else ()
 
 
 def fields_of(model: type[BaseModel]) -> tuple[Argument, ...]:
-    """The fields of an object in a list."""
+    """Return the fields of an object in a list."""
     hints = get_type_hints(model, include_extras=True)
     return tuple(
         Argument(name, hints[name], ... if field.is_required() else field.default)
@@ -221,12 +221,12 @@ def fields_of(model: type[BaseModel]) -> tuple[Argument, ...]:
 
 
 def notes_of(annotation: Any) -> tuple[Any, ...]:
-    """What `Annotated` adds to a type."""
+    """Return the metadata that `Annotated` adds to a type."""
     return get_args(annotation)[1:] if get_origin(annotation) is Annotated else ()
 
 
 def plain(annotation: Any) -> Any:
-    """The type without what `Annotated` adds to it."""
+    """Return the type without the metadata of `Annotated`."""
     return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation
 
 
@@ -281,10 +281,10 @@ def _shortest(limit: Any) -> Any:
 
 
 class Validator:
-    """Validates the arguments of one operation, by name; the values come back checked, with defaults filled in."""
+    """Validates the arguments of one operation, by name, and fills in defaults."""
 
     def __init__(self, name: str, arguments: tuple[Argument, ...], texts: bool = False) -> None:
-        """`texts`: refuse a wrong argument with its ErrorText, if it has one."""
+        """`texts`: report an invalid argument with its ErrorText, if it has one."""
         self._name = name
         self._texts = texts
         self._fields = {argument.name: argument for argument in arguments}
@@ -294,7 +294,7 @@ class Validator:
         ).__pydantic_validator__.validate_python
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments, or raise ArgumentError in one line that names the first wrong one."""
+        """Return all arguments; raise an ArgumentError of one line that names the first invalid one."""
         if len(given) > MOST_FIELDS:
             _refuse_unknown(self._name, sorted(given.keys() - self._fields)[:SHOWN], self._fields)
         try:
@@ -304,7 +304,7 @@ class Validator:
         return values
 
     def _refuse(self, given: Mapping[str, Any], error: ValidationError) -> NoReturn:
-        """Raise the ArgumentError that describes what pydantic found."""
+        """Raise the ArgumentError that describes an error of pydantic."""
         where, fields = self._name, self._fields
         found = error.errors(include_url=False, include_context=False)
         wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
@@ -338,7 +338,7 @@ def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoR
 
 
 def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
-    """Name the innermost field or item that a location leads to, and what it may be."""
+    """Describe the innermost field or item at a location, and its valid values."""
     name, field = str(location[0]), fields[str(location[0])]
     annotation, value = field.annotation, given[name]
     if field.marked(MEMBERS) and len(location) > 1:
@@ -361,7 +361,7 @@ def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, locati
 
 
 def shown(value: Any) -> str:
-    """A value in an error: as JSON, cut short."""
+    """Return a value for an error: as JSON, truncated."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     try:

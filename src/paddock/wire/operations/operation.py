@@ -27,29 +27,29 @@ from paddock.wire.operations.arguments import (
 Where = Literal["hub", "read", "change", "post"]
 """Where an operation is handled.
 
-- `hub`: in the hub process, from snapshots, or by means of other operations
-- `read`: between two ticks, looks at the state
+- `hub`: in the hub process, from snapshots, or through other operations
+- `read`: between two ticks, reads the state
 - `change`: between two ticks, changes the state
-- `post`: at once, beside the tick: posts to the mailbox, or acts on the clock or the markers
+- `post`: immediately, outside the tick: posts to the mailbox, or acts on the clock or the markers
 """
 F = TypeVar("F", bound=Callable[..., Any])
 REFUSALS = {"value": InvalidValueError, "unknown": UnknownNameError}
-"""What a client gets for an argument that is wrong, by the reason; otherwise PaddockError."""
+"""Exception raised by clients for an invalid argument, by reason; otherwise PaddockError."""
 MESSAGES = ("Step", "Run", "Stop", "Pause", "Resume", "SetPace", "Reset", "GetMetadata", "ShowMarkers")
-"""Messages of ZeroMQ that have the arguments of an operation as fields."""
+"""ZeroMQ messages whose fields are the arguments of an operation."""
 _CALL = "Call"
 _ENTRY = "_entry"
 
 
 @dataclass(frozen=True)
 class OperationEntry:
-    """What `@entry` adds to a signature."""
+    """The properties that `@entry` adds to a signature."""
 
     where: Where
     rpc: str = ""  # name of the JSON-RPC method; empty: none
-    zmq: str = ""  # the ZeroMQ message that stands for it, `Call` if it is called by name; empty: none
-    answer: str = ""  # the field of the JSON-RPC answer that holds the result; empty: the answer is the result
-    shows: bool = False  # whether JSON-RPC answers after its effect has been published
+    zmq: str = ""  # its ZeroMQ message, `Call` if it is called by name; empty: none
+    answer: str = ""  # the field of the JSON-RPC answer with the result; empty: the answer is the result
+    shows: bool = False  # whether JSON-RPC answers only after its effect is published
     public: bool = False  # whether it needs no token
     client: str = ""  # the method of the Python clients, `method` or `part.method`; empty: its name
     slow: bool = False  # whether it may take arbitrarily long: it waits, plans or compiles
@@ -66,7 +66,7 @@ def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: 
 
 
 class Operation:
-    """One operation: the signature of the table, with what follows from it."""
+    """One operation: its signature in the table, and everything derived from it."""
 
     def __init__(self, signature: Callable[..., Any]) -> None:
         self.name = signature.__name__
@@ -120,7 +120,7 @@ class Operation:
         return Validator(self.name, tuple(later), texts=True)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is wrong."""
+        """Validate the arguments of a Python program or a ZeroMQ client; PaddockError if one is invalid."""
         try:
             return self.validate(
                 {name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()}
@@ -164,7 +164,7 @@ class Operation:
 
     @cached_property
     def parameters(self) -> tuple[Argument, ...]:
-        """Its arguments as JSON-RPC has them; a vehicle is still one argument."""
+        """Its arguments in the form of JSON-RPC; a vehicle is still one argument."""
         forms = [(one, one.in_rpc) for one in self.arguments]
         return tuple(
             one if form is None else Argument(form.name, form.annotation, one.default)
@@ -191,5 +191,5 @@ class Operation:
 
 
 def collected(table: type) -> Mapping[str, Operation]:
-    """All entries of a table class, by name."""
+    """Return all entries of a table class, by name."""
     return {name: Operation(value) for name, value in vars(table).items() if hasattr(value, _ENTRY)}

@@ -368,19 +368,19 @@ class RestartTree(TypedDict):
 
 
 class PreparingTree(TypedDict):
-    """What the simulation prepares before it can run, and calls wait for; empty when done."""
+    """The preparation that calls wait for, before the simulation can run; empty when done."""
 
     text: str
 
 
 class ClosedTree(TypedDict):
-    """Why the server ends the connection."""
+    """The reason why the server ends the connection."""
 
     reason: str
 
 
 class RefusedTree(TypedDict):
-    """Why calls without an answer were refused, and how many since the last notification."""
+    """The reason for refused calls without an answer, and their number since the last notification."""
 
     of: str
     reason: str

@@ -1,4 +1,4 @@
-"""The entries of the table, by subject: a signature declares an operation, `@entry` who may call it and where it runs.
+"""The entries of the table, by subject: a signature declares an operation, `@entry` where it runs and its callers.
 
 To add one: write its entry here and its handler in `paddock.serve.operations` (or, for `hub`, in
 `paddock.serve.methods`). Validation, JSON-RPC, the page's types and the documentation follow from the entry.
@@ -24,17 +24,17 @@ Ball = Annotated[list[float], Len(4, 4)]
 
 
 class Operations(Protocol):
-    """Every operation. No class implements it: it is the table."""
+    """Every operation. This class is only the table; nothing implements it."""
 
     # connection ------------------------------------------------------------------------------------------------------
 
     @entry("hub", rpc="ping", public=True)
     def ping(self) -> r.Pong:
-        """Return the simulation's clock as the hub knows it, and what is still being prepared."""
+        """Return the simulation's clock as known to the hub, and the preparation in progress."""
 
     @entry("hub", rpc="authenticate", public=True)
     def authenticate(self, token: Annotated[str, Len(1, 4096), "the server's token"]) -> r.Empty:
-        """Present the token; any other request may carry it as well, in a field `token`."""
+        """Authenticate with the token; any other request may contain it in a field `token` instead."""
 
     @entry("hub", rpc="subscribe")
     def subscribe(
@@ -46,29 +46,29 @@ class Operations(Protocol):
         tick: Annotated[bool, "whether a tick frame (0x10) precedes each group"] = True,
         columns: a.ColumnLists = NO_COLUMNS,
     ) -> r.Subscribed:
-        """Send frames from now on, in place of an earlier subscription; return the granted rate and the roster."""
+        """Start sending frames, replacing an earlier subscription; return the granted rate and the roster."""
 
     @entry("hub", rpc="set_columns", answer="wanted")
     def set_columns(self, columns: a.ColumnLists) -> int:
-        """Send other columns; the frames that carry them have the returned number."""
+        """Change the columns sent; frames with these columns have the returned number."""
 
     @entry("hub", rpc="set_rate", answer="rate")
     def set_rate(self, rate: a.Rate = None) -> float:
-        """Send groups of frames at another rate; return the granted rate."""
+        """Change the rate of groups of frames; return the granted rate."""
 
     @entry("hub", rpc="unsubscribe")
     def unsubscribe(self) -> r.Empty:
-        """Send no more frames."""
+        """Stop sending frames."""
 
     # clock -----------------------------------------------------------------------------------------------------------
 
     @entry("post", zmq="Call", client="clock.view")
     def clock(self) -> dict[str, Any]:
-        """Return pace, paused, run and the client that controls the clock."""
+        """Return pace, paused, run and the client that owns the clock."""
 
     @entry("post", rpc="simulation_step", zmq="Step", shows=True, slow=True)
     def step(self, ticks: a.Ticks = 1) -> None:
-        """Advance by exactly this many ticks, then answer. The client controls the clock from then on."""
+        """Advance by exactly this many ticks, then answer. The client then owns the clock."""
 
     @entry("post", zmq="Step", slow=True)
     def step_synchronously(
@@ -77,7 +77,7 @@ class Operations(Protocol):
         control: Annotated[dict[str, a.Tree] | None, "the commands for `tick`, sent in advance"] = None,
         tick: a.Count = 0,
     ) -> bytes:
-        """Advance by this many ticks and return the encoded state that they lead to."""
+        """Advance by this many ticks and return the encoded state after them."""
 
     @entry("post", zmq="Run", slow=True)
     def run(
@@ -91,11 +91,11 @@ class Operations(Protocol):
             a.Finite | None, a.ErrorText("pace must be a number"), "simulated s per wall second; null: unchanged"
         ] = None,
     ) -> int:
-        """Run until a simulation time, then hold; return the tick reached. The client controls the clock."""
+        """Run until a simulation time, then hold; return the tick reached. The client then owns the clock."""
 
     @entry("post", zmq="Stop", client="clock.stop")
     def stop(self) -> int:
-        """End the client's `run` or `step` and hold time; return the tick."""
+        """End the client's `run` or `step` and hold the clock; return the tick."""
 
     @entry("post", rpc="pause", zmq="Pause", shows=True, client="clock.pause")
     def pause(self) -> None:
@@ -120,11 +120,11 @@ class Operations(Protocol):
 
     @entry("post", zmq="Call")
     def hold(self) -> None:
-        """Control the clock: time advances by this client's `step` and `run` only."""
+        """Take the clock: time advances only by this client's `step` and `run`."""
 
     @entry("post", rpc="let_go", zmq="Call", client="release_clock")
     def let_go(self) -> None:
-        """Release the clock, which a step has taken; time advances again."""
+        """Release the clock that a step has taken; time advances again."""
 
     @entry("change", rpc="reset", zmq="Reset", slow=True)
     def reset(
@@ -156,7 +156,7 @@ class Operations(Protocol):
             a.Count | None, a.InRpc(), a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
         ] = None,
         timeout: Annotated[
-            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: as its entry says"
+            Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: that of its entry"
         ] = None,
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
@@ -431,7 +431,7 @@ class Operations(Protocol):
 
     @entry("hub", rpc="list_scenarios", answer="scenarios")
     def list_scenarios(self) -> list[r.ScenarioCardTree]:
-        """Return the scenarios that come with Paddock: description, number of vehicles, picture."""
+        """Return the demo scenarios: description, number of vehicles, picture."""
 
     @entry("hub", rpc="get_scenario")
     def get_scenario(self, name: Annotated[a.Text, "name of a demo"]) -> r.ScenarioText:
@@ -439,7 +439,7 @@ class Operations(Protocol):
 
     @entry("post", rpc="get_running_scenario")
     def running_scenario(self) -> r.ScenarioText:
-        """Return the YAML text of the running scenario, as written if it came from a file."""
+        """Return the YAML text of the running scenario; the original text if it was loaded from a file."""
 
     @entry("hub", rpc="get_schema")
     def get_schema(self) -> dict[str, Any]:
@@ -468,7 +468,7 @@ class Operations(Protocol):
 
     @entry("post")
     def switch_scenario(self, text: str) -> None:
-        """End the run and start that of another scenario, which was checked before."""
+        """End the run and start that of another scenario, which is already checked."""
 
 
 OPERATIONS = collected(Operations)  # every operation by its name

@@ -46,7 +46,7 @@ Values = NDArray[np.float64] | NDArray[np.float32]
 
 
 class Block(NamedTuple):
-    """The answer to one entry of the request."""
+    """The reply to one entry of the request."""
 
     request: int
     values: Values  # (columns, vehicles)

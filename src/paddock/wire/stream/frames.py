@@ -1,7 +1,7 @@
 """Frames of the stream: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
 
 Encoders write to `into` if given (e.g. a slot of shared memory), else to a new buffer, and return a view of the bytes
-written. Decoders return views of the payload: nothing is copied. Frame 0x10, the tick, is here, too.
+written. Decoders return views of the payload without copying. Frame 0x10, the tick, is in this module.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def destination(size: int, into: Target | None) -> memoryview:
     if size - HEADER.size > MAX_PAYLOAD:
         raise InvalidValueError(f"a frame holds at most {MAX_PAYLOAD} bytes, not {size}")
     if into is None:
-        return np.empty(size, np.uint8).data  # a bytearray would be zeroed first
+        return np.empty(size, np.uint8).data  # a bytearray would be zeroed
     view = into.data if isinstance(into, np.ndarray) else memoryview(into)
     if view.readonly or not view.c_contiguous or view.nbytes < size:
         raise InvalidValueError(f"a frame needs {size} contiguous writable bytes, not {view.nbytes} of {type(into)}")
@@ -165,7 +165,7 @@ class Cursor:
             raise WireError("utf8", f"{self.what}: the text at byte {start} is not UTF-8") from error
 
     def finish(self) -> None:
-        """Check that nothing is left over."""
+        """Check that no bytes are left."""
         if self.left:
             raise WireError("length", f"{self.what}: {self.left} bytes too many")
 

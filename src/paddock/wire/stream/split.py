@@ -1,4 +1,4 @@
-"""Split a byte stream into frames and JSON lines, however the bytes arrive."""
+"""Split a byte stream into frames and JSON lines, for any chunking of the bytes."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class JsonLine(NamedTuple):
 
 
 class Splitter:
-    """Feed bytes as they arrive, take messages as they become complete.
+    """Splits received bytes into messages.
 
     `limit_frame` and `limit_json` bound a message (bytes of payload, bytes of a line) and the memory in use; `types`
-    are the accepted frames. After a WireError the start of the next message is unknown: the error is raised again for
-    everything fed. Time is linear in the bytes; a payload is copied once, or not at all if it arrives in one piece.
+    are the accepted frames. After a WireError the start of the next message is unknown: the error is raised again by
+    every later call. Time is linear in the bytes; a payload is copied once, or not at all if it arrives in one piece.
     """
 
     def __init__(self, limit_frame: int, limit_json: int, types: Collection[int] = frozenset(FrameType)) -> None:

@@ -22,7 +22,7 @@ from paddock.world.snapshot import Snapshot
 if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
-BUFFER = 4 << 20  # bytes of the kernel's queues, if it grants them: a few hundredths of a second of a flood
+BUFFER = 4 << 20  # bytes of the kernel's queues, if granted: enough for some 10 ms of a flood
 SWEEP = 0.25  # s between checks for silent senders
 
 
@@ -48,7 +48,7 @@ class Vds1Server:
 
     @property
     def clients_now(self) -> int:
-        """The number of recent senders."""
+        """Number of recent senders."""
         return len(self.clients.known)
 
     async def open(self) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Vds1Server:
         return bound
 
     async def _reachable(self, state: str, bound: socket.socket) -> Address:
-        """The configured address of states; PaddockError if it cannot be reached from the bound one."""
+        """Return the configured address of states; PaddockError if it cannot be reached from the bound one."""
         host, port = split_address(state)
         try:
             found = await self.hub.loop.getaddrinfo(host, port, family=bound.family, type=socket.SOCK_DGRAM)

@@ -31,7 +31,7 @@ PATIENCE = 0.2  # s between two requests while the fleet keeps changing
 
 
 class CarFleet(NamedTuple):
-    """What snapshots do not contain about a fleet of cars."""
+    """Facts about a fleet of cars that snapshots do not contain."""
 
     driven_by: str  # a behaviour's name, or empty
     inputs: tuple[str, ...]  # of INPUTS
@@ -70,7 +70,7 @@ class Cars:
             self._task.cancel()
 
     def radii(self) -> dict[str, Floats]:
-        """Fleet -> (n,) radius of the wheels in m, for known fleets of cars."""
+        """Return fleet -> (n,) radius of the wheels in m, for known fleets of cars."""
         found = {}
         for layout in self.layout.fleets if self.layout is not None else ():
             fleet = self._fleets.get(layout.name)
@@ -79,7 +79,7 @@ class Cars:
         return found
 
     def trouble(self, vehicle: int) -> str:
-        """Why commands cannot drive this vehicle; empty if they can."""
+        """Return why commands cannot drive this vehicle; empty if they can."""
         if self.layout is None:
             return f"vehicle {vehicle}: no snapshot yet"
         try:
@@ -98,13 +98,13 @@ class Cars:
         return f"vehicle {vehicle} is driven by its {what}, not by commands"
 
     def inputs(self, vehicle: int) -> tuple[str, ...]:
-        """The inputs of a car that commands can drive."""
+        """Return the inputs of a car that commands can drive."""
         assert self.layout is not None
         fleet = self._fleets.get(self.layout.fleets[self.layout.find(vehicle)[0]].name)
         return INPUTS if fleet is None else fleet.inputs
 
     async def _ask(self) -> None:
-        """Repeat until nothing has changed meanwhile."""
+        """Request the facts, again if they have changed meanwhile."""
         while True:
             changes = self._changes
             with suppress(PaddockError):  # the simulation is ending
@@ -135,7 +135,7 @@ INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INP
 
 
 class Inbox:
-    """Reads a non-blocking socket."""
+    """Receives datagrams from a non-blocking socket."""
 
     def __init__(self, hub: Hub, cars: Cars, clients: Senders, timeout: float, rate: float) -> None:
         """`timeout`: simulated s until a command expires; `rate`: limit of datagrams per second and sender."""
@@ -152,7 +152,7 @@ class Inbox:
         for count in range(1, AT_ONCE + 1):
             try:
                 datagram, address = source.recvfrom(LONGEST)
-            except OSError:  # nothing more, or an error of an earlier datagram
+            except OSError:  # no more data, or an error of an earlier datagram
                 count -= 1
                 break
             self._take(datagram, address, now)
@@ -243,7 +243,7 @@ class SequenceTrack:
         self.older, self.row = 0, 0  # the last old number, and how many counted up to it
 
     def takes(self, sequence: int, now: float) -> bool:
-        """Whether to accept a datagram; duplicates, replays and late ones are refused. `now` in s.
+        """Return whether to accept a datagram; duplicates, replays and late ones are refused. `now` in s.
 
         A restarted sender is accepted after a pause or from far back, otherwise with its third datagram.
         """
@@ -271,14 +271,14 @@ class Vds1Sender:
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
 
     def within(self, rate: float, now: float) -> bool:
-        """Whether it keeps a rate in datagrams per second."""
+        """Return whether the sender stays within a rate in datagrams per second."""
         if now - self.since >= 1.0:
             self.since, self.said = now, 0
         self.said += 1
         return self.said <= rate
 
     def takes(self, vehicle: int, sequence: int, now: float) -> bool:
-        """Whether to accept its datagram for a car."""
+        """Return whether to accept its datagram for a car."""
         track = self.tracks.get(vehicle)
         if track is None:
             self.tracks[vehicle] = SequenceTrack(sequence, now)
@@ -294,7 +294,7 @@ class Senders:
         self.known: dict[Address, Vds1Sender] = {}
 
     def receive(self, address: Address, now: float) -> Vds1Sender | None:
-        """The sender of a datagram; None if the limit is reached."""
+        """Return the sender of a datagram; None if the limit is reached."""
         client = self.known.get(address)
         if client is None:
             if len(self.known) >= self.most:

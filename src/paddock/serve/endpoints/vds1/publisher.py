@@ -77,7 +77,7 @@ class StateMapping:
         self._readings = [(ROW[name], columns.index(reading)) for name, reading in readings.items()]
 
     def values(self, block: Floats, radius: Floats) -> NDArray[np.float64]:
-        """(51, n) of a block (columns, n) and the wheels' radius (n,) in m."""
+        """Return the values (51, n) of a block (columns, n), given the wheels' radius (n,) in m."""
         values = np.zeros((len(STATE_NAMES), block.shape[1]))
         orientation = block[ORIENTATION].T
         values[PLACE] = block[POSITION]
@@ -107,7 +107,7 @@ class StatePublisher:
     """Encodes datagrams from a snapshot's buffer; counts the sequence numbers of each car."""
 
     def __init__(self, most: int) -> None:
-        """For at most `most` cars; `left_out` is the number of others."""
+        """Encode at most `most` cars; `left_out` counts the others."""
         self.most = most
         self.left_out = 0
         self.not_finite = 0  # values sent as 0
@@ -138,7 +138,7 @@ class StatePublisher:
         self.ids, self._sequences = ids, sequences
 
     def encode(self, snapshot: Snapshot) -> NDArray[np.uint8]:
-        """(n, 436) bytes: a datagram for every car of a snapshot with the prepared layout."""
+        """Return (n, 436) bytes: a datagram for every car of a snapshot with the prepared layout."""
         words = snapshot.buffer.view(np.float64)
         parts = [group.mapping.values(words[group.where], group.radius) for group in self._groups]
         values = np.concatenate(parts, axis=1) if len(parts) > 1 else parts[0]
@@ -154,7 +154,7 @@ class StatePublisher:
 
 
 def _words(layout: Layout, k: int) -> NDArray[np.intp]:
-    """The positions of a fleet's columns in a snapshot, (columns, n), in words of 8 bytes."""
+    """Return the positions of a fleet's columns in a snapshot, (columns, n), in words of 8 bytes."""
     shape = len(layout.fleets[k].columns), layout.fleets[k].n
     return layout.offsets[k] // 8 + np.arange(shape[0] * shape[1], dtype=np.intp).reshape(shape)
 
@@ -182,9 +182,9 @@ class DatagramSender:
                 self.together = True
 
     def send(self, rows: NDArray[np.uint8], addresses: Iterable[Address]) -> int:
-        """Every row (n, size) as a datagram to every address, all rows to the first, then to the next; how many went.
+        """Send every row (n, size) as a datagram to each address in turn; return the number of datagrams sent.
 
-        An address that cannot be reached costs the others nothing.
+        An unreachable address does not affect the others.
         """
         flat = np.ascontiguousarray(rows).reshape(-1).data
         return sum(self._send(flat, rows.shape[1], address) for address in addresses)
@@ -198,7 +198,7 @@ class DatagramSender:
                     sent += self.socket.sendto(piece, address) // size
                 except BlockingIOError:
                     return sent
-                except OSError:  # nothing on the way cuts them: one at a time, if the address can be reached at all
+                except OSError:  # the path does not support segmentation: send one at a time
                     return sent + self._send_singly(flat[start:], size, address)
             return sent
         return self._send_singly(flat, size, address)

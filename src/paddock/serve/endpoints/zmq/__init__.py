@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def _endpoint(hub: Hub, options: dict[str, Any], every: int) -> Endpoint:
-    """The endpoint, if ZeroMQ is installed."""
+    """Return the endpoint; MissingFeatureError without pyzmq."""
     try:
         from paddock.serve.endpoints.zmq.endpoint import ZmqServer
     except ImportError as error:

@@ -59,7 +59,7 @@ CALLS = {name: operation for name, operation in OPERATIONS.items() if operation.
 
 
 class ZmqServer:
-    """Clients have routing ids, and names after Hello."""
+    """Serves requests and publications; clients have routing ids, and names after Hello."""
 
     latest = False
 
@@ -76,7 +76,7 @@ class ZmqServer:
 
     @property
     def clients_now(self) -> int:
-        """The number of clients."""
+        """Number of clients."""
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
@@ -198,7 +198,7 @@ class ZmqServer:
         """Reply with the outcome of an operation."""
         peer.open_requests -= 1
         if peer.name != name:
-            return  # it left meanwhile
+            return  # it has disconnected meanwhile
         if isinstance(outcome, OperationError):
             self._count("refused_controls" if operation.name == "control" else "refused", reason=outcome.kind)
             self._reply(peer, number, Error(outcome.kind, str(outcome)))
@@ -210,7 +210,7 @@ class ZmqServer:
             self._reply(peer, number, body, outcome)
 
     def _state(self, peer: ZmqPeer) -> Body:
-        """The newest state, with the roster if the client lacks it."""
+        """Return the newest state, with the roster if the client lacks it."""
         snapshot = self.hub.newest()
         if snapshot is None:
             return Error("PaddockError", "no snapshot yet")
@@ -219,7 +219,7 @@ class ZmqServer:
         return state
 
     def _name_of(self, number: int) -> str:
-        """The name of a vehicle by id."""
+        """Return the name of a vehicle given by id."""
         snapshot = self.hub.newest()
         if snapshot is None:
             raise UnknownNameError(f"no vehicle has the id {number}")
@@ -318,7 +318,7 @@ class ZmqPeers:
         self._names = 0
 
     def at(self, address: bytes) -> ZmqPeer:
-        """The sender of a message, with its limits updated."""
+        """Return the sender of a message, with its limits updated."""
         peer = self._peers.get(address)
         if peer is None:
             if len(self._peers) - len(self.clients) >= STRANGERS:  # forget the oldest
@@ -348,7 +348,7 @@ class ZmqPeers:
         return name
 
     def silent(self) -> list[ZmqPeer]:
-        """Clients that have been silent for too long."""
+        """Return the clients that have timed out."""
         now = monotonic()
         return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]
 

@@ -113,7 +113,7 @@ class Gate:
         guarded.socket.setsockopt(zmq.ZAP_DOMAIN, b"paddock")
 
     def _take(self, frames: list[bytes]) -> None:
-        """[..., version, request, domain, address, identity, mechanism, user, password]."""
+        """Answer a request [..., version, request, domain, address, identity, mechanism, user, password]."""
         envelope, request = frames[: frames.index(b"") + 1], frames[frames.index(b"") + 1 :]
         allowed = len(request) == 8 and request[5] == b"PLAIN" and request[6] == USER
         allowed = allowed and hmac.compare_digest(request[7], (self.hub.options.token or "").encode())

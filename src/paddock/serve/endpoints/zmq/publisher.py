@@ -125,14 +125,14 @@ class Publisher:
 
 
 def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:
-    """A marker of the mirror, with its remaining time to live (s)."""
+    """Return a marker of the mirror, with its remaining time to live (s)."""
     vectors = {name: tuple(tree[name]) for name in ("position", "quaternion", "scale", "color")}
     ttl = None if tree["expires"] is None else max(tree["expires"] - time, 1e-9)
     return MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
 
 
 def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:
-    """A change of markers as messages."""
+    """Return a change of markers as messages."""
     commands: list[MarkerCommand] = []
     if "namespace" in content:
         commands.append(ShowMarkers(content["namespace"], content["visible"]))
