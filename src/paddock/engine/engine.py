@@ -127,7 +127,7 @@ class Engine:
         claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
         return self.claims.add(claim, replaces)
 
-    # life cycle ------------------------------------------------------------------------------------------------------ ------------------------------------------------------------------------------------------------------
+    # life cycle ------------------------------------------------------------------------------------------------------
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""

@@ -5,8 +5,8 @@ from paddock.planning import dubins, plan
 path = dubins((0, 0, 0), (400, 400, 1.57), radius=80)
 answer = plan("survey", method="routing")
 
-The way of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estimates), `methods/` (order of tasks),
-`planner.py` and `routes.py` (routes along real paths), `mission/` (execution, events, replanning).
+Data flow of a task: `from_scenario.py` (scenario to Problem), `costs.py` (estimates), `methods/` (order of tasks),
+`planner.py` and `routes.py` (routes along feasible paths), `mission/` (execution, events, replanning).
 """
 
 from __future__ import annotations
@@ -64,5 +64,5 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     found = getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-    globals()[name] = found  # replaces a module of the same name, which the import has set
+    globals()[name] = found  # replaces the submodule of the same name, which the import has set
     return found

@@ -1,4 +1,4 @@
-"""Assignment of rows to columns, one each, at a low total cost: `assign(cost, method)`; and planning in rounds of it.
+"""Assignment of rows to columns at a low total cost, `assign(cost, method)`, and planning by repeated assignment.
 
 A method is a function `solve(cost (n, m)) -> (rows, columns)` of checked costs, in which inf means never.
 """
@@ -34,7 +34,7 @@ Solve = Callable[[Floats], tuple[Ints, Ints]]
 
 @dataclass(frozen=True)
 class Assignment(Sequence[tuple[int, int]]):
-    """Pairs of rows and columns; also a sequence of them: `list(found)`, `dict(found)`, `np.array(found)`."""
+    """Pairs of rows and columns; usable as a sequence: `list(found)`, `dict(found)`, `np.array(found)`."""
 
     pairs: tuple[tuple[int, int], ...]  # (row, column), by rows
     total: float  # the sum of their costs
@@ -47,7 +47,7 @@ class Assignment(Sequence[tuple[int, int]]):
 
 
 def assign(cost: ArrayLike, method: str = "hungarian") -> Assignment:
-    """Pair rows with columns of `cost` (n, m; inf: never), as many as can be; `method` of `assignment_names()`."""
+    """Pair as many rows as possible with columns of `cost` (n, m; inf: never); `method` of `assignment_names()`."""
     matrix = checked_cost(cost)
     rows, columns = find_assignment(method)(matrix)
     order = np.argsort(rows)
@@ -71,7 +71,7 @@ def find_assignment(name: str) -> Solve:
 
 
 def checked_cost(cost: ArrayLike) -> Floats:
-    """Costs as a matrix of floats; refused where they are not costs."""
+    """Return costs as a matrix of floats; raise if they are invalid."""
     try:
         matrix = np.array(cost, dtype=np.float64, order="C")
     except (TypeError, ValueError):
@@ -88,7 +88,7 @@ def checked_cost(cost: ArrayLike) -> Floats:
 
 
 def without_infinities(cost: Floats, margin: float = 0.0) -> Floats:
-    """Return the costs with so high a number for inf that a total within `margin` of the least has as few as can be."""
+    """Return the costs with a finite number for inf, so high that near-optimal totals contain as few as possible."""
     finite = np.isfinite(cost)
     if finite.all():
         return cost
@@ -106,13 +106,13 @@ def allowed(cost: Floats, rows: Ints, columns: Ints) -> tuple[Ints, Ints]:
 
 
 def hungarian(cost: Floats) -> tuple[Ints, Ints]:
-    """As many pairs as can be, and of those the cheapest."""
+    """Return the largest number of pairs, at the lowest total cost."""
     rows, columns = linear_sum_assignment(without_infinities(cost))
     return allowed(cost, rows.astype(np.int64), columns.astype(np.int64))
 
 
 def greedy(cost: Floats) -> tuple[Ints, Ints]:
-    """Return pairs from the cheapest on; of equal ones the first row, then the first column."""
+    """Return pairs, cheapest first; ties go to the first row, then to the first column."""
     flat = cost.ravel()
     ranked = np.argsort(flat, kind="stable")
     chosen = take_ranked(ranked[: int(np.isfinite(flat).sum())], *cost.shape)
@@ -142,7 +142,7 @@ SHRINK = 0.2  # epsilon in the next round of scaling
 
 
 def auction(cost: Floats, epsilon: float | None = None) -> tuple[Ints, Ints]:
-    """As many pairs as can be, of a total within min(n, m) epsilon of the least.
+    """Return the largest number of pairs, at a total within min(n, m) epsilon of the lowest.
 
     Without an epsilon (in units of the costs) whole numbers are solved exactly, others to 1e-7 of their spread.
     """
@@ -167,7 +167,7 @@ def _last_epsilon(cost: Floats) -> float:
 
 
 def auctioned(values: Floats, spread: float, last: float) -> Ints:
-    """Return the column of each row; values (n, m) with n <= m are to be made large."""
+    """Return the column of each row, maximising the values (n, m), n <= m."""
     n, m = values.shape
     prices, profits = zeros(m), zeros(n)
     owner, column = empty(m, int64), empty(n, int64)
@@ -183,7 +183,7 @@ def auctioned(values: Floats, spread: float, last: float) -> Ints:
 
 
 def bids_of_rows(values: Floats, epsilon: float, prices: Floats, profits: Floats, owner: Ints, column: Ints) -> None:
-    """Rows without a column bid for the one they want most, until all have one."""
+    """Let rows without a column bid for their best one, until all rows have one."""
     n, m = values.shape
     waiting, count = empty(n, int64), n
     for k in range(n):
@@ -209,7 +209,7 @@ def bids_of_rows(values: Floats, epsilon: float, prices: Floats, profits: Floats
 
 
 def bids_of_columns(values: Floats, epsilon: float, prices: Floats, profits: Floats, owner: Ints, column: Ints) -> None:
-    """Let free columns that are dearer than an assigned one bid for rows, or lower their price."""
+    """Let free columns with a higher price than an assigned one bid for rows, or lower their price."""
     n, m = values.shape
     floor = inf
     for c in column:
@@ -243,7 +243,7 @@ def bids_of_columns(values: Floats, epsilon: float, prices: Floats, profits: Flo
 
 
 def risen(value: float, rise: float) -> float:
-    """Higher by `rise`, and by something even where that is less than rounding: or two bidders could go on for ever."""
+    """Return the price plus `rise`, and at least the next float: otherwise two bidders could bid endlessly."""
     higher = value + rise
     return higher if higher > value else value + 4e-16 * abs(value) + 1e-300
 
@@ -252,7 +252,7 @@ run_auction = routine(auctioned)
 
 
 def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodResult:
-    """Return the result of repeated assignments: each gives every vehicle at most one more task."""
+    """Return the result of repeated assignments, each of which gives every vehicle at most one task."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if not costs.vehicles or not costs.tasks:
         return MethodResult(orders, {"rounds": 0})
@@ -273,4 +273,4 @@ def assign_in_rounds(costs: Costs, solve: Solve, progress: Progress) -> MethodRe
 
 
 ASSIGNMENTS: dict[str, Solve] = {"auction": auction, "cbba": by_consensus, "greedy": greedy, "hungarian": hungarian}
-"""By the name of the method."""
+"""Assignment methods by name."""

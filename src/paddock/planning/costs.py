@@ -1,4 +1,4 @@
-"""Costs of a problem in metres flown: the arrays that methods search in, computed once."""
+"""Costs of a problem in metres flown: arrays for the methods, computed once."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ NO_WALLS = SightWalls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
 
 
 class Costs:
-    """The costs of a problem. Vehicles with the same radius, speed and way of moving see the same jobs: a class."""
+    """The costs of a problem. Vehicles with the same radius, speed and kind of motion form a class with equal jobs."""
 
     def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
-        """`covered` keeps the paths of tasks from one planning to the next."""
+        """`covered` caches the paths of tasks between plannings."""
         self.problem = problem
         self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
         self.transits = Transits(problem)
@@ -53,15 +53,15 @@ class Costs:
         self._zoned: dict[int, tuple[Floats, Floats]] = {}  # by class
 
     def jobs(self, vehicle: int) -> Jobs:
-        """Return the tasks as a vehicle sees them."""
+        """Return the tasks for a vehicle."""
         return self._jobs[self.class_of[vehicle]]
 
     def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
-        """Return the path on which a vehicle does a task, level at height 0; or why it cannot."""
+        """Return the path of a vehicle over a task, at height 0, or the reason why there is none."""
         return self._coverage[self.class_of[vehicle]][task]
 
     def detours(self, vehicle: int) -> Detours:
-        """Return what zones add to the ways of a vehicle, estimated from the shortest ways without a turn radius."""
+        """Return the detours of a vehicle around zones, estimated from shortest paths without a turn radius."""
         start, from_start, home = self._ends
         leave, entry = self._corners(self.class_of[vehicle])
         return Detours(*self._walls, start[vehicle], from_start[vehicle], leave, entry, home[vehicle])
@@ -74,34 +74,34 @@ class Costs:
         return tasks[able]
 
     def tour(self, vehicle: int, order: Sequence[int]) -> tuple[float, float]:
-        """Return metres flown and the time at home (s) for tasks in that order; inf where it is impossible."""
+        """Return metres flown and the time of return (s) for tasks in this order; inf if impossible."""
         flown, end = self.legs(vehicle, order)[-1, [5, 4]].tolist()
         return (flown, end) if flown < inf else (inf, inf)
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
-        """Return the parts of a tour, rows as of `legs_of`."""
+        """Return the legs of a tour, rows as in `write_legs`."""
         table = np.empty((len(order) + 1, LEG_COLUMNS))
         tasks = np.array(order, dtype=np.int64)
         write_legs(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, table)
         return table
 
     def fits(self, vehicle: int, order: Sequence[int]) -> bool:
-        """Return whether it can be done within the vehicle's range."""
+        """Return whether a tour is within the vehicle's range."""
         return fits(self.tour(vehicle, order)[0], self.problem.vehicles[vehicle].range)
 
     @property
     def first(self) -> Floats:
-        """Metres flown (vehicles, tasks) from where a vehicle is free to a task; inf where it cannot do it."""
+        """Metres flown (vehicles, tasks) from a vehicle's start to a task; inf if it cannot do the task."""
         return self._single[:, 0]
 
     @property
     def home(self) -> Floats:
-        """Metres flown (vehicles, tasks) from the end of a task to the vehicle's home; inf where it cannot do it."""
+        """Metres flown (vehicles, tasks) from the end of a task to the vehicle's home; inf if it cannot do the task."""
         return self._single[:, 1]
 
     @property
     def alone(self) -> Floats:
-        """Metres flown (vehicles, tasks) if a task is a vehicle's only one: there, the task, and home."""
+        """Metres flown (vehicles, tasks) for a single task: to it, the task, and home."""
         return self._single[:, 2]
 
     @cached_property
@@ -124,7 +124,7 @@ class Costs:
         return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
-        """Return metres flown (n, n) from the end of each task to the beginning of each; free headings go straight."""
+        """Return metres flown (n, n) from the end of each task to the start of each; free headings: straight lines."""
         found = np.empty((len(tasks), len(tasks)))
         ways_between(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, found)
         return found
@@ -135,7 +135,7 @@ class Costs:
 
     @cached_property
     def _ends(self) -> tuple[Floats, Floats, Floats]:
-        """Of all vehicles, the arrays `start`, `from_start` and `home` of Detours."""
+        """The arrays `start`, `from_start` and `home` of Detours, for all vehicles."""
         zones, count = self.problem.zones, self.vehicles
         if not zones:
             start = np.array([[m.x, m.y, 0.0] for m in self.movers]).reshape(-1, 3)
@@ -145,7 +145,7 @@ class Costs:
         return start, ways_to_corners(start[:, :2], zones), sights_of_corners(home, zones)
 
     def _corners(self, kind: int) -> tuple[Floats, Floats]:
-        """Of a class of vehicles, the arrays `leave` and `entry` of Detours."""
+        """Return the arrays `leave` and `entry` of Detours, for a class of vehicles."""
         if kind not in self._zoned:
             jobs, zones = self._jobs[kind], self.problem.zones
             if not zones:
@@ -156,7 +156,7 @@ class Costs:
 
 
 def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
-    """Return the nearest place outside of zones and its distance (m); infinite where all is inside."""
+    """Return the nearest point outside all zones and its distance (m); infinite if there is none."""
     free_x, free_y = nearest_outside(x, y, zones)
     return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
 
@@ -169,7 +169,7 @@ def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
     height, slope = vehicle.pose[2] if vehicle.height is None else vehicle.height, max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
     fields = (*vehicle.pose, *vehicle.home, *own, wind_x, wind_y, circles, reverse, vehicle.under_way)
-    return Mover(*map(float, fields))  # integers would need another compilation
+    return Mover(*map(float, fields))  # integers would compile another variant
 
 
 def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> Jobs:
@@ -189,19 +189,19 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
 class KnownCoverage(NamedTuple):
     """The path of a task."""
 
-    task: Task  # it stays with its path, so that its identity does
-    path: Path | InfeasibleError  # level at height 0; or why there is none
-    zones: int  # so many there were
+    task: Task  # kept with its path, so that its identity stays unique
+    path: Path | InfeasibleError  # at height 0; or the reason why there is none
+    zones: int  # number of zones at that time
 
 
 Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
-"""By the identity of the task and the properties of the vehicle that matter."""
+"""Paths by the identity of the task and the relevant properties of the vehicle."""
 
 
 def covered_by(
     vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
 ) -> list[Path | InfeasibleError]:
-    """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    """Return the path of a vehicle over each task, at height 0, or the reason why there is none; extends `known`."""
     zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
@@ -215,7 +215,7 @@ def covered_by(
 
 
 def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> bool:
-    """Return whether the zones since then, by circles around all of them, are farther away than its path is long."""
+    """Return whether all newer zones, by their bounding circles, are farther away than the path is long."""
     if isinstance(known.path, InfeasibleError) or known.zones > len(around):
         return False
     x, y, _ = known.task.shape.entry

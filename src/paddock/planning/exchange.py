@@ -1,6 +1,6 @@
 """Missions and routes from and to the files of other programs: GeoJSON here, `.plan` files in `qgc_missions.py`.
 
-`read_mission` returns the fields of a scenario's `mission` section with a note for everything that was not imported.
+`read_mission` returns the fields of a scenario's `mission` section, and a note for each part that was not imported.
 
 GeoJSON features:
 

@@ -1,4 +1,4 @@
-"""From a scenario to a planning problem; errors name the place in the scenario. And `plan` and `simulate`."""
+"""From a scenario to a planning problem, `plan` and `simulate`; errors name the location in the scenario."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
 
-SPAWN_PURPOSE = 1  # as in the engine: both draw the same places
-MARGIN = 1.25  # planned turns are this much wider than the tightest, so that something is left for corrections
-LATERAL = 2.5  # m/s2: of turns of vehicles that hover, drive fast, or are points
-SHARE = 0.6  # of the top speed at which vehicles without a cruise speed travel
+SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
+MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
+LATERAL = 2.5  # m/s2: lateral acceleration of vehicles that hover, drive fast, or are points
+SHARE = 0.6  # share of the top speed, for vehicles without a cruise speed
 
 
 class PlacedError(InvalidValueError):
-    """A mistake that says itself where it was written."""
+    """An error whose message already contains its location."""
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
         elif event.vehicle is not None:
             joining = _at(place, vehicles_of, scenario, mission, event.vehicle)
-            _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong for them
+            _at(place, Problem, tuple(joining), (), (), scenario.world.wind[:2])  # the wind may be too strong
             found += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
@@ -239,7 +239,7 @@ def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
 
 
 def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:
-    """Call; an error that does not know its place gets it."""
+    """Call a function; add the location to an error that has none."""
     try:
         return function(*arguments)
     except PlacedError:
@@ -261,9 +261,9 @@ def plan(
     progress: Progress | None = None,
     tell: Progress | None = None,
 ) -> Plan:
-    """Who does what in a scenario's mission: a file, YAML text, a dict, a demo's name or a Scenario.
+    """Plan the mission of a scenario, given as a file, YAML text, a dict, a demo's name or a Scenario.
 
-    Method, its options and the objective are the scenario's own unless they are given. `progress` is called with the
+    Method, options and objective are the scenario's unless they are given. `progress` is called with the
     share done.
     """
     if tell is not None:
@@ -280,7 +280,7 @@ def simulate(
     objective: Objective | None = None,
     options: Mapping[str, Any] | None = None,
 ) -> KinematicRun:
-    """Plan a scenario's mission and carry it out to the end, exactly along its paths, events included."""
+    """Plan a scenario's mission and execute it to the end, exactly along its paths, with its events."""
     run = KinematicRun(Mission(chosen(scenario, method, objective, options)))
     run.finish()
     return run
@@ -289,7 +289,7 @@ def simulate(
 def chosen(
     scenario: Source, method: str | None, objective: Objective | None, options: Mapping[str, Any] | None
 ) -> MissionSetup:
-    """Return the setup of a scenario's mission, with another method, objective or options where given."""
+    """Return the setup of a scenario's mission, with the given method, objective and options."""
     setup = setup_of(load_scenario(scenario))
     if objective is not None:
         if objective not in get_args(Objective):

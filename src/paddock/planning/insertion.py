@@ -1,4 +1,4 @@
-"""Adding tasks to tours, compiled: the cheapest position of one more task, or at the end of a tour."""
+"""Compiled insertion of tasks into tours: at the cheapest position, or at the end."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ ROOM = 9  # columns of the tables that `trace` fills
 
 
 class Packed(NamedTuple):
-    """Orders as arrays."""
+    """The tasks of all vehicles, in order, as arrays."""
 
-    tasks: Ints  # (a, most that a vehicle can have)
+    tasks: Ints  # (a, maximum number of tasks of a vehicle)
     counts: Ints  # (a,)
 
 
 def packed(orders: Sequence[Sequence[int]], tasks: int) -> Packed:
-    """Return orders as arrays with room for every one of so many tasks in every order."""
+    """Return orders as arrays, each with room for all of that many tasks."""
     found = Packed(np.zeros((len(orders), tasks), np.int64), np.array([len(order) for order in orders], np.int64))
     for vehicle, order in enumerate(orders):
         found.tasks[vehicle, : len(order)] = order
@@ -52,12 +52,12 @@ def packed(orders: Sequence[Sequence[int]], tasks: int) -> Packed:
 
 
 def unpacked(orders: Packed) -> list[list[int]]:
-    """Arrays as orders."""
+    """Return arrays as orders."""
     return [row[:count].tolist() for row, count in zip(orders.tasks, orders.counts, strict=True)]
 
 
 def trace(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, table: Floats) -> tuple[float, float]:
-    """A tour's metres and end (s). Writes a row for each task, and one for the way home, into `table` (rows, ROOM).
+    """Return a tour's metres and end (s); write a row per task, and one for the way home, into `table` (rows, ROOM).
 
     After the task: heading, metres, time, 0 where no later one has a window; then what `least_length` needs.
     """
@@ -76,8 +76,8 @@ def trace(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, table: Flo
 
 
 def gaps(m: Mover, j: Jobs, order: Ints, count: int, table: Floats, total: float) -> None:
-    """Write between which places something can be inserted (columns 4 to 7), and the least metres of all else (8)."""
-    after, slow, x, y = 0.0, slowest(m), m.home_x, m.home_y  # least metres after the place (x, y)
+    """Write the points between which a task can be inserted (columns 4 to 7), and the minimum of the rest (8, m)."""
+    after, slow, x, y = 0.0, slowest(m), m.home_x, m.home_y  # minimum metres after the point (x, y)
     for k in range(count, -1, -1):
         table[k, 6], table[k, 7], table[k, 8] = x, y, after
         if k == 0:
@@ -95,7 +95,7 @@ def gaps(m: Mover, j: Jobs, order: Ints, count: int, table: Floats, total: float
 
 
 def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) -> float:
-    """No tour with a task at that position is shorter, m: straight ways there and onwards."""
+    """Return a lower bound (m) of the tour with a task at that position: straight lines to it and onwards."""
     row = table[position]
     to_x, to_y = j.entry[task, 0] - row[4], j.entry[task, 1] - row[5]
     on_x, on_y = row[6] - j.leave[task, 0], row[7] - j.leave[task, 1]
@@ -107,7 +107,7 @@ def least_length(j: Jobs, table: Floats, position: int, task: int, slow: float) 
 def insertions(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float, table: Floats
 ) -> tuple[int, float, float]:
-    """Return the best place of a task in an order, metres of the tour then, its end (s); -1: none; fills `table`."""
+    """Return the best position of a task in an order (-1: none), the tour's metres and end (s); fill `table`."""
     total, ends = trace(m, j, extra, order, count, table)
     return best_position(m, j, extra, order, count, task, limit, table, total, ends)
 
@@ -116,7 +116,7 @@ def best_position(
     m: Mover, j: Jobs, extra: Detours, order: Ints, count: int, task: int, limit: float,
     table: Floats, total: float, ends: float,
 ) -> tuple[int, float, float]:  # fmt: skip
-    """`insertions` after a `trace` of the order, so that many tasks can be tried in it."""
+    """Return the same for an order that was traced, so that many tasks can be tried in it."""
     best, flown, finish = -1, inf, inf
     slow = slowest(m)
     for position in range(count + 1):
@@ -144,10 +144,10 @@ def continued(
     m: Mover, j: Jobs, extra: Detours, at: Stand, order: Ints, position: int, count: int, bound: float,
     table: Floats, total: float, ends: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """Metres and end (s) of a tour that goes on with an order from a position; inf once it is longer than `bound`.
+    """Return metres and end (s) of a tour that continues an order from a position; inf once it exceeds `bound`.
 
-    Once it leaves a task with the heading with which it left it before, and no window is to come, the rest of the tour
-    is as long as it was.
+    Once it leaves a task with the same heading as before, and no time window follows, the rest of the tour
+    is unchanged.
     """
     for k in range(position, count):
         if not at.flown < bound:
@@ -160,7 +160,7 @@ def continued(
 
 
 class Traced(NamedTuple):
-    """Traced tours, in which many tasks can be tried."""
+    """Traced tours, into which many tasks can be tried."""
 
     tables: Floats  # (a, rows, ROOM) of `trace`
     sums: Floats  # (a, 2) metres and end (s)
@@ -196,7 +196,7 @@ def place_in(
 def best_place(
     fleet: TourData, orders: Packed, limits: Floats, task: int, by_time: bool, known: Traced
 ) -> tuple[int, int, float, float]:
-    """Return vehicle, position, added metres and end (s) where a task costs least (or ends earliest); -1: none."""
+    """Return vehicle, position, added metres and end (s) where a task adds least (or ends earliest); -1: none."""
     vehicle, place, added, finish = -1, -1, inf, inf
     for a in range(len(orders.counts)):
         position, flown, end = place_in(fleet, orders, limits, a, task, known)
@@ -217,7 +217,7 @@ def put_in(orders: Packed, vehicle: int, position: int, task: int) -> None:
 
 
 def insert_each(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints, by_time: bool) -> None:
-    """Give each task its cheapest place, one after the other; those that fit nowhere stay out."""
+    """Insert each task at its cheapest position, in sequence; tasks that fit nowhere are left out."""
     known = traced(fleet, orders, len(tasks))
     for task in tasks:
         vehicle, position, _, _ = best_place(fleet, orders, limits, task, by_time, known)
@@ -243,9 +243,9 @@ def insert_tasks(
 
 
 class TourEnds(NamedTuple):
-    """Where the tours of all vehicles end, before the way home; arrays over vehicles."""
+    """The ends of all tours, before the way home; arrays over vehicles."""
 
-    places: Floats  # (a, 7) the fields of Stand but the last; metres flown if it went home now
+    places: Floats  # (a, 7) the fields of Stand except the last; metres flown including the way home
     before: Ints  # (a,) the last task
 
 
@@ -258,7 +258,7 @@ def started(costs: Costs) -> TourEnds:
 
 
 def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
-    """Write where a tour ends."""
+    """Write the end of a tour."""
     row = ends.places[vehicle]
     row[6] = at.flown + way_home(mover_of(fleet, vehicle), detours_of(fleet, vehicle), at)
     row[0], row[1], row[2], row[3], row[4], row[5] = at.x, at.y, at.z, at.heading, at.time, at.flown
@@ -266,7 +266,7 @@ def put(fleet: TourData, ends: TourEnds, vehicle: int, at: Stand) -> None:
 
 
 def end_of(ends: TourEnds, vehicle: int) -> Stand:
-    """Return where a tour ends."""
+    """Return the end of a tour."""
     row = ends.places[vehicle]
     return Stand(row[0], row[1], row[2], row[3], row[4], row[5], ends.before[vehicle])
 
@@ -282,7 +282,7 @@ def append_cost(fleet: TourData, ends: TourEnds, vehicle: int, task: int, by_tim
 
 
 def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bool) -> float:
-    """No `append_cost` is lower for a tour that ends so, and is `home` m long: straight ways there and home."""
+    """Return a lower bound of `append_cost` for a tour that is `home` m long: straight lines to the task and home."""
     slow = slowest(m)
     there = slow * hypot(j.entry[task, 0] - at.x, j.entry[task, 1] - at.y)
     back = slow * hypot(m.home_x - j.leave[task, 0], m.home_y - j.leave[task, 1])
@@ -291,20 +291,20 @@ def least_cost(m: Mover, j: Jobs, at: Stand, home: float, task: int, by_time: bo
 
 
 def append(fleet: TourData, ends: TourEnds, vehicle: int, task: int) -> None:
-    """Give a task to a vehicle."""
+    """Append a task to the tour of a vehicle."""
     m, extra = mover_of(fleet, vehicle), detours_of(fleet, vehicle)
     put(fleet, ends, vehicle, step(m, jobs_of(fleet, vehicle), extra, end_of(ends, vehicle), task))
 
 
 def matrix(fleet: TourData, ends: TourEnds, tasks: Ints, by_time: bool, found: Floats) -> None:
-    """`append_cost` for all vehicles and these tasks, (a, n)."""
+    """Write `append_cost` for all vehicles and these tasks, (a, n)."""
     for a in parallel_range(len(ends.before)):
         for k in range(len(tasks)):
             found[a, k] = append_cost(fleet, ends, a, tasks[k], by_time)
 
 
 def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> None:
-    """Give tasks to vehicles, pair by pair; task -1 starts an empty tour."""
+    """Append tasks to the tours of vehicles, pair by pair; task -1 starts an empty tour."""
     for k in range(len(vehicles)):
         if tasks[k] < 0:
             put(fleet, ends, vehicles[k], begin(mover_of(fleet, vehicles[k])))

@@ -29,31 +29,31 @@ BLOCK = 4_000_000  # distances computed in one block
 
 @dataclass(frozen=True)
 class VehicleMetrics:
-    """How a vehicle fared."""
+    """Metrics of a vehicle."""
 
     name: str
     status: str  # at the end
     distance: float  # m flown
-    range_used: float | None  # share of its range; None: that has no limit
+    range_used: float | None  # share of its range; None: no limit
     tasks: int  # completed
-    rested: float | None  # s: when it came to rest; None: it never left, or is under way
-    waited: float | None  # s in transit that it waited for tasks to open; None: not known
+    rested: float | None  # s: end of its route; None: it never left, or is under way
+    waited: float | None  # s of waiting for tasks to open; None: unknown
     seconds: dict[str, float]  # in each status
 
 
 @dataclass(frozen=True)
 class TaskMetrics:
-    """The course of a task."""
+    """Metrics of a task."""
 
     name: str
     kind: str  # of shape
     state: str
-    vehicle: str | None  # that has it, or did it
+    vehicle: str | None  # assigned to, or done by
     added: float  # s
     assigned: float | None  # s, to the one that has it
     started: float | None  # s
     completed: float | None  # s
-    latency: float | None  # s from its being added to its completion
+    latency: float | None  # s from its addition to its completion
     reason: str  # why it is undone
 
     agent = renamed("agent", "vehicle")
@@ -61,7 +61,7 @@ class TaskMetrics:
 
 @dataclass(frozen=True)
 class ClosestApproach:
-    """The closest that two vehicles came to each other while both were under way."""
+    """The closest approach of two vehicles that are both under way."""
 
     distance: float  # m
     time: float  # s
@@ -80,10 +80,10 @@ class Series:
 
 @dataclass(frozen=True)
 class MissionMetrics:
-    """A mission in numbers."""
+    """Metrics of a mission."""
 
     method: str
-    duration: float  # s: how long it was followed
+    duration: float  # s: observed duration
     makespan: float  # s: when the last vehicle came to rest
     total: float  # m flown by all
     done: int  # tasks
@@ -92,7 +92,7 @@ class MissionMetrics:
     vehicles: tuple[VehicleMetrics, ...]
     tasks: tuple[TaskMetrics, ...]
     series: Series
-    separation: ClosestApproach | None = None  # None: not measured, or there were never two under way
+    separation: ClosestApproach | None = None  # None: not measured, or never two vehicles under way
 
     agents = renamed("agents", "vehicles")
 
@@ -103,7 +103,7 @@ class MissionMetrics:
 
 
 def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
-    """Return the metrics of a mission so far; separation only where there is a trace."""
+    """Return the metrics of a mission so far; separation only with a trace."""
     states = [entry for entry in mission.log if entry.kind == "state"]
     tasks = tuple(
         TaskMetrics(
@@ -129,7 +129,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
 
 
 def separation(trace: Trace) -> ClosestApproach | None:
-    """Return the smallest distance in a trace between two vehicles that are under way; None: never two."""
+    """Return the closest approach in a trace of two vehicles under way; None: never two."""
     flying = np.isin(trace.statuses, AIRBORNE)
     best: ClosestApproach | None = None
     count = flying.shape[1]
@@ -173,7 +173,7 @@ def share_of_range(flown: float, vehicle: Vehicle) -> float | None:
 
 
 def _series(mission: Mission) -> Series:
-    """Between two of its times every vehicle flies steadily, if it is flown exactly."""
+    """Return times between which every vehicle moves steadily, if the mission is flown exactly."""
     marks = [entry for entry in mission.log if entry.travelled is not None]
     times = np.unique([entry.time for entry in marks] + [mission.time])
     distance = np.zeros(len(times))
@@ -199,12 +199,12 @@ def _plain(value: Any) -> Any:
 
 
 FINE, COARSE = 0.5, 2.0
-"""s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
-MOST = 2_000_000  # poses that are looked at for that
+"""Time step in s for distances between vehicles: default, and maximum."""
+MOST = 2_000_000  # maximum number of poses for that
 
 
 def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
-    """Return those of a plan that is followed to its end; with the smallest separation if `apart`."""
+    """Return the metrics expected of a plan; with the closest approach if `apart`."""
     times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])  # linear between them
     flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
@@ -230,7 +230,7 @@ def planned_trace(plan: Plan, times: Floats) -> Trace:
     poses = np.empty((len(times), len(plan.routes), 4))
     statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
     for k, (vehicle, route) in enumerate(zip(plan.problem.vehicles, plan.routes, strict=True)):
-        poses[:, k] = vehicle.pose  # it stands before its first leg and after its last
+        poses[:, k] = vehicle.pose  # at rest before its first leg and after its last
         for leg in route.legs:
             now = (times >= leg.begins) & (times <= leg.ends)
             lasts = leg.ends - leg.begins
@@ -277,13 +277,13 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
 
 
 def done_times(plan: Plan) -> Floats:
-    """When tasks are done, s, in order."""
+    """Return the completion times of tasks, s, ascending."""
     ends = [leg.ends for route in plan.routes for leg in route.legs if leg.kind == "coverage"]
     return np.sort(np.array(ends, dtype=np.float64))
 
 
 def flown_over_time(route: Route) -> tuple[Floats, Floats]:
-    """Moments (s) and metres flown by then; straight between them."""
+    """Return times (s) and metres flown by then; linear in between."""
     moments = [leg.begins for leg in route.legs[:1]] + [leg.ends for leg in route.legs]
     flown = np.cumsum([0.0] + [leg.flown for leg in route.legs])
     return np.array(moments, dtype=np.float64), flown[: len(moments)]
@@ -309,7 +309,7 @@ def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[st
 
 
 def to_json(metrics: MissionMetrics) -> str:
-    """Return all of them; valid JSON, keys in order."""
+    """Return all metrics as valid JSON, with keys in order."""
     return json.dumps(metrics.to_dict(), indent=2, sort_keys=True, allow_nan=False, ensure_ascii=False) + "\n"
 
 
@@ -324,7 +324,7 @@ def to_csv(metrics: MissionMetrics, table: str = "tasks") -> str:
 
 
 def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
-    """One of the tables as an Arrow table."""
+    """Return a table as an Arrow table."""
     pa = check_parquet()
     names, rows = _table(metrics, table)
     kinds = {name: pa.string() if name in TEXT else getattr(pa, TYPES.get(name, "float64"))() for name in names}
@@ -333,8 +333,8 @@ def to_arrow(metrics: MissionMetrics, table: str = "tasks") -> Any:
 
 
 def to_parquet(metrics: MissionMetrics, table: str = "tasks") -> bytes:
-    """One of the tables as the content of a Parquet file."""
-    found = to_arrow(metrics, table)  # imports pyarrow or refuses
+    """Return a table as the content of a Parquet file."""
+    found = to_arrow(metrics, table)  # raises if pyarrow is not installed
     from pyarrow import parquet  # type: ignore[import-untyped]
 
     content = io.BytesIO()
@@ -343,7 +343,7 @@ def to_parquet(metrics: MissionMetrics, table: str = "tasks") -> bytes:
 
 
 def export(metrics: MissionMetrics, path: str | Path, table: str = "tasks") -> None:
-    """Write a file; its ending says in which format: .json (everything), .csv or .parquet (one table)."""
+    """Write a file in the format of its extension: .json (everything), .csv or .parquet (one table)."""
     target = Path(path)
     if target.suffix == ".json":
         content = to_json(metrics).encode()
@@ -357,7 +357,7 @@ def export(metrics: MissionMetrics, path: str | Path, table: str = "tasks") -> N
 
 
 def check_parquet() -> Any:
-    """Return the library for Parquet; refuses with how to get it."""
+    """Return pyarrow; MissingFeatureError if it is not installed."""
     try:
         import pyarrow as library
     except ImportError:

@@ -1,8 +1,8 @@
 """From a problem to a plan.
 
-1. `Costs` estimates every way: exact Dubins lengths, plus what zones add to straight ways.
-2. A method searches orders of tasks in those costs (`methods/`).
-3. `build` turns the orders into routes along real paths (`routes.py`). A path may be longer than its estimate: tasks
+1. `Costs` estimates distances: exact Dubins lengths, plus estimated detours around zones.
+2. A method searches for orders of tasks with those costs (`methods/`).
+3. `build` turns the orders into routes along feasible paths (`routes.py`). A path may exceed its estimate: tasks
    that no longer fit a vehicle are then offered to the others, at most ROUNDS times.
 """
 
@@ -24,11 +24,11 @@ from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
 
-MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
+MEASURED = 1e-9  # relative tolerance of a route's length against the range
 ROUNDS = 4
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
-"""Vehicle -> its tasks in order and its route, which is kept as long as its tasks do not change."""
+"""Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
 
 
 def solve(
@@ -40,7 +40,7 @@ def solve(
     *,
     tell: Progress | None = None,
 ) -> Plan:
-    """Return the plan of a method; `progress` is called with the share done, `covered` keeps paths for later calls."""
+    """Return the plan of a method; `progress` is called with the share done, `covered` caches paths for later calls."""
     if tell is not None:
         warnings.warn("solve(tell=...) is deprecated: use solve(progress=...)", DeprecationWarning, stacklevel=2)
         progress = tell
@@ -78,7 +78,7 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     if len(given) != len(set(given)):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
     limits = [vehicle.range for vehicle in costs.problem.vehicles]
-    refused: dict[int, str] = {}  # tasks that no path leads to, with the reason
+    refused: dict[int, str] = {}  # unreachable tasks, with the reason
     for _ in range(ROUNDS):
         for vehicle, order in enumerate(orders):
             if not (vehicle in standing and standing[vehicle][0] == order):
@@ -109,7 +109,7 @@ def _trim(costs: Costs, vehicle: int, order: list[int], limit: float) -> None:
 
 
 def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], refused: dict[int, str]) -> Route:
-    """Return the route within the range; refuse tasks that no path leads to, remove those that are too far or late."""
+    """Return the route within the range; refuse unreachable tasks, remove those that are too far or too late."""
     spec = costs.problem.vehicles[vehicle]
     while True:
         try:
@@ -124,12 +124,12 @@ def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], re
         late = _late(costs, route)
         if route.flown <= limits[vehicle] * (1.0 + MEASURED) and late is None:
             return route
-        limits[vehicle] = min(limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6))  # the estimate was too low
+        limits[vehicle] = min(limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6))  # the estimate is too low
         order.pop(len(order) - 1 if late is None else late)
 
 
 def _late(costs: Costs, route: Route) -> int | None:
-    """Return the position in the order of the first task that a route begins too late."""
+    """Return the position in the order of the first task that a route starts too late."""
     closes = {task.name: task.closes for task in costs.problem.tasks}
     begun = [leg for leg in route.legs if leg.kind == "coverage"]
     return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)

@@ -14,7 +14,7 @@ from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Pose
 
 Moves = Literal["aircraft", "hover", "ground"]
-"""Aircraft cannot stand still; vehicles that hover or drive wait where they are."""
+"""Aircraft cannot stop; vehicles that hover or drive wait in place."""
 Objective = Literal["total", "makespan"]
 
 
@@ -24,45 +24,45 @@ def renamed(old: str, new: str) -> Any:
 
 
 def renamed_value(owner: Any, old: str, new: str) -> Any:
-    """Return an attribute that was asked for by its old name, with a warning."""
+    """Return an attribute requested by its old name, with a warning."""
     warn(f"{type(owner).__name__}.{old} is deprecated; use .{new}", DeprecationWarning, stacklevel=3)
     return getattr(owner, new)
 
 
 @dataclass(frozen=True)
 class Vehicle:
-    """A vehicle as the planner sees it: where and when it is free, and its abilities."""
+    """A vehicle for the planner: where and when it is free, and its limits."""
 
     name: str
     pose: Pose  # where it is free
     home: Pose  # where it returns to
     speed: float  # m/s through the air
     radius: float  # m, of its planned turns; 0: it turns on the spot
-    range: float = inf  # m flown that it has left
-    slope: float = inf  # m up for each m along, at most
+    range: float = inf  # remaining m flown
+    slope: float = inf  # maximum m up per m along
     moves: Moves = "aircraft"
     reverse: bool = False  # may drive backwards
     ready: float = 0.0  # s: when it is free
-    height: float | None = None  # m, at which it travels; None: that of its pose
-    under_way: bool = False  # it has set out, and returns home even without tasks
-    aloft: bool = False  # an aircraft that flies from the start on: it waits on circles even before it sets out
-    tightest: float | None = None  # m, the radius of its tightest turn through the air; None: no tighter than planned
+    height: float | None = None  # m, travel height; None: that of its pose
+    under_way: bool = False  # under way: returns home even without tasks
+    aloft: bool = False  # an aircraft that starts in the air: it waits in circles even before departure
+    tightest: float | None = None  # m, radius of its tightest turn through the air; None: as planned
 
 
 @dataclass(frozen=True)
 class Task:
-    """Something to be done once, by one vehicle."""
+    """A task, done once by one vehicle."""
 
     name: str
     shape: TaskShape
     z: float | None = None  # m; None: at the vehicle's own height
-    opens: float = 0.0  # s: it is not begun before
-    closes: float = inf  # s: nor after
-    heading: float | None = None  # rad: chosen by a plan, where the shape leaves it open
+    opens: float = 0.0  # s: earliest start
+    closes: float = inf  # s: latest start
+    heading: float | None = None  # rad: chosen by a plan for a shape with a free heading
 
     @property
     def entry(self) -> Entry:
-        """Where it begins; with the heading that a plan has chosen, if the shape leaves it open."""
+        """Its start; with the heading chosen by a plan if that of the shape is free."""
         x, y, heading = self.shape.entry
         return Entry(x, y, self.heading if heading is None else heading)
 
@@ -77,7 +77,7 @@ class Problem:
     wind: tuple[float, float] = (0.0, 0.0)  # m/s east, north: where the air moves to
     objective: Objective = "total"
     seed: int = 0
-    clearance: float = 0.0  # m that ways keep from zones, where there is room
+    clearance: float = 0.0  # m of clearance from zones, where there is room
 
     agents = renamed("agents", "vehicles")
 
@@ -89,7 +89,7 @@ class Problem:
             _check(vehicle, self.wind)
 
     def with_headings(self, headings: Mapping[int, float]) -> Problem:
-        """Return the same with these headings for tasks that leave it open, by their numbers; any for all others."""
+        """Return the problem with these headings, by index, for tasks with a free heading; any for all others."""
         tasks = tuple(
             task if task.heading == headings.get(k) else replace(task, heading=headings.get(k))
             for k, task in enumerate(self.tasks)
@@ -126,24 +126,24 @@ def _check(vehicle: Vehicle, wind: tuple[float, float]) -> None:
 
 @dataclass(frozen=True)
 class Happening:
-    """Something that happens at a time: exactly one of the others is given."""
+    """An event at a time; exactly one of the other fields is set."""
 
     at: float  # s
     task: Task | None = None  # a new task
-    damage: str | None = None  # the name of a vehicle that can do nothing more
-    vehicle: Vehicle | None = None  # one more vehicle
+    damage: str | None = None  # the name of a vehicle that fails
+    vehicle: Vehicle | None = None  # a new vehicle
     zone: Zone | None = None  # a new no-fly zone
 
 
 @dataclass(frozen=True)
 class MissionSetup:
-    """Everything that a mission starts from."""
+    """The initial data of a mission."""
 
     problem: Problem
     method: str = "clustered_greedy"
     options: Mapping[str, Any] = field(default_factory=dict)
     replan: bool = True
     battery_reserve: float = 0.2  # share of the charge at which a vehicle goes home
-    separation: tuple[float, float] | None = (50.0, 20.0)  # m across, m up; None: none is kept
+    separation: tuple[float, float] | None = (50.0, 20.0)  # m horizontally, m vertically; None: no separation
     execute: Literal["dynamics", "kinematic"] = "dynamics"
     happenings: tuple[Happening, ...] = ()

@@ -34,7 +34,7 @@ from paddock.world.columns import Floats
 from paddock.world.geodesy import Origin
 
 COMMANDS = {
-    16: "waypoint", 17: "loiter for ever", 18: "loiter turns", 19: "loiter for a time", 20: "return to launch",
+    16: "waypoint", 17: "loiter without limit", 18: "loiter turns", 19: "loiter for a time", 20: "return to launch",
     21: "land", 22: "take-off", 31: "loiter to altitude", 82: "spline waypoint", 84: "VTOL take-off",
     85: "VTOL landing", 93: "delay", 112: "condition delay", 115: "condition yaw", 177: "jump", 178: "change speed",
     183: "set servo", 189: "start of landing", 195: "region of interest", 197: "no region of interest",
@@ -114,7 +114,7 @@ class _PlanReader:
         elif command == qgc_plan.LOITER_TURNS:
             self._loiter(item)
         elif command == qgc_plan.CHANGE_SPEED and item.params[1] == self.found.mission.get("speed", inf):
-            pass  # a change to the mission's own speed
+            pass  # sets the mission's speed
         elif command in (22, 84):
             self._note(item.path, f"{COMMANDS[command]} is skipped: vehicles start where the scenario places them")
         elif command != qgc_plan.RETURN:  # all vehicles return to the base
@@ -122,7 +122,7 @@ class _PlanReader:
             self._note(item.path, f"command {command}{known} is not supported")
 
     def _loiter(self, item: PlanItem) -> None:
-        """A circle about a centre, which begins on its eastern side."""
+        """Add a circle about a centre, which starts on its eastern side."""
         turns, _, radius = item.params[:3]
         if not radius:
             self._note(item.path, "a loiter without a radius is not supported")
@@ -191,7 +191,7 @@ class LoiterCircles:
 
 
 Waypoints = Floats | Sequence[Floats | LoiterCircles]
-"""Waypoints (n, 4): x, y, z in m and heading in rad; or several such, with circles between them."""
+"""Waypoints (n, 4): x, y, z in m and heading in rad; or several of them, with circles in between."""
 
 
 def to_plans(

@@ -25,12 +25,12 @@ PASS_LENGTH = (150.0, 1000.0)  # m
 PASS_SPACING = (2.0, 4.0)  # turn radii
 PASSES = (2, 5)
 ZONE_RADIUS = (1.0, 3.0)  # turn radii
-CLEARANCE = 2.0  # turn radii between a zone and the base, a task or another zone: room to turn
-TIGHTEST = 10.0  # m: used for vehicles that turn more tightly, so that circles and areas have a size
+CLEARANCE = 2.0  # turn radii between a zone and the base, a task or another zone, as room to turn
+TIGHTEST = 10.0  # m: minimum used for sizes of circles and areas
 PURPOSE = 1
 COLUMNS = 10  # numbers drawn for each task, used or not
-TRIES = 512  # places tried for each zone
-ABREAST = 10  # most aircraft in one line; more form a grid
+TRIES = 512  # positions tried for each zone
+ABREAST = 10  # maximum number of aircraft in one line; more form a grid
 
 
 def generate(
@@ -48,7 +48,7 @@ def generate(
     altitude: float = 100.0,
     **mission: Any,
 ) -> Scenario:
-    """Return a scenario with a mission of drawn tasks (and zones) that are written out; m, m/s and rad.
+    """Return a scenario with a mission of random tasks (and zones), written out; m, m/s and rad.
 
     The area is centred on the base. Further fields of the mission section (`method=`, `objective=`, ...) may be given.
     """
@@ -89,7 +89,7 @@ def drawn_tasks(
 
 
 def _columns(draws: Floats, section: Generate, radius: float, base: Sequence[float]) -> dict[str, Any]:
-    """Return all that any kind of task could need, in steps of a millimetre and a microradian."""
+    """Return random values for any kind of task, in steps of a millimetre and a microradian."""
     _, x, y, heading, headed, length, size, passes, spacing, left = draws.T
     return {
         "x": np.round(base[0] + section.area[0] * (x - 0.5), 3),
@@ -168,6 +168,6 @@ def _footprint(task: TaskEntry) -> Floats:
 
 
 def _local(x: float, y: float, heading: float, along: Floats, across: Floats) -> Floats:
-    """World points (n, 2) of distances ahead and to the left of a pose."""
+    """Return world points (n, 2) at distances ahead and to the left of a pose."""
     cos, sin = np.cos(heading), np.sin(heading)
     return np.stack([x + cos * along - sin * across, y + sin * along + cos * across], axis=1)

@@ -1,4 +1,4 @@
-"""Plans and routes: legs with their times, and paths that are built on demand."""
+"""Plans and routes: legs with their times, and paths built on demand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LegKind = Literal["transit", "wait", "coverage", "return"]
 
 @dataclass(frozen=True)
 class Leg:
-    """A part of a route: on the way to a task, waiting for it, doing it, or going home."""
+    """A part of a route: transit to a task, waiting for it, doing it, or the return home."""
 
     kind: LegKind
     task: str | None  # the task it leads to or does
@@ -35,7 +35,7 @@ class Leg:
 
     @cached_property
     def path(self) -> Path:
-        """The way; made when first asked for."""
+        """The path, built on first access."""
         return self.make()
 
 
@@ -61,18 +61,18 @@ class Route:
 
     @property
     def ends(self) -> float:
-        """When it is home, s."""
+        """Time of return, s."""
         return self.legs[-1].ends if self.legs else 0.0
 
     @cached_property
     def path(self) -> Path:
-        """The whole path; a vehicle that waits on the spot stands on it."""
+        """The whole path; waiting in place has no length."""
         return joined(leg.path for leg in self.legs)
 
 
 @dataclass(frozen=True)
 class Undone:
-    """A task that no vehicle does."""
+    """An undone task."""
 
     task: str
     reason: str
@@ -84,7 +84,7 @@ class Plan:
 
     problem: Problem
     method: str
-    routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for those who stay
+    routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for vehicles that stay
     undone: tuple[Undone, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # of the method: rounds, messages, iterations
 
@@ -95,12 +95,12 @@ class Plan:
 
     @property
     def makespan(self) -> float:
-        """When the last one is home, s."""
+        """Time when the last vehicle is home, s."""
         return max((route.ends for route in self.routes), default=0.0)
 
     @property
     def done(self) -> int:
-        """Tasks that are done."""
+        """Number of tasks that are done."""
         return sum(len(route.tasks) for route in self.routes)
 
     def route(self, vehicle: str) -> Route:
@@ -129,7 +129,7 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
 
 
 def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
-    """Return whether compiled code knows every length exactly: no zones, all on one level, no waiting in wind."""
+    """Return whether compiled lengths are exact: no zones, one height, no waiting in wind."""
     problem = costs.problem
     tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
     height = who.pose[2] if who.height is None else who.height
@@ -159,7 +159,7 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
-    """Return the place in an infeasible order of the first task to which, or home from which, no path leads."""
+    """Return the position in an infeasible order of the first task without a path to it, or home from it."""
     writer = _Writer(costs, vehicle)
     for k, t in enumerate(order):
         try:
@@ -171,7 +171,7 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
 
 
 class _Writer:
-    """Legs, one after the other."""
+    """Builds the legs of a route in sequence."""
 
     def __init__(self, costs: Costs, vehicle: int) -> None:
         self.costs, self.vehicle = costs, vehicle
@@ -181,12 +181,12 @@ class _Writer:
         self.legs: list[Leg] = []
 
     def way(self, goal: Goal) -> Callable[[], Path]:
-        """Return the path from here, made later."""
+        """Return a function that builds the path from here."""
         here, who = self.here, self.who
         return lambda: self.costs.transits.path(who, here, goal)
 
     def coverage(self, task: int, z: float) -> Callable[[], Path]:
-        """Return the path of a task, from here."""
+        """Return a function that builds the path of a task from here."""
         here = self.here
 
         def make() -> Path:
@@ -200,7 +200,7 @@ class _Writer:
     def add(
         self, kind: str, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
     ) -> None:
-        """One more leg of known length."""
+        """Add a leg of known length."""
         name = None if task is None else task.name
         begins, self.time = self.time, self.time + seconds
         self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))  # type: ignore[arg-type]
@@ -220,7 +220,7 @@ class _Writer:
         self.follow("coverage", task, self.coverage(t, self.here[2]), leave if isfinite(leave) else None)
 
     def follow(self, kind: str, task: Task | None, make: Callable[[], Path], heading: float | None) -> None:
-        """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""
+        """Add a leg and measure it; `heading` is the course over the ground at its end, if requested."""
         path = make()
         x, y, z, nose = path.end
         if heading is None and not path.segments:
@@ -233,11 +233,11 @@ class _Writer:
 
     @property
     def stays(self) -> bool:
-        """Whether it is an aircraft that has not set out yet: it waits where it is."""
+        """Whether it is an aircraft before departure: it waits in place."""
         return self.who.moves == "aircraft" and not (self.who.under_way or self.who.aloft or self.legs)
 
     def stay(self, task: Task, until: float) -> None:
-        """Wait where it is, until a time (s)."""
+        """Wait in place until a time (s)."""
         if until - self.time > SOON:
             self.add("wait", task, 0.0, until - self.time, self.here, _made(Path((), self.here)))
 
@@ -252,12 +252,12 @@ class _Writer:
 
 
 def lifted(path: Path, z: float) -> Path:
-    """Return the same, `z` metres higher."""
+    """Return the path, `z` metres higher."""
     return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
 
 
 def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
-    """Return circles to the left that end where they begin, or standing still."""
+    """Return circles to the left that end at their start, or a wait in place."""
     if flown <= 0.0:
         return _made(Path((), here))
     radius = who.radius or NARROW
@@ -266,7 +266,7 @@ def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
 
 
 def _circles(turn: Path, flown: float) -> Path:
-    """Return as many circles as fit into a distance (m), widened to use all of it."""
+    """Return as many circles as fit into a distance (m), widened to use it fully."""
     rounds = max(1, int(flown / turn.flown + 1e-9))
     wider = flown / (rounds * turn.flown)
     x, y, _, _ = turn.start

@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 
 class Mover(NamedTuple):
-    """One vehicle, as compiled code sees it."""
+    """One vehicle, for compiled code."""
 
     x: float  # m, where it is free
     y: float
@@ -36,7 +36,7 @@ class Mover(NamedTuple):
     home_y: float
     home_z: float
     home_heading: float
-    height: float  # m, at which it travels
+    height: float  # m, travel height
     speed: float  # m/s
     radius: float  # m
     range: float  # m flown
@@ -44,13 +44,13 @@ class Mover(NamedTuple):
     ready: float  # s
     wind_x: float  # wind over airspeed
     wind_y: float
-    circles: float  # 1: waits on circles once it has set out, 2: always; 0: waits where it is
+    circles: float  # 1: waits in circles after departure, 2: always; 0: waits in place
     reverse: float  # 1: may drive backwards
-    under_way: float  # 1: it has set out, and returns home even without tasks
+    under_way: float  # 1: under way, returns home even without tasks
 
 
 class Detours(NamedTuple):
-    """Estimated detours of one vehicle around zones (obstacles/detours.py); no corners without zones."""
+    """Estimated detours of one vehicle around zones (obstacles/detours.py); without zones there are no corners."""
 
     edges: Floats  # (e, 4), and
     parts: Ints  # (p + 1,), and
@@ -74,19 +74,19 @@ def level_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float
 
 
 def windless_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """Return the same where no wind blows."""
+    """Return the same without wind."""
     if m.reverse > 0.5 and not isnan(gh):
         return reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
     return forward_way(m, x, y, heading, gx, gy, gh)
 
 
 def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """Return the same for vehicles that only go forwards, where no wind blows."""
+    """Return the same without wind, for vehicles that only move forwards."""
     return length_to(x, y, heading, gx, gy, gh, m.radius)
 
 
 def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
-    """Return the metres that zones add to the way from (x, y), after a task (-1: none yet), to a task (-1: home)."""
+    """Return the metres that zones add between (x, y), after a task (-1: none yet), and a task (-1: home)."""
     walls, sights = SightWalls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
     if before >= 0:
         return added(walls, x, y, extra.leave[before], gx, gy, sights)
@@ -98,7 +98,7 @@ def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float,
 class TourRoutine(Routine[P, R]):
     """A routine whose first argument is a Mover or a TourData.
 
-    Paths in wind and backwards take long to compile, so a routine is compiled without those that its vehicles do not
+    Paths in wind and backwards are slow to compile, so a routine is compiled without those that its vehicles do not
     need: at most four variants.
     """
 
@@ -119,7 +119,7 @@ class TourRoutine(Routine[P, R]):
 
 
 def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return what is compiled in place of the functions that these vehicles do not need."""
+    """Return the functions compiled in place of those that these vehicles do not need."""
     others: dict[Callable[..., Any], Callable[..., Any]] = {}
     if not wind:
         others[level_way] = windless_way if reverse else forward_way
@@ -129,26 +129,26 @@ def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..
 
 
 def tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Have a function run compiled, on the calling thread."""
+    """Make a function run compiled, on the calling thread."""
     return TourRoutine(function, False)
 
 
 def parallel_tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Have a function run compiled, its `parallel_range` shared by all threads."""
+    """Make a function run compiled, its `parallel_range` shared by all threads."""
     return TourRoutine(function, True)
 
 
-NOISE = 1e-6  # m by which rounding may take a least length above the true one
-SLACK = 1e-12  # relative: a tour may be longer than the range by rounding
+NOISE = 1e-6  # m: rounding error of a lower bound
+SLACK = 1e-12  # relative tolerance of a tour's length against the range
 LEG_COLUMNS = 6  # columns of the table that `write_legs` fills
 
 
 class Jobs(NamedTuple):
-    """All tasks, as one class of vehicles sees them; arrays over tasks."""
+    """All tasks for one class of vehicles; arrays over tasks."""
 
     entry: Floats  # (t, 3) x, y, heading; NaN: any heading
-    leave: Floats  # (t, 3) where it ends; NaN heading: as it was entered
-    z: Floats  # (t,) NaN: at the vehicle's height
+    leave: Floats  # (t, 3) its end; NaN heading: that of the arrival
+    z: Floats  # (t,) NaN: the vehicle's height
     cover: Floats  # (t,) m flown on the task itself; inf: cannot be done
     opens: Floats  # (t,) s
     closes: Floats  # (t,) s
@@ -163,13 +163,13 @@ class Stand(NamedTuple):
     heading: float  # rad
     time: float  # s
     flown: float  # m so far
-    before: int  # the task that it has done last; -1: none yet
+    before: int  # the last task done; -1: none yet
 
 
 def transit(
     m: Mover, x: float, y: float, z: float, heading: float, gx: float, gy: float, gz: float, gh: float
 ) -> tuple[float, float]:
-    """Return metres flown from a pose to another (heading NaN: any), zones apart, and the heading of arrival."""
+    """Return metres flown from a pose to another (heading NaN: any) without zones, and the heading of arrival."""
     level, arrival = level_way(m, x, y, heading, gx, gy, gh)
     rise = abs(gz - z)
     if rise > 0.0:
@@ -178,12 +178,12 @@ def transit(
 
 
 def slowest(m: Mover) -> float:
-    """Return metres flown for each metre over the ground, at least: with the wind."""
+    """Return the minimum metres flown per metre over the ground: downwind."""
     return 1.0 / (1.0 + hypot(m.wind_x, m.wind_y))
 
 
 def slackened(limit: float) -> float:
-    """Return a range (m) plus its rounding error."""
+    """Return a range (m) plus the tolerance for rounding."""
     return limit * (1.0 + SLACK)
 
 
@@ -193,10 +193,10 @@ def fits(flown: float, limit: float) -> bool:
 
 
 def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
-    """Return metres flown and seconds passed while waiting so long, after a task (-1: none yet).
+    """Return metres flown and seconds passed while waiting, after a task (-1: none yet).
 
-    Aircraft fly whole circles, as wide as it takes to end in time; never tighter ones than they turn, so that they
-    wait for one of those at least. One that has not set out yet sets out later instead.
+    Aircraft fly whole circles, wide enough to end in time, never tighter than their turn radius, so that they
+    wait at least one such circle. An aircraft before departure departs later instead.
     """
     if seconds <= 0.0:
         return 0.0, 0.0
@@ -207,12 +207,12 @@ def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
 
 
 def begin(m: Mover) -> Stand:
-    """Before its first task."""
+    """Return the state before the first task."""
     return Stand(m.x, m.y, m.z, m.heading, m.ready, 0.0, -1)
 
 
 def step(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> Stand:
-    """After one more task; infinite metres flown where that is impossible."""
+    """Return the state after one more task; infinite metres flown if impossible."""
     way, wait, begin_at, arrival = approach(m, j, extra, at, t)
     return after(m, j, at, t, way + wait, begin_at, arrival)
 
@@ -226,7 +226,7 @@ def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arr
 
 
 def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[float, float, float, float]:
-    """On the way to a task: metres flown, metres flown while waiting, when the task begins (s), heading of arrival."""
+    """Return metres flown to a task and while waiting, the start of the task (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
     way, arrival = transit(m, at.x, at.y, at.z, at.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
     way += detour(m, extra, at.before, at.x, at.y, j.entry[t, 0], j.entry[t, 1], t)
@@ -235,7 +235,7 @@ def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[floa
 
 
 def way_home(m: Mover, extra: Detours, at: Stand) -> float:
-    """Return metres flown home; 0 for a vehicle without tasks that has not set out or is at home."""
+    """Return metres flown home; 0 for a vehicle without tasks that has not departed or is at home."""
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
     way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
@@ -245,7 +245,7 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
 
 
 def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[float, float]:
-    """Return metres flown and the time (s) at home for the first `count` tasks of `order`; inf: impossible."""
+    """Return metres flown and the time of return (s) for the first `count` tasks of `order`; inf: impossible."""
     at = begin(m)
     for k in range(count):
         at = step(m, j, extra, at, order[k])
@@ -256,7 +256,7 @@ def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[fl
 
 
 def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> None:
-    """Write the parts of a tour into rows (way, wait, begin, heading of arrival, end, flown): one a task, one home.
+    """Write the legs of a tour as rows (way, wait, begin, heading of arrival, end, flown): one per task, one home.
 
     `way` and `wait` in m flown, `begin` and `end` of the task in s, `flown` in m from the start; inf: impossible.
     """
@@ -272,7 +272,7 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
 
 
 def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Write metres flown (3, t) to each task, from each home (left towards it), and for each alone; inf: never."""
+    """Write metres flown (3, t) to each task, from each home (leaving towards it), and for each alone; inf: never."""
     for t in range(found.shape[1]):
         height = m.height if isnan(j.z[t]) else j.z[t]
         way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
@@ -289,7 +289,7 @@ def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
 
 
 def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
-    """Metres flown (n, n) from the end of one of the tasks to the beginning of another; 0 on the diagonal."""
+    """Write metres flown (n, n) from the end of a task to the start of another; 0 on the diagonal."""
     for a in parallel_range(len(tasks)):
         for b in range(len(tasks)):
             s, t = tasks[a], tasks[b]
@@ -309,7 +309,7 @@ ways_between = parallel_tour_routine(across)
 
 
 class TourData(NamedTuple):
-    """All vehicles (a) of k classes and tasks (t); arrays of detours have no corners without zones."""
+    """All vehicles (a) of k classes and tasks (t); without zones, arrays of detours have no corners."""
 
     movers: Floats  # (a, fields of Mover)
     kind: Ints  # (a,) the class of each vehicle
@@ -330,7 +330,7 @@ class TourData(NamedTuple):
 
 
 def mover_of(fleet: TourData, vehicle: int) -> Mover:
-    """One vehicle."""
+    """Return one vehicle."""
     v = fleet.movers[vehicle]
     return Mover(
         v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16],
@@ -339,7 +339,7 @@ def mover_of(fleet: TourData, vehicle: int) -> Mover:
 
 
 def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
-    """Return the tasks as a vehicle sees them."""
+    """Return the tasks for a vehicle."""
     k = fleet.kind[vehicle]
     return Jobs(fleet.entry[k], fleet.leave[k], fleet.z[k], fleet.cover[k], fleet.opens[k], fleet.closes[k])
 

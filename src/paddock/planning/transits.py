@@ -1,4 +1,4 @@
-"""Paths between tasks: around zones, in wind, climbing, forwards or backwards."""
+"""Paths between tasks: around zones, in wind, with climbs, forwards or backwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Goal = tuple[float, float, float, float | None]  # x, y, z in m and heading in r
 Start = tuple[float, float, float]
 End = tuple[float, float, float | None]
 SAME_HEIGHT = 1e-9  # m
-NARROW = 2.0  # m: radius of the spiral on which a vehicle climbs that could as well turn on the spot
+NARROW = 2.0  # m: radius of the climb spiral of a vehicle that can turn on the spot
 
 
 class Transits:
@@ -32,7 +32,7 @@ class Transits:
         self.zones = problem.zones
         self.clearance = problem.clearance
         self.wind = problem.wind
-        self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
+        self._known: dict[tuple[Any, ...], Path] = {}  # paths around zones, shared by trial routes
         self._maps: dict[tuple[float, tuple[Zone, ...], Clearance], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
@@ -48,18 +48,18 @@ class Transits:
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
         level = self._direct(vehicle, begin, end)
-        # tasks inside a zone are refused: what may lie inside is a home, to which a vehicle has to return all the same
+        # tasks inside a zone are refused: only a home may lie inside, and the vehicle must still return there
         zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
         if zones and blocked_by(level, zones, self._kept(zones, begin, end)) is not None:
             level = self._around(begin, end, self.held_radius(vehicle), zones)
             if self._windy(vehicle):
-                level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, as zones are
+                level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
         if abs(start[2] - goal[2]) < SAME_HEIGHT:
             return tilted(level, start[2], start[2])
         return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
 
     def over(self, path: Path, vehicle: Vehicle) -> Path:
-        """Return a path over the ground as the vehicle flies it in this wind; raise in or near a zone."""
+        """Return a path over the ground as flown in this wind; raise if it is in or near a zone."""
         zone = blocked_by(path, self.zones) if self.zones else None
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
@@ -69,34 +69,34 @@ class Transits:
         return over_ground(path, vehicle.speed, self.wind) if self._windy(vehicle) else path
 
     def circle(self, vehicle: Vehicle, at: Pose) -> Path:
-        """One turn to the left on which an aircraft waits, held over the ground, back to the same pose."""
+        """Return the waiting circle of an aircraft: one left turn held over the ground, back to the same pose."""
         x, y, z, heading = at
         radius = self.held_radius(vehicle) or NARROW
         turn = Path([Segment(x, y, z, heading, 2.0 * pi * radius, 1.0 / radius)])
         return over_ground(turn, vehicle.speed, self.wind) if self._windy(vehicle) else turn
 
     def held_radius(self, vehicle: Vehicle) -> float:
-        """Return the radius (m) of turns over the ground that a vehicle can hold at its fastest ground speed."""
+        """Return the turn radius (m) over the ground that a vehicle can hold at its highest ground speed."""
         if not self._windy(vehicle):
             return vehicle.radius
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
         return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
 
     def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """Return a way around zones; one that begins inside leaves them first."""
+        """Return a path around zones; one that starts inside leaves them first."""
         if inside(begin[0], begin[1], zones) is None:
             return self._outside(begin, end, radius, zones)
         out = way_out(begin, radius, zones)
         return out + self._outside((out.end[0], out.end[1], out.end[3]), end, radius, zones)
 
     def _outside(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """Return a path from outside: with the clearance where there is room, otherwise without."""
+        """Return a path that starts outside: with the clearance if there is room, otherwise without."""
         kept = self._kept(zones, begin, end)
         if isinstance(kept, tuple) or kept > 0.0:
             try:
                 return self._map(radius, zones, kept).transit(begin, end)
             except InfeasibleError:
-                pass  # between zones, or too near to one, there may be a way all the same
+                pass  # between zones, or too near to one, there may still be a path
         try:
             return self._map(radius, zones, 0.0).transit(begin, end)
         except InfeasibleError:
@@ -106,7 +106,7 @@ class Transits:
             raise
 
     def _kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
-        """Return the clearance of zones for a path with these ends: about half the distance where an end is nearer."""
+        """Return the clearance of zones for a path with these ends: about half the distance if an end is nearer."""
         wide = self.clearance
         if wide <= 0.0 or not zones:
             return 0.0

@@ -42,7 +42,7 @@ def points_of(what: str, points: Sequence[Sequence[float]]) -> Points:
 
 
 def region_of(outer: Points, holes: Sequence[Points]) -> Polygon:
-    """Return the polygon, valid, with an area, its holes inside and apart."""
+    """Return a valid polygon with an area, whose holes are inside and disjoint."""
     whole = _ring("outline", outer)
     cut = [_ring(f"hole {k}", hole) for k, hole in enumerate(holes)]
     for k, hole in enumerate(cut):
@@ -77,19 +77,19 @@ def _place(where: BaseGeometry) -> str:
 
 @dataclass(frozen=True)
 class PolygonShape:
-    """All inside an outline and outside its holes comes within half a spacing of a swath.
+    """Parallel swaths that come within half a spacing of every point of a polygon with holes.
 
-    Swaths stop at holes; past slanted edges of the outline they reach by up to three quarters of a spacing; turns go
-    where they need to (a margin keeps more room). Of narrow slivers beside holes up to 0.02 % of the area may be left.
+    Swaths stop at holes; at slanted edges they extend beyond the outline by up to three quarters of a spacing; turns go
+    anywhere (a margin keeps them inside). Up to 0.02 % of the area, in narrow slivers beside holes, may stay uncovered.
     """
 
     kind: ClassVar[str] = "polygon"
 
-    outer: Points  # m east, north; either way round
+    outer: Points  # m east, north; in either direction
     holes: tuple[Points, ...] = ()
-    spacing: float = nan  # m between swaths; there is no sensible default: it must be given
+    spacing: float = nan  # m between swaths; required, there is no sensible default
     angle: float | None = None  # rad ccw from east, of the swaths; None: the best
-    margin: float = 0.0  # m along the outline and around holes that are left out
+    margin: float = 0.0  # m excluded along the outline and around holes
     start: tuple[float, float] | None = None  # m: the sweep begins at the corner nearest to this; None: the best
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class PolygonShape:
 
     @cached_property
     def region(self) -> MultiPolygon:
-        """The polygon without a margin along every edge: no, one or several pieces."""
+        """The polygon minus the margin: zero or more pieces."""
         whole = region_of(self.outer, self.holes)
         left = whole if self.margin == 0.0 else whole.buffer(-self.margin, join_style="mitre")
         pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
@@ -116,7 +116,7 @@ class PolygonShape:
 
     @cached_property
     def sweep(self) -> Sweep:
-        """Its swaths and cells, at the best angle or at the one that was given."""
+        """Its swaths and cells, at the given or the best angle."""
         holes = shapely.union_all([Polygon(hole) for hole in self.holes]).buffer(self.margin, join_style="mitre")
         if self.angle is None:
             return best_sweep(self.region, holes, self.spacing)
@@ -124,12 +124,12 @@ class PolygonShape:
 
     @cached_property
     def swaths(self) -> Floats:
-        """The ends of all swaths in m, (n, 2, 2), in no order of flight."""
+        """The ends of all swaths in m, (n, 2, 2), in no particular order."""
         return self.sweep.to_world(lines_of(self.sweep.swaths))
 
     @property
     def entry(self) -> Entry:
-        """The end of the swath with which every vehicle begins, along it."""
+        """The start of the first swath, in its direction."""
         (x, y), heading = self._ends(self._first)[0], self._heading(self._first)
         return Entry(x, y, heading)
 
@@ -150,7 +150,7 @@ class PolygonShape:
 
     @cached_property
     def _first(self) -> int:
-        """The node to begin with, the same for vehicles of every radius: chosen for turns that just fit the spacing."""
+        """The first node, the same for every turn radius: chosen for turns that just fit the spacing."""
         if self.start is None:
             return first_of(*self._choices(0.5 * self.spacing))
         corners = [node for cell in self.sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
@@ -163,7 +163,7 @@ class PolygonShape:
         return [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)], turns
 
     def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return where a node begins and where it ends."""
+        """Return the start and the end of a node."""
         (a, b), (c, d) = self.swaths[node // 2].tolist()
         return ((c, d), (a, b)) if node % 2 else ((a, b), (c, d))
 

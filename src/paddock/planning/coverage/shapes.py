@@ -1,4 +1,4 @@
-"""Shapes of tasks: point, line, circle and area; each has an entry and a path that covers it. And a survey camera."""
+"""Shapes of tasks (point, line, circle, area), each with an entry and a path that covers it; a survey camera."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from paddock.world.columns import Floats
 
 
 class InfeasibleError(PaddockError):
-    """Something that a vehicle cannot fly, with the reason in one line."""
+    """A path that a vehicle cannot fly; the message is the reason in one line."""
 
 
 class Entry(NamedTuple):
-    """Where a task begins."""
+    """The start of a task."""
 
     x: float  # m east
     y: float  # m north
@@ -32,7 +32,7 @@ class TaskShape(Protocol):
 
     @property
     def entry(self) -> Entry:
-        """Where it begins."""
+        """Where it starts."""
 
     def path(self, radius: float, z: float = 0.0) -> Path:
         """Return the path that covers it, level at `z`, no turn tighter than `radius` (m); or raise InfeasibleError."""
@@ -41,31 +41,31 @@ class TaskShape(Protocol):
         """Return points (k, 2) that show it on a map: one point, a line, or a closed ring (first point repeated)."""
 
 
-SLACK = 1e-9  # relative: a turn may be tighter than a vehicle's radius by rounding
+SLACK = 1e-9  # relative tolerance of a turn radius, for rounding
 
 
 def check_finite(what: str, **values: float) -> None:
-    """Neither NaN nor infinite."""
+    """Raise unless the values are finite."""
     for name, value in values.items():
         if not isfinite(value):
             raise InvalidValueError(f"{what}: {name} is {value!r}; it must be a finite number")
 
 
 def check_positive(what: str, **values: float) -> None:
-    """Finite and above zero."""
+    """Raise unless the values are finite and above zero."""
     for name, value in values.items():
         if not (isfinite(value) and value > 0.0):
             raise InvalidValueError(f"{what}: {name} is {value!r}; it must be a number above 0")
 
 
 def check_radius(what: str, radius: float) -> None:
-    """A vehicle's turn radius in m; 0 for one that turns on the spot."""
+    """Raise for an invalid turn radius (m; 0: turns on the spot)."""
     if not (isfinite(radius) and radius >= 0.0):
         raise InvalidValueError(f"{what}: the vehicle's turn radius is {radius!r}; it must be a number of at least 0 m")
 
 
 def check_turn(what: str, turn: float, radius: float, remedy: str) -> None:
-    """Whether a vehicle of that turn radius can fly a turn of radius `turn` (both m)."""
+    """Raise InfeasibleError if a turn of radius `turn` is tighter than the vehicle's turn radius (both m)."""
     check_radius(what, radius)
     if turn < radius * (1.0 - SLACK):
         raise InfeasibleError(
@@ -76,7 +76,7 @@ def check_turn(what: str, turn: float, radius: float, remedy: str) -> None:
 
 @dataclass(frozen=True)
 class PointShape:
-    """A place; its path is empty."""
+    """A point; its path is empty."""
 
     kind: ClassVar[str] = "point"
 
@@ -89,25 +89,25 @@ class PointShape:
 
     @property
     def entry(self) -> Entry:
-        """The place itself."""
+        """The point itself."""
         return Entry(self.x, self.y, self.heading)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Empty: to reach it is to have done it."""
+        """Return an empty path: the task is done when the point is reached."""
         return Path((), (self.x, self.y, z, self.heading or 0.0))
 
     def outline(self) -> Floats:
-        """Return the place, (1, 2)."""
+        """Return the point, (1, 2)."""
         return np.array([[self.x, self.y]])
 
 
 @dataclass(frozen=True)
 class HeadedShape:
-    """A shape that begins at a place with a heading."""
+    """A shape that starts at a position with a heading."""
 
     kind: ClassVar[str]
 
-    x: float  # m east, where it begins
+    x: float  # m east, of the start
     y: float  # m north
     heading: float  # rad ccw from east, along it
 
@@ -116,7 +116,7 @@ class HeadedShape:
 
     @property
     def entry(self) -> Entry:
-        """Where it begins, along it."""
+        """Its start, in its direction."""
         return Entry(self.x, self.y, self.heading)
 
 
@@ -137,26 +137,26 @@ class LineShape(HeadedShape):
         return Path([line(self.x, self.y, self.heading, self.length, z)])
 
     def outline(self) -> Floats:
-        """Its two ends, (2, 2)."""
+        """Return its two ends, (2, 2)."""
         end = (self.x + self.length * cos(self.heading), self.y + self.length * sin(self.heading))
         return np.array([(self.x, self.y), end])
 
 
 @dataclass(frozen=True)
 class CircleShape(HeadedShape):
-    """A full turn that begins and ends at (x, y) along a heading; its centre lies abeam."""
+    """A full circle that starts and ends at (x, y) with a heading; its centre is to the side."""
 
     kind: ClassVar[str] = "circle"
 
     radius: float  # m
-    left: bool = True  # the turn's side
+    left: bool = True  # side of the turn
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_positive("circle", radius=self.radius)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Once around; InfeasibleError when that is tighter than `radius`."""
+        """Return the full circle; InfeasibleError if it is tighter than `radius`."""
         what = f"circle at ({self.x:g}, {self.y:g})"
         check_turn(what, self.radius, radius, f"a circle of at least {radius:g} m would be valid")
         return Path([arc(self.x, self.y, self.heading, self.radius, tau if self.left else -tau, z)])
@@ -171,7 +171,7 @@ class CircleShape(HeadedShape):
 
 @dataclass(frozen=True)
 class AreaShape(HeadedShape):
-    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres; the first begins at (x, y)."""
+    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres; the first starts at (x, y)."""
 
     kind: ClassVar[str] = "area"
 
@@ -187,7 +187,7 @@ class AreaShape(HeadedShape):
             raise InvalidValueError(f"area: passes is {self.passes!r}; it must be a whole number of at least 1")
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return all passes; InfeasibleError when half the spacing is tighter than `radius`."""
+        """Return all passes; InfeasibleError if half the spacing is tighter than `radius`."""
         if self.passes > 1:
             what = f"area at ({self.x:g}, {self.y:g}) with passes {self.spacing:g} m apart"
             check_turn(what, 0.5 * self.spacing, radius, f"a spacing of at least {2.0 * radius:g} m would be valid")

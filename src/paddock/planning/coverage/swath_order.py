@@ -1,7 +1,7 @@
 """The order in which swaths are flown: patterns within a cell, the order of cells, then 2-opt and or-opt moves.
 
-A swath k flown rightwards is node 2 k, flown leftwards node 2 k + 1. A way flown backwards is as long as forwards, so
-reversing a part of the tour changes only its two ends.
+Swath k flown to the right is node 2 k, to the left node 2 k + 1. A reversed connection has the same length, so
+reversing a part of the tour changes only the connections at its two ends.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from paddock.world.columns import Floats
 
 
 def turn_lengths(swaths: list[Swath], radius: float) -> Floats:
-    """m from the end of each node to the start of each other, (2 n, 2 n), with turns of at least `radius` m."""
+    """Return metres (2 n, 2 n) from the end of each node to the start of each other, for a turn radius (m)."""
     starts = np.array([[(s.left, s.y, 0.0), (s.right, s.y, pi)] for s in swaths]).reshape(-1, 3)
     ends = starts.copy()
     ends[:, 0] = [x for s in swaths for x in (s.right, s.left)]
@@ -33,7 +33,7 @@ def turn_lengths(swaths: list[Swath], radius: float) -> Floats:
 def turn(
     start: tuple[float, float, float], goal: tuple[float, float, float], radius: float, z: float
 ) -> tuple[Segment, ...]:
-    """From the end of one swath to the start of another (x, y in m, heading in rad), level at `z`."""
+    """Return the turn from the end of one swath to the start of another (x, y in m, heading in rad), at height `z`."""
     if radius == 0.0:
         east, north = goal[0] - start[0], goal[1] - start[1]
         return (line(start[0], start[1], atan2(north, east), hypot(east, north), z),)
@@ -41,12 +41,12 @@ def turn(
 
 
 Nodes = NDArray[np.int64]
-"""Swaths with their directions in the order of flight: node 2 k is swath k flown rightwards, 2 k + 1 leftwards."""
+"""Swaths in the order of flight: node 2 k is swath k flown to the right, 2 k + 1 to the left."""
 MOST_STRIDES = 32
 
 
 class Pattern(NamedTuple):
-    """A cell, flown from one of its corners on."""
+    """A cell, flown from one of its corners."""
 
     cell: int  # its number
     nodes: Nodes
@@ -70,7 +70,7 @@ def patterns_of(number: int, cell: Cell, turns: Floats) -> list[Pattern]:
 
 
 def interleaved(count: int, stride: int) -> list[int]:
-    """Return 0, s, 1, s + 1, ... in blocks of 2 s: neighbours in this order lie about s apart."""
+    """Return 0, s, 1, s + 1, ... in blocks of 2 s: neighbours in this order are about s apart."""
     order: list[int] = []
     for start in range(0, count, 2 * stride):
         size = min(2 * stride, count - start)
@@ -80,28 +80,28 @@ def interleaved(count: int, stride: int) -> list[int]:
 
 
 def _flown(swaths: Nodes, first: int) -> Nodes:
-    """To and fro, the first one rightwards (0) or leftwards (1)."""
+    """Return alternating directions, the first to the right (0) or to the left (1)."""
     return 2 * swaths + (np.arange(len(swaths)) + first) % 2
 
 
 MOST_STARTS, MOST_MOVED = 24, 4
-"""Corners from which a tour is grown when it may begin anywhere, and how many of those tours are improved."""
+"""Number of start corners tried if a tour may start anywhere, and number of those tours that are improved."""
 
 
 def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int) -> Nodes:
-    """Return all swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
+    """Return all swaths in an order with short turns, starting at the node `first`, a corner of its cell."""
     starts = [pattern for options in patterns for pattern in options if pattern.nodes[0] == first]
     return polished(np.concatenate([pattern.nodes for pattern in _best(starts, patterns, turns)]), turns)
 
 
 def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
-    """Return the node to begin with."""
+    """Return the best first node."""
     every = [pattern for options in patterns for pattern in options]
     return int(_best(every[:: 1 + len(every) // MOST_STARTS], patterns, turns)[0].nodes[0])
 
 
 def _best(starts: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Return the shortest of the tours that grow from each of these corners."""
+    """Return the shortest of the greedy tours from these corners."""
     grown = [_grown(start, patterns, turns) for start in starts]
     grown.sort(key=lambda tour: round(_cost(tour, turns), 6))
     moved = [_moved(tour, patterns, turns) for tour in grown[:MOST_MOVED]]
@@ -109,7 +109,7 @@ def _best(starts: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -
 
 
 def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Always on to the cell and corner that is nearest."""
+    """Return the tour that always continues with the nearest cell and corner."""
     least = [min(pattern.inner for pattern in options) for options in patterns]
     tour, left = [start], [cell for cell in range(len(patterns)) if cell != start.cell]
     while left:
@@ -121,7 +121,7 @@ def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list
 
 
 def _moved(tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Cells taken out and put in elsewhere, from another corner, as long as that saves way; the first one stays."""
+    """Move cells to other positions and corners while that shortens the tour; the first cell stays."""
     better = True
     while better:
         better = False
@@ -133,7 +133,7 @@ def _moved(tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) ->
 
 
 def _replaced(cell: int, tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Return the tour with one cell at its best place and corner."""
+    """Return the tour with one cell at its best position and corner."""
     rest = [pattern for pattern in tour if pattern.cell != cell]
     best, where, chosen = np.inf, 1, patterns[cell][0]
     for place in range(1, len(rest) + 1):
@@ -156,21 +156,21 @@ def _cost(tour: list[Pattern], turns: Floats) -> float:
     return links + sum(pattern.inner for pattern in tour)
 
 
-MOST_POLISHED = 300  # swaths: the search looks at all pairs of them in every round
+MOST_POLISHED = 300  # swaths: every round searches all pairs
 MOST_ROUNDS = 1000
 LONGEST_MOVED = 4
-SHAKES, SHAKEN = 60, 1800  # most shakes, and most shakes times swaths: large tours are shaken less
-SAVES = 1e-6  # m, at least: less is rounding
+SHAKES, SHAKEN = 60, 1800  # maximum perturbations, and perturbations times swaths: large tours get fewer
+SAVES = 1e-6  # m: smaller improvements are rounding
 
 
 def polished(tour: Nodes, turns: Floats) -> Nodes:
     """Return the tour (nodes 2 k or 2 k + 1 for swath k), improved; its first node stays. `turns` (2 n, 2 n) in m.
 
-    Where it cannot be improved any more it is shaken, two of its parts exchanged, and improved again.
+    At a local optimum it is perturbed (two parts exchanged) and improved again.
     """
     if not 2 < len(tour) <= MOST_POLISHED:
         return tour
-    free = np.pad(turns, (0, 2))  # behind the last swath stands a node that is reached for nothing
+    free = np.pad(turns, (0, 2))  # a virtual node after the last swath, reached at no cost
     best = _improved(np.append(tour, len(turns)), free)
     draws = np.random.default_rng(len(tour)).random((min(SHAKES, SHAKEN // len(tour)), 3))
     for cuts in np.sort(1 + (draws * len(tour)).astype(np.int64)) if len(tour) > 4 else ():
@@ -198,10 +198,10 @@ def _length(tour: Nodes, turns: Floats) -> float:
 
 
 def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
-    """Return the best part [i, j] to fly the other way: m by which the tour changes, and the tour then."""
+    """Return the best reversal of a part [i, j]: change of the tour in m, and the new tour."""
     on = turns[tour[:-1], tour[1:]]
-    into = turns[np.ix_(tour[:-2], tour[1:-1] ^ 1)]  # [i - 1, j]: from before the part to its end, reversed
-    out = turns[np.ix_(tour[1:-1] ^ 1, tour[2:])]  # [i, j + 1]: from its beginning, reversed, on
+    into = turns[np.ix_(tour[:-2], tour[1:-1] ^ 1)]  # [i - 1, j]: from the node before the part to its end, reversed
+    out = turns[np.ix_(tour[1:-1] ^ 1, tour[2:])]  # [i, j + 1]: from its start, reversed, to the next node
     change = np.where(np.tri(len(into), k=-1, dtype=bool), np.inf, into + out - on[:-1, None] - on[None, 1:])
     i, j = (int(k) + 1 for k in np.unravel_index(np.argmin(change), change.shape))
     after = np.concatenate([tour[:i], tour[i : j + 1][::-1] ^ 1, tour[j + 1 :]])
@@ -209,14 +209,14 @@ def _reversal(tour: Nodes, turns: Floats) -> tuple[float, Nodes]:
 
 
 def _move(tour: Nodes, turns: Floats, length: int, backwards: bool) -> tuple[float, Nodes]:
-    """Return the best part of that many swaths to take out and put in behind another swath."""
+    """Return the best move of a part of that many swaths to a position after another swath."""
     starts = np.arange(1, len(tour) - length)  # the part is [i, i + length)
     heads, tails = tour[starts], tour[starts + length - 1]
     saved = turns[tour[starts - 1], heads] + turns[tails, tour[starts + length]]
     saved -= turns[tour[starts - 1], tour[starts + length]]
     if backwards:
         heads, tails = tails ^ 1, heads ^ 1
-    gaps = np.arange(len(tour) - 1)  # it goes between q and q + 1
+    gaps = np.arange(len(tour) - 1)  # inserted between q and q + 1
     change = turns[np.ix_(tour[gaps], heads)] + turns[np.ix_(tails, tour[gaps + 1])].T
     change -= turns[tour[gaps], tour[gaps + 1]][:, None] + saved
     inside = (gaps[:, None] >= starts - 1) & (gaps[:, None] < starts + length)

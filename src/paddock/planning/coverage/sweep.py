@@ -1,8 +1,8 @@
-"""Parallel swaths over a region at the angle of least cost.
+"""Parallel swaths over a region at the angle with the lowest cost.
 
-In the sweep's own frame swaths run along x, in rows along y. A row is cut where holes lie in its way. Rows lie in bands
-no higher than a spacing; besides even bands some end at the steps of the outline, as a row that straddles
-a step would be flown over its full length for a narrow strip. Short patches cover what rows miss beside holes.
+In the sweep's frame swaths run along x, in rows along y. Holes cut rows into several swaths. Rows lie in bands
+no higher than a spacing; besides even bands, layouts that end at steps of the outline are tried, because a row across
+a step would be flown over its full length for a narrow strip. Short patches cover the gaps beside holes.
 Boustrophedon cells are runs of rows between which the region neither splits nor merges.
 """
 
@@ -23,26 +23,26 @@ from shapely.geometry.base import BaseGeometry
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
-MOST_SWATHS = 1000  # of one region: their order is searched over a matrix of all the turns between them
-SHORTEST = 0.5  # spacings: a row's shorter piece is left to its neighbours, and to the patches if they do not reach it
-SPECK = 1e-6  # square spacings: a smaller part of a region in a band is rounding
+MOST_SWATHS = 1000  # maximum per region: their order is searched in a matrix of all turns
+SHORTEST = 0.5  # spacings: shorter pieces of a row are left to its neighbours, or to patches
+SPECK = 1e-6  # square spacings: smaller parts of a region in a band are rounding
 Interval = tuple[float, float]
 
 
 class Swath(NamedTuple):
-    """A straight line to fly, either way."""
+    """A straight line to fly in either direction."""
 
     y: float  # m across the sweep
-    left: float  # m along it, where it begins
+    left: float  # m along it, of its start
     right: float
     row: int  # counted along y; -1: a patch between rows
 
 
 def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacing: float) -> list[Swath]:
-    """A row of swaths along the middle of each band between `edges` (m, rising); they reach as far as its region.
+    """Return a row of swaths along the middle of each band between `edges` (m, ascending), as long as its region.
 
-    So a band is covered as a rectangle, for any slope of the edges that end it: swaths leave the region by no
-    more than half a spacing, three quarters where they go on over a gap. They stop at holes.
+    A band is covered as a rectangle, for any slope of its edges: swaths leave the region by no
+    more than half a spacing, three quarters where they cross a gap. They stop at holes.
     """
     low_x, _, high_x, _ = region.bounds
     middles = 0.5 * (edges[:-1] + edges[1:])
@@ -69,19 +69,19 @@ def check_count(count: float, spacing: float) -> None:
 
 
 def blocked(holes: BaseGeometry, rows: Floats, low: float, high: float) -> list[list[Interval]]:
-    """For each row at a height y, the intervals of x that lie in holes."""
+    """Return, for each row at a height y, the intervals of x inside holes."""
     ends = np.array([[(low, y), (high, y)] for y in rows])
     crossings = shapely.intersection([holes], shapely.linestrings(ends))
     return [extents(shapely.get_parts(crossing)) for crossing in crossings]
 
 
 def extents(parts: NDArray[np.object_]) -> list[Interval]:
-    """Return the intervals of x that geometries take up, merged where they overlap."""
+    """Return the intervals of x that geometries occupy, merged where they overlap."""
     return merged(sorted((float(b[0]), float(b[2])) for b in shapely.bounds(parts) if b[2] > b[0]))
 
 
 def merged(intervals: list[Interval], gap: float = 0.0, blocks: Sequence[Interval] = ()) -> list[Interval]:
-    """Return sorted intervals, joined over gaps of at most `gap` outside the blocks: cheaper than to turn twice."""
+    """Return sorted intervals, joined over gaps of at most `gap` outside the blocks: cheaper than two turns."""
     found: list[Interval] = []
     for left, right in intervals:
         before = found[-1][1] if found else -np.inf
@@ -101,23 +101,23 @@ def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]
 
 
 def lines_of(swaths: list[Swath]) -> Floats:
-    """Their ends, (n, 2, 2)."""
+    """Return the ends of swaths, (n, 2, 2)."""
     return np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
-    """Return how far the region reaches in a band: where they share more than an edge."""
+    """Return the extent of the region in a band, where they share more than an edge."""
     parts = shapely.get_parts(band)
     return extents(parts[shapely.area(parts) > SPECK * spacing**2])
 
 
 MOST_STEPS = 6
 FLAT, LONG = 0.05, 1.0
-"""Spacings: an edge that is no higher than the first and at least as long as the second is a step."""
+"""In spacings: an edge no higher than the first and at least as long as the second is a step."""
 
 
 def layouts(region: MultiPolygon, spacing: float) -> list[Floats]:
-    """Several ways to lay bands: the heights of their edges in m, rising. The first are even ones."""
+    """Return several layouts of bands, each the ascending heights of their edges in m; even ones first."""
     _, low, _, high = region.bounds
     even = bands(low, high, spacing)
     steps = _steps(region, spacing)
@@ -128,7 +128,7 @@ def layouts(region: MultiPolygon, spacing: float) -> list[Floats]:
 
 
 def stacked(levels: list[float], spacing: float) -> Floats:
-    """Even bands between each level and the next; levels that nearly coincide count as one."""
+    """Return even bands between consecutive levels; nearly equal levels count as one."""
     apart = [levels[0]]
     for level in levels[1:-1]:
         if min(level - apart[-1], levels[-1] - level) > FLAT * spacing:
@@ -157,13 +157,13 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
     return sorted(inside, key=lambda y: -lengths[y])[:MOST_STEPS]
 
 
-LEFT_OVER = 2e-4  # the share of the region that may stay uncovered in slivers
-SLIVER = 0.02  # square spacings: a piece below this is covered only if the share asks for it
+LEFT_OVER = 2e-4  # share of the region that may stay uncovered in slivers
+SLIVER = 0.02  # square spacings: smaller pieces are covered only if the share requires it
 ROUNDS, HEIGHTS = 8, 7
 
 
 def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spacing: float) -> list[Swath]:
-    """Return the swaths, and as many short ones as it takes to cover all but slivers."""
+    """Return the swaths, with short patches that cover the rest except slivers."""
     for _ in range(ROUNDS):
         missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
         areas = shapely.area(missed)
@@ -182,7 +182,7 @@ def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spac
 
 
 def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
-    """Return all within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
+    """Return the area within half a spacing of lines (n, 2, 2); `corners` per quarter circle."""
     return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
 
 
@@ -204,7 +204,7 @@ Cell = list[int]  # indices of swaths, one in each row, from row to row
 
 
 def cells_of(swaths: list[Swath]) -> list[Cell]:
-    """Return the cells; a patch between rows is a cell of its own."""
+    """Return the cells; a patch between rows is a separate cell."""
     above, below = _neighbours(swaths)
     cells: list[Cell] = []
     place: dict[int, Cell] = {}
@@ -220,7 +220,7 @@ def cells_of(swaths: list[Swath]) -> list[Cell]:
 
 
 def _neighbours(swaths: list[Swath]) -> tuple[list[list[int]], list[list[int]]]:
-    """For each swath those in the row above, and in the row below, that it overlaps."""
+    """Return, for each swath, those of the rows above and below that it overlaps."""
     rows: dict[int, list[int]] = {}
     for k, swath in enumerate(swaths):
         rows.setdefault(swath.row, []).append(k)
@@ -235,16 +235,16 @@ def _neighbours(swaths: list[Swath]) -> tuple[list[list[int]], list[list[int]]]:
 
 
 TURN = 3.0
-"""Spacings that a turn between swaths is reckoned to cost when angles are compared, before a vehicle is known."""
-TRIED = 8  # angles for which swaths are laid out, the best by the sum of altitudes
-REFINED = 3  # of those, how many are tried with every layout of rows
+"""Assumed cost of a turn between swaths, in spacings, to compare angles before a vehicle is known."""
+TRIED = 8  # number of angles for which swaths are laid out, the best by the sum of altitudes
+REFINED = 3  # number of those tried with every layout of rows
 MOST_ANGLES = 720
-APART = 0.01  # rad between two angles that are worth trying both
+APART = 0.01  # minimum rad between two angles that are both tried
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """Swaths in their own frame, turned by `angle` about (x, y)."""
+    """Swaths in their own frame, rotated by `angle` about (x, y)."""
 
     x: float  # m east
     y: float  # m north
@@ -253,12 +253,12 @@ class Sweep:
     cells: list[Cell]
 
     def to_world(self, points: Floats) -> Floats:
-        """(..., 2) from the sweep's frame."""
+        """Transform points (..., 2) from the sweep's frame."""
         c, s = cos(self.angle), sin(self.angle)
         return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
 
     def cost(self, spacing: float) -> float:
-        """m flown, roughly: the swaths, and a turn after each."""
+        """Estimated metres flown: the swaths, and a turn after each."""
         return sum(s.right - s.left for s in self.swaths) + TURN * spacing * len(self.swaths)
 
 
@@ -273,7 +273,7 @@ def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: floa
     turned, kept = shapely.transform(region, to_sweep), shapely.transform(holes, to_sweep)
     low_x, low_y, high_x, high_y = region.bounds
     scale = hypot(high_x - low_x, high_y - low_y)
-    kept = kept.buffer(-1e-10 * scale, join_style="mitre")  # to touch a hole is not to cross it
+    kept = kept.buffer(-1e-10 * scale, join_style="mitre")  # touching a hole is not crossing it
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
         swaths = patched(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
@@ -282,7 +282,7 @@ def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: floa
 
 
 def best_sweep(region: MultiPolygon, holes: BaseGeometry, spacing: float) -> Sweep:
-    """At the angle of least cost among the most promising."""
+    """Return the sweep at the angle with the lowest cost among the most promising ones."""
     even = [swept(region, holes, spacing, angle, 1) for angle in promising_angles(region, spacing)]
     even.sort(key=lambda sweep: round(sweep.cost(spacing), 6))
     return _cheapest([swept(region, holes, spacing, sweep.angle) for sweep in even[:REFINED]], spacing)
@@ -293,12 +293,12 @@ def _cheapest(sweeps: list[Sweep], spacing: float) -> Sweep:
 
 
 def promising_angles(region: BaseGeometry, spacing: float) -> list[float]:
-    """Directions of edges (rad, 0 to pi) in the order of the sum of the altitudes of the cells that they would give.
+    """Return directions of edges (rad, 0 to pi), sorted by the resulting sum of altitudes of the cells.
 
-    An edge crosses as many rows as it is high; every swath ends at two edges; so that sum (Huang, 2001) is half of all
+    An edge crosses as many rows as it is high, and every swath ends at two edges: the sum (Huang, 2001) is half of all
     edges' heights. Between the directions of two edges it is concave: its minimum is the direction of an edge.
     """
-    simple = region.simplify(0.25 * spacing)  # what is smaller than that costs no row
+    simple = region.simplify(0.25 * spacing)  # smaller differences cost no row
     hull = _edges(simple.convex_hull)
     edges = np.concatenate([_edges(part.boundary) for part in shapely.get_parts(simple)] or [hull])
     both = np.concatenate([hull, edges])
@@ -306,7 +306,7 @@ def promising_angles(region: BaseGeometry, spacing: float) -> list[float]:
     angles = np.arctan2(longest[:, 1], longest[:, 0]) % pi
     across = np.abs(np.outer(np.cos(angles), edges[:, 1]) - np.outer(np.sin(angles), edges[:, 0]))
     sums = np.round(0.5 * across.sum(axis=1), 6)
-    few = sums <= max(sums.min(), 0.5 * MOST_SWATHS * spacing)  # no layout for those with far too many rows
+    few = sums <= max(sums.min(), 0.5 * MOST_SWATHS * spacing)  # skip angles with far too many rows
     chosen: list[float] = []
     for angle in angles[few][np.argsort(sums[few], kind="stable")].tolist():
         if len(chosen) < TRIED and all(abs(sin(angle - other)) > APART for other in chosen):

@@ -25,15 +25,15 @@ Progress = Callable[[float], None]  # called with the progress, 0 to 1
 
 @dataclass(frozen=True)
 class MethodResult:
-    """The result of a method: indices of tasks in order, for each vehicle. Other tasks are not done."""
+    """The result of a method: the indices of each vehicle's tasks, in order. Other tasks are undone."""
 
     orders: list[list[int]]  # one list for each vehicle of the problem
     notes: Mapping[str, Any] = field(default_factory=dict)
-    headings: Mapping[int, float] = field(default_factory=dict)  # rad, of tasks for which it chose one
+    headings: Mapping[int, float] = field(default_factory=dict)  # rad, chosen for tasks with a free heading
 
 
 class NoOptions(NamedTuple):
-    """The options of a method without options."""
+    """Empty options."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Method:
     name: str = ""
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:
-        """Return the options as a user wrote them, checked."""
+        """Return the checked options."""
         if not isinstance(given, Mapping):
             raise InvalidValueError(f"the options of method {self.name!r} are names with values, not {given!r}")
         return self.options(*filled(self.options, given, f"option of method {self.name!r}", where).tolist())
 
 
 def method_names() -> list[str]:
-    """Return the names that `method` takes, besides dotted names of a user's own modules."""
+    """Return the valid names of methods; dotted names of users' modules are valid, too."""
     return sorted(plugin_modules(sys.modules[__name__], ENTRY_POINTS))
 
 

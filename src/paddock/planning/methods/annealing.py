@@ -1,6 +1,6 @@
 """Simulated annealing over the sequences of all vehicles, compiled: a move evaluates only the tours it touches.
 
-The last row of the orders belongs to no vehicle: its tasks are not done, each at a price.
+The last row of the orders belongs to no vehicle: its tasks are undone, each with a penalty.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from paddock.planning.tours import Ints, TourData, detours_of, fits, jobs_of, mo
 from paddock.world.columns import Column, Floats
 
 STEPS_A_TASK = 5_000
-MOST_STEPS = 1_000_000  # unless more are asked for
-SHARE = 0.2  # temperature at the start, as a share of the mean cost of a task
-POLISH = 0.01  # the same, where good orders are only to be polished
+MOST_STEPS = 1_000_000  # default limit
+SHARE = 0.2  # initial temperature, as a share of the mean cost of a task
+POLISH = 0.01  # the same, for polishing good orders
 REVISION = 10_000  # steps after an event
-NEIGHBOURS = 10  # the nearest tasks that a move looks at
-PRICE = 100.0  # price of a task that is not done, in multiples of the longest single tour
+NEIGHBOURS = 10  # number of nearest tasks that a move considers
+PRICE = 100.0  # penalty of an undone task, in multiples of the longest single tour
 
 
 class Options(NamedTuple):
-    """How long and how hot."""
+    """Number of moves and temperatures."""
 
     steps: Annotated[float, Column("", "moves to try; 0: 5,000 for each task, at most 1,000,000", 0, 1e9)] = 0
     temperature: Annotated[
-        float, Column("", "at the start, as a share of the mean cost of a task; 0: accept improvements only", 0, 100)
+        float, Column("", "initial, as a share of the mean cost of a task; 0: accept improvements only", 0, 100)
     ] = SHARE
-    cooling: Annotated[float, Column("", "temperature at the end, as a share of that at the start", 1e-9, 1)] = 1e-3
+    cooling: Annotated[float, Column("", "final temperature, as a share of the initial one", 1e-9, 1)] = 1e-3
 
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
-    """Return the better of clustered greedy and greedy, annealed; never worse than that."""
+    """Return the better of clustered greedy and greedy, improved by annealing; never worse."""
     starts = [method.solve(costs, NoOptions(), lambda share: None).orders for method in (CLUSTERED, GREEDY)]
     progress(0.1)
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
@@ -60,12 +60,12 @@ def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
 
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
-    """Good orders, improved by a cool search."""
+    """Improve good orders by a search at low temperature."""
     return annealed(costs, orders, steps, Options(steps, POLISH))
 
 
 def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
-    """Tasks that are not done, and the objective; of plans that end at the same time, those with earlier ends first."""
+    """Return a sort key: undone tasks, then the objective; the mean end breaks ties of the makespan."""
     tours = [costs.tour(vehicle, order) for vehicle, order in enumerate(orders)]
     missing = costs.tasks - sum(len(order) for order in orders)
     if costs.problem.objective == "makespan":
@@ -84,7 +84,7 @@ def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options:
             row.pop()
     by_time = costs.problem.objective == "makespan"
     _, objective = value(costs, rows)
-    spare = sorted(set(range(costs.tasks)).difference(*rows))  # the tasks that no vehicle does
+    spare = sorted(set(range(costs.tasks)).difference(*rows))  # undone tasks
     arrays = packed([*rows, spare], costs.tasks)
     single = costs.alone[np.isfinite(costs.alone)]
     longest = float(single.max(initial=1.0)) / (
@@ -101,7 +101,7 @@ def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options:
 
 
 def _neighbours(costs: Costs) -> Ints:
-    """Return the nearest tasks of each (t, k)."""
+    """Return the nearest tasks of each task, (t, k)."""
     places = costs.jobs(0).entry[:, :2]
     count = min(NEIGHBOURS, costs.tasks - 1)
     if count < 1:
@@ -113,24 +113,24 @@ def _neighbours(costs: Costs) -> Ints:
 METHOD = Method("simulated annealing over the sequences of all vehicles", solve, Options, revise)
 
 
-STREAM = 0x616E6E65616C  # of the numbers drawn
+STREAM = 0x616E6E65616C  # purpose of the random draws
 EVENLY = 0.1
-"""Weight of the mean end beside the last one, where the last one counts: so that every tour is worth shortening."""
-TIE = 0.001  # the same for the last part of a search and for the best: the last end counts most
-FINISH = 0.75  # where in a search its last part begins
-NEAR = 0.8  # how often a move looks at a neighbour; otherwise anywhere
-SEGMENT = 3  # tasks that are moved together, at most
+"""Weight of the mean end beside the makespan, so that shortening any tour is an improvement."""
+TIE = 0.001  # the same for the last part of a search and for the best: the makespan dominates
+FINISH = 0.75  # share of a search at which its last part begins
+NEAR = 0.8  # probability that a move considers a neighbour; otherwise any task
+SEGMENT = 3  # maximum number of tasks moved together
 
 
 class Schedule(NamedTuple):
-    """How to search."""
+    """Settings of a search."""
 
     steps: int
     start: float  # m or s: temperature at the first step
     end: float  # at the last
     seed: int
     by_time: bool
-    price: float  # m or s, of a task that is not done
+    price: float  # m or s, penalty of an undone task
 
 
 class Candidate(NamedTuple):
@@ -145,12 +145,12 @@ class Search(NamedTuple):
     """The state of a search besides its orders."""
 
     costs: Floats  # (rows,) m or s
-    places: Ints  # (t, 2) row and place in it of each task
-    dirty: Ints  # (rows,) 1: it has changed since the best was kept
+    places: Ints  # (t, 2) row and position in it of each task
+    dirty: Ints  # (rows,) 1: changed since the best was stored
 
 
 def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
-    """Improve orders in place; `near` (t, k) are the nearest tasks of each. They end no worse than they began."""
+    """Improve orders in place; `near` (t, k) are the nearest tasks of each. The result is never worse."""
     rows, tasks = orders.tasks.shape
     best = Packed(orders.tasks.copy(), orders.counts.copy())
     trial = Candidate(empty(tasks, int64), empty(tasks, int64), zeros(2, int64))
@@ -178,7 +178,7 @@ def tried(
     fleet: TourData, plan: Schedule, orders: Packed, search: Search, trial: Candidate,
     a: int, b: int, now: float, evenly: float, heat: float, k: int,
 ) -> tuple[float, bool]:  # fmt: skip
-    """Make a move if it is for the better, or by chance while it is hot; the energy then, and whether it was made."""
+    """Accept a move if it is an improvement, or at random by temperature; return the energy and whether it was made."""
     costs = search.costs
     old_a, old_b = costs[a], costs[b]
     costs[a] = row_cost(fleet, plan, a, trial.first, trial.counts[0])
@@ -196,7 +196,7 @@ def tried(
 
 
 def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int) -> float:
-    """Return the metres or the end (s) of a tour; inf: impossible or beyond the range; for the last row its price."""
+    """Return the metres or the end (s) of a tour; inf: impossible or beyond the range; the last row's penalty."""
     if row == len(fleet.kind):
         return plan.price * count
     m = mover_of(fleet, row)
@@ -207,7 +207,7 @@ def row_cost(fleet: TourData, plan: Schedule, row: int, order: Ints, count: int)
 
 
 def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
-    """Return the total cost, or the last end plus a share of the mean end, plus the price of missing tasks."""
+    """Return the total cost, or the makespan plus a share of the mean end, plus the penalty of undone tasks."""
     rows = len(costs) - 1
     total = last = 0.0
     missing: float = costs[rows]
@@ -218,7 +218,7 @@ def energy(costs: Floats, plan: Schedule, evenly: float) -> float:
 
 
 def note(orders: Packed, search: Search, row: int) -> None:
-    """Remember where the tasks of a row are."""
+    """Store the positions of the tasks of a row."""
     for k in range(orders.counts[row]):
         search.places[orders.tasks[row, k], 0] = row
         search.places[orders.tasks[row, k], 1] = k
@@ -242,7 +242,7 @@ def keep(orders: Packed, best: Packed, dirty: Ints) -> None:
 
 
 def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: Candidate) -> tuple[int, int]:
-    """Write a move to `trial` and return the rows it changes (twice the same: one); -1: no move."""
+    """Write a move to `trial` and return the rows it changes (equal for one row); -1: no move."""
     kind, u = uniforms(seed, STREAM, 0, k)
     v, w = uniforms(seed, STREAM, 1, k)
     task = int(u * len(places))
@@ -269,7 +269,7 @@ def propose(orders: Packed, places: Ints, near: Ints, seed: int, k: int, trial: 
 def relocated(
     orders: Packed, a: int, i: int, b: int, j: int, side: float, length: int, trial: Candidate
 ) -> tuple[int, int]:
-    """Move some tasks from place i of a row before or after place j of a row, perhaps reversed."""
+    """Move some tasks from position i of a row before or after position j of a row, perhaps reversed."""
     length = min(length, orders.counts[a] - i)
     backwards = side - int(2.0 * side) * 0.5 > 0.375  # a quarter of each half
     target = j + (1 if side >= 0.5 and orders.counts[b] > 0 else 0)
@@ -312,7 +312,7 @@ def swapped(orders: Packed, a: int, i: int, b: int, j: int, trial: Candidate) ->
 
 
 def reversed_part(orders: Packed, a: int, i: int, j: int, spare: int, trial: Candidate) -> tuple[int, int]:
-    """Reverse places i to j of a row."""
+    """Reverse positions i to j of a row."""
     if i == j or a == spare:
         return -1, -1
     trial.counts[0] = orders.counts[a]

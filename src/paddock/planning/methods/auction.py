@@ -12,16 +12,16 @@ from paddock.world.columns import Column
 
 
 class Options(NamedTuple):
-    """How exact the auctions are."""
+    """Precision of the auctions."""
 
     epsilon: Annotated[
         float,
-        Column("m", "least rise of a bid: a round is at most this much above the optimum for each vehicle", 1e-6, 1e6),
+        Column("m", "minimum raise of a bid: a round is at most this much above the optimum per vehicle", 1e-6, 1e6),
     ] = 0.01
 
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
-    """One more task for every vehicle in each round."""
+    """Assign one more task to every vehicle in each round."""
     return assign_in_rounds(costs, partial(auction, epsilon=options.epsilon), progress)
 
 

@@ -1,8 +1,8 @@
 """CBBA: vehicles bid for bundles of tasks and communicate until all agree, without a central planner.
 
 The consensus-based bundle algorithm (Choi, Brunet and How, 2009): every vehicle has its own bundle of tasks and its own
-belief about the winner and the bid of each task, and sends it to the vehicles in reach, round by round. Bids are minus
-the added metres. As the added way may shrink when more tasks are on it, bids are warped: never higher than those before
+belief about the winner and the bid of each task, and sends it to the connected vehicles in each round. Bids are minus
+the added metres. As added metres may shrink with more tasks, bids are warped: never higher than those before
 them in the bundle (Johnson, Choi and How, 2012: Allowing non-submodular score functions in distributed task
 allocation), which the proof of convergence needs.
 """
@@ -38,13 +38,13 @@ from paddock.world.columns import Column, Floats
 
 
 class Options(NamedTuple):
-    """How much a vehicle may take on."""
+    """Limits of the bundles."""
 
-    bundle: Annotated[float, Column("", "tasks in a bundle, at most; 0: twice a fair share", 0, 1e6)] = 0
+    bundle: Annotated[float, Column("", "maximum number of tasks in a bundle; 0: twice a fair share", 0, 1e6)] = 0
 
 
 def solve(costs: Costs, options: Options, progress: Progress, links: Reach | None = None) -> MethodResult:
-    """Return the bundles on which vehicles agree that communicate over `links`, by default all with all."""
+    """Return the bundles that vehicles agree on when they communicate over `links` (default: all with all)."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"rounds": 0, "messages": 0})
     found = bidding_for(costs, options)
@@ -54,7 +54,7 @@ def solve(costs: Costs, options: Options, progress: Progress, links: Reach | Non
 
 
 def bidding_for(costs: Costs, options: Options) -> Consensus:
-    """Vehicles that bid for tasks, before the first round."""
+    """Return vehicles that bid for tasks, before the first round."""
     fair = -(-2 * costs.tasks // costs.vehicles)
     most = min(int(options.bundle) or fair, costs.tasks)
     by_time = costs.problem.objective == "makespan"
@@ -68,9 +68,9 @@ def bidding_for(costs: Costs, options: Options) -> Consensus:
 def extended(
     fleet: TourData, by_time: bool, bids: Floats, winners: Ints, stamps: Ints, bundles: Ints, paths: Ints, counts: Ints
 ) -> None:
-    """Every vehicle takes the task that adds least, of those that it can win, in its best place; until none is left.
+    """Let every vehicle add the winnable task that adds least, at its best position, until none is left.
 
-    The arrays are those of Beliefs, one by one: what a parallel loop writes into those of a tuple is lost.
+    The arrays of Beliefs are passed one by one: a parallel loop would lose writes to arrays in a tuple.
     """
     for i in parallel_range(len(counts)):
         beliefs = Beliefs(bids, winners, stamps, bundles, paths, counts)
@@ -96,7 +96,7 @@ def extended(
 
 
 def local(m: Mover, j: Jobs, path: Ints, count: int) -> bool:
-    """Return whether the cost of one more task depends on its neighbours only: own headings, no windows."""
+    """Return whether the cost of a task depends only on its neighbours: fixed headings, no time windows."""
     for k in range(count):
         t = path[k]
         if isnan(j.leave[t, 2]) or j.opens[t] > m.ready or j.closes[t] < inf:
@@ -108,7 +108,7 @@ def best_task(
     fleet: TourData, by_time: bool, beliefs: Beliefs, i: int, taken: Ints, table: Floats,
     least: Floats, from_: int, to: int,
 ) -> tuple[int, int, float]:  # fmt: skip
-    """Return the next task of a vehicle, its place and its bid; -1: none. Places `from_` to `to` in it are new."""
+    """Return the next task of a vehicle (-1: none), its position and its bid; positions `from_` to `to` are new."""
     m, j, extra = mover_of(fleet, i), jobs_of(fleet, i), detours_of(fleet, i)
     path, count = beliefs.paths[i], beliefs.counts[i]
     total, ends = trace(m, j, extra, path, count, table)
@@ -117,11 +117,11 @@ def best_task(
     lower(m, j, table, total, from_, to, least)
     hope, first = most_hoped(m, j, count, by_time, total, least, beliefs, i, taken, ceiling)
     for n in range(-1, len(taken)):
-        t = first if n < 0 else n  # what looks best is tried first: most others need not be tried then
+        t = first if n < 0 else n  # the most promising first: then most others need not be tried
         if t < 0 or hope[t] < best or (n == first and n >= 0):
             continue
         least_score = max(best, beliefs.bids[i, t])
-        useful = -(least_score + m.ready) * m.speed if by_time else total - least_score  # no longer tour is any good
+        useful = -(least_score + m.ready) * m.speed if by_time else total - least_score  # longer tours cannot win
         most = min(limit, useful + NOISE)
         position, flown, end = best_position(m, j, extra, path, count, t, most, table, total, ends)
         if position < 0:
@@ -145,7 +145,7 @@ def most_hoped(
     m: Mover, j: Jobs, count: int, by_time: bool, total: float, least: Floats,
     beliefs: Beliefs, i: int, taken: Ints, ceiling: float,
 ) -> tuple[Floats, int]:  # fmt: skip
-    """Return the highest score that each task can have (-inf: it cannot be won), and the best task by it; -1: none."""
+    """Return an upper bound of each task's score (-inf: it cannot be won), and the best task by it; -1: none."""
     hope, first = empty(len(taken)), -1
     for t in range(len(taken)):
         hope[t] = -inf
@@ -171,29 +171,29 @@ class Beliefs(NamedTuple):
     """The knowledge of every vehicle, a row each."""
 
     bids: Floats  # (a, t) the winning bid on each task; -inf: none
-    winners: Ints  # (a, t) who wins it; -1: no vehicle
-    stamps: Ints  # (a, a) the round in which it last had news of another one
-    bundles: Ints  # (a, l) its tasks, in the order in which it took them
-    paths: Ints  # (a, l) its tasks, in the order in which it would do them
+    winners: Ints  # (a, t) the winner; -1: none
+    stamps: Ints  # (a, a) the round of its last information about another vehicle
+    bundles: Ints  # (a, l) its tasks, in the order of adding
+    paths: Ints  # (a, l) its tasks, in the order of execution
     counts: Ints  # (a,) how many
 
 
 Bidder = Callable[[Beliefs], None]
-"""Extends the bundle and the path of every vehicle as far as it can; writes its bids and itself as the winner."""
+"""Extends the bundle and the path of every vehicle as far as possible; writes its bids, with itself as winner."""
 
 
 class Consensus:
     """Vehicles that agree on an assignment, round by round."""
 
     def __init__(self, vehicles: int, tasks: int, most: int, bidder: Bidder) -> None:
-        """`most` is how many tasks a bundle holds."""
+        """`most`: maximum number of tasks in a bundle."""
         bids, winners = np.full((vehicles, tasks), -np.inf), np.full((vehicles, tasks), NONE)
         stamps, bundles = np.full((vehicles, vehicles), -1), np.zeros((vehicles, most), np.int64)
         self.beliefs = Beliefs(bids, winners, stamps, bundles, bundles.copy(), np.zeros(vehicles, np.int64))
         self.bidder = bidder
-        self.rounds = 0  # gone through
+        self.rounds = 0  # completed
         self.messages = 0  # from one vehicle to another
-        self.quiet = 0  # rounds since anything has changed
+        self.quiet = 0  # rounds since the last change
 
     @property
     def agreed(self) -> bool:
@@ -216,7 +216,7 @@ class Consensus:
         return changed
 
     def run(self, links: Reach | None = None, most: int = 100_000) -> int:
-        """Rounds until they agree (or, where not all can reach each other, until nothing changes); how many it took."""
+        """Run rounds until all agree (or nothing changes, if not all are connected); return their number."""
         vehicles = len(self.beliefs.counts)
         complete = np.ones((vehicles, vehicles), dtype=bool)
         while self.rounds < most:
@@ -243,7 +243,7 @@ def listening(
                     zk, yk = sent_winners[k, task], sent_bids[k, task]
                     zi, yi = winners[i, task], bids[i, task]
                     if zi == zk and yi == yk:
-                        continue  # nothing changes for any verdict
+                        continue  # no action changes anything
                     verdict = decide(i, k, zi, yi, zk, yk, stamps[i], sent_stamps[k])
                     if verdict == UPDATE:
                         winners[i, task], bids[i, task] = zk, yk
@@ -259,7 +259,7 @@ LEAVE, UPDATE, RESET = 0, 1, 2
 
 
 def decide(i: int, k: int, zi: int, yi: float, zk: int, yk: float, si: Ints, sk: Ints) -> int:
-    """Return the action of i on a message of k, table 1 of the paper; z: winner, y: bid, s: time of the last news."""
+    """Return the action of i on a message of k, table 1 of the paper; z: winner, y: bid, s: time of information."""
     higher = yk > yi or (yk == yi and zk < zi)
     if zk == k:
         return sender_wins(i, k, zi, higher, si, sk)
@@ -329,7 +329,7 @@ def forget(beliefs: Beliefs, i: int, kept: int) -> None:
 
 
 def wins(bid: float, i: int, beliefs: Beliefs, task: int) -> bool:
-    """Return whether a bid of a vehicle beats what it believes; of equal bids the first vehicle's wins."""
+    """Return whether a bid of a vehicle beats its believed winner; ties go to the first vehicle."""
     best = beliefs.bids[i, task]
     return bid > best or (bid == best and bid > -INFINITY and i < beliefs.winners[i, task])
 
@@ -346,7 +346,7 @@ release = routine(released)
 
 
 def by_consensus(cost: Floats) -> tuple[Ints, Ints]:
-    """Return the greedy assignment, found by rows that all communicate."""
+    """Return the greedy assignment, by rows that all communicate."""
     found = bidding_on(cost)
     found.run()
     orders = [(row, order[0]) for row, order in enumerate(found.orders()) if order]
@@ -361,7 +361,7 @@ def bidding_on(cost: Floats) -> Consensus:
 
 
 def bid(cost: Floats, beliefs: Beliefs) -> None:
-    """Every row without a column takes the cheapest one that it can win."""
+    """Let every row without a column take the cheapest winnable one."""
     for i in range(len(cost)):
         best = -1
         for task in range(cost.shape[1]):

@@ -1,4 +1,4 @@
-"""Clustered greedy: k-means clusters of tasks, one for each vehicle, and in it always the nearest task next.
+"""Clustered greedy: k-means clusters of tasks, one per vehicle; within a cluster the nearest task is next.
 
 After an event, new tasks join the nearest tour, and a new vehicle takes over part of the longest ones.
 """
@@ -37,7 +37,7 @@ from paddock.world.columns import Floats
 
 
 def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
-    """As many clusters as vehicles that can do anything (by k-means), each for the vehicle that suits it."""
+    """Form a cluster for each vehicle that can do any task (k-means), and assign clusters to vehicles."""
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
@@ -55,7 +55,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
 
 
 def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodResult:
-    """Let tasks without a vehicle join the nearest tours; otherwise a new vehicle takes part of the longest."""
+    """Insert unassigned tasks into the nearest tours; otherwise a new vehicle takes part of the longest."""
     if not any(orders):
         return solve(costs, options, lambda share: None)
     arrays = packed(orders, costs.tasks)
@@ -65,7 +65,7 @@ def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodR
 
 
 def _join(costs: Costs, orders: Packed) -> bool:
-    """Let tasks without a vehicle join the nearest tours in which they fit; return whether there were any."""
+    """Insert unassigned tasks into the nearest tours in which they fit; return whether there were any."""
     missing = np.ones(costs.tasks, bool)
     for row, count in zip(orders.tasks, orders.counts, strict=True):
         missing[row[:count]] = False
@@ -80,7 +80,7 @@ def _limits(costs: Costs) -> Floats:
 
 
 def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
-    """Return the cluster of each vehicle (-1: none): together they fly the least to the centres of their clusters."""
+    """Return the cluster of each vehicle (-1: none), minimising the total distance to the centres."""
     away = np.empty((len(able), len(centres)))
     _distances(fleet, able, centres, away)
     vehicles, clusters = linear_sum_assignment(away)
@@ -90,7 +90,7 @@ def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:
 
 
 def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> None:
-    """Metres flown (vehicles, centres) to each centre, with any heading."""
+    """Write metres flown (vehicles, centres) to each centre, with any heading."""
     for k in range(len(able)):
         m = mover_of(fleet, able[k])
         for c in range(len(centres)):
@@ -99,14 +99,14 @@ def distances(fleet: TourData, able: Ints, centres: Floats, found: Floats) -> No
 
 
 def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None:
-    """The tasks of each vehicle's cluster, the one that it can begin first always next, as long as it gets home."""
+    """Order the tasks of each vehicle's cluster: always the earliest possible next, within the vehicle's range."""
     for a in range(len(owner)):
         m, j, extra, at = mover_of(fleet, a), jobs_of(fleet, a), detours_of(fleet, a), begin(mover_of(fleet, a))
         open_ = zeros(len(labels), int64)
         for t in range(len(labels)):
             open_[t] = 1 if owner[a] >= 0 and labels[t] == owner[a] and j.cover[t] < inf else 0
         while True:
-            task, earliest = len(labels), inf  # a literal -1 would be another type
+            task, earliest = len(labels), inf  # a literal -1 would have another type
             for t in range(len(labels)):
                 if open_[t] == 1:
                     _, _, start, _ = approach(m, j, extra, at, t)
@@ -125,11 +125,11 @@ def sequence(fleet: TourData, labels: Ints, owner: Ints, orders: Packed) -> None
 _distances = tour_routine(distances)
 _sequence = tour_routine(sequence)
 
-METHOD = Method("k-means clusters, one for each vehicle, in each the nearest task next", solve, NoOptions, revise)
+METHOD = Method("k-means clusters, one per vehicle; the nearest task is next", solve, NoOptions, revise)
 
 
-STREAM = 0x6B6D65616E73  # of the numbers drawn
-ROUNDS = 1000  # more than it ever takes until no point changes its cluster
+STREAM = 0x6B6D65616E73  # purpose of the random draws
+ROUNDS = 1000  # more than any convergence needs
 
 
 def kmeans(points: Floats, count: int, seed: int) -> tuple[Ints, Floats]:
@@ -151,7 +151,7 @@ def squared(points: Floats, p: int, centres: Floats, c: int) -> float:
 
 
 def first_centres(points: Floats, count: int, seed: int) -> Floats:
-    """Return points far from each other: the squared distance to the nearest so far is the weight (k-means++)."""
+    """Return initial centres far apart: drawn with the squared distance to the nearest as weight (k-means++)."""
     n = len(points)
     centres, away = empty((count, 2)), empty(n)
     away[:] = inf
@@ -174,7 +174,7 @@ def first_centres(points: Floats, count: int, seed: int) -> Floats:
 
 
 def relabelled(points: Floats, centres: Floats, labels: Ints) -> bool:
-    """Give each point to the nearest centre, the first of equally near ones; whether any changed."""
+    """Assign each point to the nearest centre (ties: the first); return whether any changed."""
     changed = False
     for p in range(len(points)):
         best, least = 0, inf
@@ -189,7 +189,7 @@ def relabelled(points: Floats, centres: Floats, labels: Ints) -> bool:
 
 
 def average(points: Floats, centres: Floats, labels: Ints) -> None:
-    """Move the centres to the middle of their points; one without any goes to the point farthest from its own."""
+    """Move each centre to the mean of its points; one without points moves to the point farthest from its centre."""
     sums, counts = zeros(centres.shape), zeros(len(centres), int64)
     for p in range(len(points)):
         sums[labels[p], 0] += points[p, 0]
@@ -214,7 +214,7 @@ clusters_of = routine(kmeans)
 
 
 def middles(fleet: TourData, orders: Packed) -> Floats:
-    """Return the middle of each vehicle's tasks (a, 2); of one without tasks, where it is."""
+    """Return the mean position of each vehicle's tasks (a, 2); without tasks, the vehicle's position."""
     found = empty((len(orders.counts), 2))
     for a in range(len(orders.counts)):
         entry, x, y = fleet.entry[fleet.kind[a]], 0.0, 0.0
@@ -227,7 +227,7 @@ def middles(fleet: TourData, orders: Packed) -> Floats:
 
 
 def join(fleet: TourData, orders: Packed, limits: Floats, tasks: Ints) -> None:
-    """Let each task join the tour with the nearest centre, at its cheapest position; if it does not fit, the next."""
+    """Insert each task into the tour with the nearest centre, at its cheapest position; else into the next."""
     centres, known = middles(fleet, orders), traced(fleet, orders, len(tasks))
     for task in tasks:
         tried = zeros(len(limits), int64)
@@ -253,14 +253,14 @@ def nearest(fleet: TourData, centres: Floats, task: int, tried: Ints) -> int:
 
 
 def ends_of(fleet: TourData, orders: Packed, vehicle: int) -> float:
-    """When a tour ends, s."""
+    """Return the end of a tour, s."""
     m, j, extra = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), detours_of(fleet, vehicle)
     _, end = tour(m, j, extra, orders.tasks[vehicle], orders.counts[vehicle])
     return end
 
 
 def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> None:
-    """Let vehicles without tasks take some from the tour that ends last, while that shortens it; `most` each."""
+    """Move tasks from the tour that ends last to vehicles without tasks, while that shortens it; `most` each."""
     ends, table = empty(len(limits)), empty((orders.tasks.shape[1] + 1, ROOM))
     for a in range(len(limits)):
         ends[a] = ends_of(fleet, orders, a)
@@ -271,7 +271,7 @@ def take_over(fleet: TourData, orders: Packed, limits: Floats, most: int) -> Non
 
 
 def one_taken(fleet: TourData, orders: Packed, limits: Floats, ends: Floats, vehicle: int, table: Floats) -> bool:
-    """Move one task from the tour that ends last to a vehicle, the one with which it ends earliest; whether it did."""
+    """Move the best task from the tour that ends last to a vehicle; return whether one was moved."""
     giver = -1
     for a in range(len(ends)):
         if a != vehicle and orders.counts[a] > 1 and (giver < 0 or ends[a] > ends[giver]):

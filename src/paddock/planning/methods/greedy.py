@@ -14,7 +14,7 @@ from paddock.world.columns import Floats
 
 
 def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
-    """Least added metres first, the way home included; where the end of the mission counts, the earliest end first."""
+    """Append by least added metres, including the way home; for the makespan, by the earliest end."""
     orders: list[list[int]] = [[] for _ in range(costs.vehicles)]
     if costs.vehicles and costs.tasks:
         by_time = costs.problem.objective == "makespan"
@@ -25,7 +25,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
 
 
 def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
-    """Return pairs (vehicle, task) as they were chosen; `cost` is exact only where it is low enough to be chosen."""
+    """Return pairs (vehicle, task) in the order of choice; `cost` is exact only for candidates."""
     vehicles, tasks = len(fleet.kind), fleet.cover.shape[1]
     cost, exact = empty((vehicles, tasks)), zeros((vehicles, tasks), int64)
     pairs, count = empty((tasks, 2), int64), 0
@@ -55,7 +55,7 @@ def chosen(fleet: TourData, ends: TourEnds, by_time: bool) -> Ints:
 def estimate(
     fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, given: Ints, cost: Floats, exact: Ints
 ) -> None:
-    """Write the least cost of each task for a vehicle."""
+    """Write a lower bound of the cost of each task for a vehicle."""
     m, j, at = mover_of(fleet, vehicle), jobs_of(fleet, vehicle), end_of(ends, vehicle)
     for t in range(len(cost)):
         exact[t] = 0
@@ -75,4 +75,4 @@ def cheapest(fleet: TourData, ends: TourEnds, vehicle: int, by_time: bool, cost:
 
 _chosen = tour_routine(chosen)
 
-METHOD = Method("repeatedly appends the task that adds least to the end of any tour", solve)
+METHOD = Method("repeatedly appends the task that adds the fewest metres to the end of any tour", solve)

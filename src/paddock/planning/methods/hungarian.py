@@ -8,7 +8,7 @@ from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 
 
 def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
-    """One more task for every vehicle in each round; together they add as little as can be."""
+    """Assign one more task to every vehicle in each round, at the lowest total cost."""
     return assign_in_rounds(costs, hungarian, progress)
 
 

@@ -1,8 +1,8 @@
 """Routing: whole sequences by PyVRP's iterated local search, then polished with exact tours.
 
-PyVRP sees Dubins ways between tasks, with the coverage of a task on the way out of it. A task that may be passed with
-any heading first has the heading straight to the next; then the best headings for the orders found are chosen by
-dynamic programming over a grid that is refined, and the search continues with those.
+PyVRP gets Dubins lengths between tasks, with the coverage of a task added to the edges that leave it. A task with
+a free heading first points straight to the next; then the best headings for the orders found are chosen by
+dynamic programming over a refined grid, and the search continues with those.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from paddock.world.columns import Column, Floats
 
 Whole = NDArray[np.int64]
 
-SCALE = 10.0  # PyVRP counts in whole numbers: tenths of a metre, and of the time in which the slowest vehicle flies one
-NEVER = 10**8  # a way that does not exist: 10,000 km
-PRIZE = 4 * 10**7  # the value of a task: more than any detour, less than a way that does not exist
-OVERTIME = 50  # cost of a tenth of a metre beyond the time that is aimed at, where the last one home counts
-ROUNDS = 2  # of search: headings are chosen for the orders that were found, then orders for these headings
-AIMS = 5  # times that are aimed at, one after the other, where the last one home counts
+SCALE = 10.0  # PyVRP uses integers: tenths of a metre, and of the time in which the slowest vehicle flies one
+NEVER = 10**8  # an impossible edge: 10,000 km
+PRIZE = 4 * 10**7  # the value of a task: more than any detour, less than an impossible edge
+OVERTIME = 50  # cost of a tenth of a metre beyond the target time, for the makespan
+ROUNDS = 2  # rounds of search: headings for the orders found, then orders for these headings
+AIMS = 5  # number of target times tried, for the makespan
 
 
 class Options(NamedTuple):
-    """How long to search. Equal iterations give equal plans; seconds depend on the machine."""
+    """Length of the search. Equal iterations give equal plans; seconds depend on the machine."""
 
     iterations: Annotated[float, Column("", "rounds of PyVRP's search", 1.0, 1e9)] = 4000.0
     seconds: Annotated[float, Column("s", "stop after this time at the latest; 0: never", 0.0, 1e6)] = 0.0
@@ -68,7 +68,7 @@ class RoutingSearch:
         self.costs, self.options = costs, options
         kinds = range(max(costs.class_of) + 1)
         speeds = [costs.problem.vehicles[costs.class_of.index(kind)].speed for kind in kinds]
-        self.speed = min(speeds)  # m/s: a unit of time is what it takes to fly a tenth of a metre at this speed
+        self.speed = min(speeds)  # m/s: a unit of time is a tenth of a metre at this speed
         self.distances = [_ways(costs, kind) for kind in kinds]
         self.durations = [
             np.where(ways >= NEVER, NEVER, np.round(ways * (self.speed / own))).astype(np.int64)
@@ -80,13 +80,13 @@ class RoutingSearch:
         return self._earliest(progress) if self.costs.problem.objective == "makespan" else self._found(1.0 / ROUNDS)
 
     def _earliest(self, progress: Progress) -> list[list[int]]:
-        """Return the earliest end of the last tour: aim at times until one cannot be met."""
+        """Minimise the makespan: try target times until one cannot be met."""
         costs = self.costs
         best: list[list[int]] = [[] for _ in range(costs.vehicles)]
         least = (costs.tasks + 1, np.inf)
         speeds = np.array([vehicle.speed for vehicle in costs.problem.vehicles])
         alone = (costs.alone / speeds[:, None]).min(axis=0)
-        # no plan ends before the farthest task alone
+        # lower bound: the farthest task alone
         low, high = float(alone[np.isfinite(alone)].max(initial=0.0)) * self.speed * SCALE, np.inf
         aim = low
         for k in range(AIMS):
@@ -96,13 +96,13 @@ class RoutingSearch:
             if (reached := value(costs, orders)) < least:
                 best, least = orders, reached
             high = min(high, end * self.speed * SCALE)
-            # as long as nothing is feasible, later and later
+            # increase the target until a plan is feasible
             aim = low + (high - low) * (0.8 - 0.1 * k) if high < np.inf else 2.0 * max(aim, SCALE)
             progress((k + 1) / AIMS)
         return best
 
     def _found(self, share: float, aim: float | None = None) -> list[list[int]]:
-        """Search with a share of the iterations and of the time; with a time to aim at, being home later costs most."""
+        """Search with a share of the iterations and of the time; with a target time, lateness costs most."""
         from pyvrp import Client, Depot, Location, ProblemData, VehicleType
         from pyvrp import solve as search
         from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
@@ -125,7 +125,7 @@ class RoutingSearch:
         stops: list[Any] = [MaxIterations(max(1, int(self.options.iterations * share)))]
         if self.options.seconds > 0.0:
             stops.append(MaxRuntime(self.options.seconds * share))
-        seed = problem.seed % 2**32  # PyVRP takes 32 bits of it
+        seed = problem.seed % 2**32  # PyVRP uses 32 bits
         result = search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
         orders: list[list[int]] = [[] for _ in range(vehicles)]
         for route in result.best.routes():
@@ -137,7 +137,7 @@ class RoutingSearch:
 
 
 def _ways(costs: Costs, kind: int) -> Whole:
-    """Tenths of a metre between all locations, for a class of vehicles."""
+    """Return tenths of a metre between all locations, for a class of vehicles."""
     vehicles, tasks = costs.vehicles, costs.tasks
     vehicle = costs.class_of.index(kind)
     ways = np.full((2 * vehicles + tasks, 2 * vehicles + tasks), np.inf)
@@ -156,13 +156,13 @@ def _ways(costs: Costs, kind: int) -> Whole:
 METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise)
 
 
-COARSE = 32  # headings tried for each task at first, all around
-FINE = 7  # and then, around the best so far
-REFINEMENTS = 6  # how often the grid is made finer
+COARSE = 32  # headings tried for each task at first, over the full circle
+FINE = 7  # then, around the best so far
+REFINEMENTS = 6  # number of grid refinements
 
 
 def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, float]:
-    """Return the headings (rad) of the tasks that leave them open, for the least metres flown in these orders."""
+    """Return the headings (rad) of tasks with a free heading, minimising the metres flown in these orders."""
     found: dict[int, float] = {}
     for vehicle, order in enumerate(orders):
         free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]
@@ -175,7 +175,7 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, 
 
 
 def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) -> None:
-    """Write the best heading of each task that leaves it open into `headings` (n,), NaN for the others."""
+    """Write the best heading of each task with a free heading into `headings` (n,), NaN for the others."""
     grid = empty((len(order), COARSE))
     for k in range(len(order)):
         for h in range(COARSE):
@@ -190,7 +190,7 @@ def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) ->
 
 
 def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, count: int, headings: Floats) -> None:
-    """The best heading of each task among `count` of the grid's: shortest ways, task by task, then back from home."""
+    """Choose the best heading of each task among `count` grid values: forward shortest paths, then backtracking."""
     n = len(order)
     value, came = empty((n, count)), zeros((n, count))
     for k in range(n):
@@ -221,7 +221,7 @@ def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, c
 def back_from_home(
     m: Mover, j: Jobs, order: Ints, grid: Floats, count: int, value: Floats, came: Floats, headings: Floats
 ) -> None:
-    """The choice at the end that is best with the way home, and those before it that led there."""
+    """Backtrack from the best last choice, including the way home."""
     n = len(order)
     t = order[n - 1]
     height = m.height if isnan(j.z[t]) else j.z[t]

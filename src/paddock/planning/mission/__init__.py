@@ -1,1 +1,1 @@
-"""A plan in execution: states, events, replanning."""
+"""Missions: plans in execution, with states, events and replanning."""

@@ -1,6 +1,6 @@
-"""A mission flown exactly: every vehicle moves along its route at its speed, without a world.
+"""Kinematic execution of a mission: every vehicle moves exactly along its route at its speed, without a world.
 
-All poses follow from the time alone, and each event happens at its exact time: results do not depend on the step.
+All poses depend only on the time, and each event happens at its exact time: results do not depend on the step.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from paddock.world.columns import Floats
 
 
 class Followed(NamedTuple):
-    """A route that a vehicle followed from a time on."""
+    """A route that a vehicle follows from a given time on."""
 
     row: int
     since: float  # s
@@ -31,11 +31,11 @@ class Followed(NamedTuple):
 
 
 class KinematicRun:
-    """Moves the vehicles of a mission exactly along their routes; at home, or damaged, they stand."""
+    """Moves the vehicles of a mission exactly along their routes; they stand at home, or when damaged."""
 
     def __init__(self, mission: Mission, time: float = 0.0) -> None:
-        """A mission that has not been started is planned now."""
-        mission.tolerance = 0.0  # what is exact needs none
+        """Plan the mission if it has not been started."""
+        mission.tolerance = 0.0  # exact: no tolerance
         self.mission = mission
         self.time = mission.time if mission.started else time  # s
         self.history: list[Followed] = []
@@ -45,11 +45,11 @@ class KinematicRun:
 
     @property
     def finished(self) -> bool:
-        """Whether all vehicles are at rest and no more events are known."""
+        """Whether all vehicles are at rest and no event is pending."""
         return self.mission.finished
 
     def advance(self, dt: float) -> None:
-        """Go on by `dt` seconds."""
+        """Advance by `dt` seconds."""
         if not (isfinite(dt) and dt >= 0.0):
             raise InvalidValueError(f"time goes on by a number of seconds >= 0, not {dt!r}")
         self._run(self.time + dt)
@@ -65,18 +65,18 @@ class KinematicRun:
         return np.array([_pose(m, along[m.row]) for m in self.mission.vehicles]).reshape(-1, 4)
 
     def save(self) -> dict[str, Any]:
-        """Return all of its state and its mission's: plain values and arrays."""
+        """Return the state of the run and of its mission, as plain values and arrays."""
         history = [[f.row, f.since, values_of(f.drawn), bool(f.route.legs)] for f in self.history]
         return {"mission": self.mission.save(), "time": self.time, "before": self._before.copy(), "history": history}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a state that a run of a mission with the same setup was saved in."""
+        """Restore a state saved by a run of a mission with the same setup."""
         self.mission.restore(saved["mission"])
         self.time, self._before = saved["time"], np.array(saved["before"])
         self.history = [self._followed(*row) for row in saved["history"]]
 
     def _run(self, target: float, to_the_end: bool = True) -> None:
-        """To a time; or only until everything is finished."""
+        """Advance to a time, or until everything is finished."""
         while (due := self._next()) <= target and due < inf:
             self._observe(max(due, self.time))
         if to_the_end or isfinite(due):
@@ -85,7 +85,7 @@ class KinematicRun:
         self.mission.note(self.time, progress, self._before + progress)
 
     def _next(self) -> float:
-        """When something ends or happens, s; inf: never."""
+        """Return the time of the next end of a leg or event, s; inf: none."""
         until = self.mission.fleet.until
         return min(float(until.min()) if len(until) else inf, self.mission.next_happening)
 
@@ -101,7 +101,7 @@ class KinematicRun:
             self._take_up(new)
 
     def _take_up(self, rows: list[int]) -> None:
-        """New routes."""
+        """Set new routes."""
         fleet = self.mission.fleet
         self._before = np.append(self._before, np.zeros(len(fleet.list) - len(self._before)))
         self._before[rows] = fleet.travelled[rows]
@@ -112,7 +112,7 @@ class KinematicRun:
     def _progress(self, time: float) -> Floats:
         """Return metres flown on the present routes; a leg is complete only at its end."""
         m = self.mission.fleet
-        # one bit short of the end before its time, so that rounding ends no leg early
+        # one bit below the end, so that rounding does not end a leg early
         short = np.maximum(np.where(m.due < inf, np.nextafter(m.due, 0.0), m.passed), m.passed)
         moved = np.clip(m.passed + m.speed * (time - m.since), m.passed, short)
         return np.where(m.until <= time, m.due, moved)
@@ -127,7 +127,7 @@ class KinematicRun:
 
 
 def _pose(vehicle: MissionVehicle, along: float) -> Pose:
-    """`along` in m on the present leg."""
+    """Return the pose `along` m on the present leg."""
     leg = vehicle.current
     if leg is None:
         return vehicle.rest
@@ -144,11 +144,11 @@ class Trace(NamedTuple):
     names: tuple[str, ...]  # of n vehicles
     times: Floats  # (k,) s
     poses: Floats  # (k, n, 4) x, y, z in m, heading in rad
-    statuses: NDArray[np.int8]  # (k, n) places in STATUSES
+    statuses: NDArray[np.int8]  # (k, n) indices in STATUSES
 
 
 def trace(run: KinematicRun, dt: float) -> Trace:
-    """Return a run so far, every `dt` seconds; its beginning and its end are among them."""
+    """Return the trace of a run so far, every `dt` seconds, including its start and end."""
     mission = run.mission
     begin = min((followed.since for followed in run.history), default=run.time)
     if not dt > 0.0 or (run.time - begin) / dt * max(len(mission.vehicles), 1) > MOST_POSES:
@@ -169,7 +169,7 @@ def trace(run: KinematicRun, dt: float) -> Trace:
 
 
 def _flown(followed: Followed, times: Floats) -> Floats:
-    """Return the poses (k, 4) on a route, as if it were followed to its end."""
+    """Return the poses (k, 4) on a route that is followed to its end."""
     legs = followed.route.legs
     if not legs:
         return np.tile(np.array(followed.drawn.spec.pose), (len(times), 1))

@@ -1,7 +1,7 @@
 """A mission: its tasks, its vehicles and their states. It does not move vehicles.
 
-An executor (exact along routes, or the world with real dynamics) reports where the vehicles are; the mission returns
-which routes are new.
+An executor (exact along routes, or the world with full dynamics) reports the positions of vehicles; the mission returns
+new routes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 
 Poses = Floats | PoseOf
-"""x, y, z in m and heading in rad, (n, 4); or a function of the row, called only when it is needed."""
+"""x, y, z in m and heading in rad, (n, 4); or a function of the row, called on demand."""
 
 
 class Mission(MissionData):
     """The state machine of a mission."""
 
     def __init__(self, setup: MissionSetup, tolerance: float = 1e-3, plan: Plan | None = None) -> None:
-        """`tolerance` in m: so near to its end a leg counts as flown; `plan`: that of the setup, if it is known."""
+        """`tolerance`: distance (m) to the end of a leg at which it counts as flown; `plan`: of the setup, if known."""
         super().__init__(setup)
         self.tolerance = tolerance
-        self.plan = plan  # the one that it begins with
+        self.plan = plan  # the initial plan
 
     def start(self, time: float = 0.0) -> list[int]:
-        """Plan; returns the rows of the vehicles, all of which have new routes."""
+        """Plan; return the rows of all vehicles, which have new routes."""
         if self.started:
             raise RuntimeError("the mission has been started already")
         self.time, self.started = time, True
@@ -48,10 +48,10 @@ class Mission(MissionData):
     def observe(
         self, time: float, progress: Floats, poses: Poses, travelled: Floats, charge: Floats | None = None
     ) -> list[int]:
-        """What the world reports about all vehicles, in the order of `vehicles`; returns the rows of new routes.
+        """Update the mission from observations of all vehicles, in order of `vehicles`; return the rows of new routes.
 
         `progress` (m flown on the present route), `travelled` (m flown in all), `charge` (share of the battery, NaN:
-        unknown). A new route begins at the pose given, with a progress of 0.
+        unknown). A new route starts at the given pose, with a progress of 0.
         """
         self.note(time, progress, travelled)
         all_ = self.fleet
@@ -88,60 +88,60 @@ class Mission(MissionData):
 
     @property
     def finished(self) -> bool:
-        """Whether all vehicles have come to rest, and nothing more is known to happen."""
+        """Whether all vehicles are at rest and no event is pending."""
         return self.next_happening == inf and not np.isfinite(self.fleet.due).any()
 
     def loiter_path(self, spec: MissionVehicle) -> Path:
-        """Return the waiting circle of an idle aircraft, through its home; others stand there."""
+        """Return the waiting circle of an idle aircraft, through its home."""
         home = spec.spec.home
         if spec.spec.moves != "aircraft" or spec.spec.radius <= 0.0:
             return Path((), home)
         return Transits(Problem((), (), (), self.setup.problem.wind)).circle(spec.spec, home)
 
     def add_task(self, task: Task) -> None:
-        """One more task."""
+        """Add a task."""
         self._check_new("task", task.name, self.tasks)
         self.queue.append(Happening(self.time, task=task))
 
     def add_vehicle(self, spec: Vehicle) -> None:
-        """One more vehicle."""
+        """Add a vehicle."""
         self._check_new("vehicle", spec.name, self.fleet.row)
-        Problem((spec,), (), (), self.setup.problem.wind)  # refuses what no vehicle can be
+        Problem((spec,), (), (), self.setup.problem.wind)  # raises for an impossible vehicle
         self.queue.append(Happening(self.time, vehicle=spec))
 
     def add_zone(self, zone: Zone) -> None:
-        """Close a zone from now on."""
+        """Add a no-fly zone."""
         self._check_new("zone", zone.name, [known.name for known in self.zones])
         self.queue.append(Happening(self.time, zone=zone))
 
     def damage(self, name: str) -> None:
-        """A vehicle can do nothing more."""
+        """Disable a vehicle permanently."""
         known = {*self.fleet.row, *self._announced("vehicle")}
         if name not in known:
             raise unknown_name("vehicle", name, known)
         self.queue.append(Happening(self.time, damage=name))
 
     def move_task(self, name: str, x: float, y: float) -> None:
-        """A task is to be done elsewhere (m)."""
+        """Move a task (m)."""
         self._check_unfinished(name)
-        moved(self.task(name), x, y)  # refuses what cannot be moved
+        moved(self.task(name), x, y)  # raises if it cannot be moved
         self.queue.append(MoveTask(name, float(x), float(y)))
 
     def remove_task(self, name: str) -> None:
-        """A task need not be done."""
+        """Remove a task."""
         self._check_unfinished(name)
         self.queue.append(RemoveTask(name))
 
     def save(self) -> dict[str, Any]:
-        """Return all of it: plain values and arrays."""
+        """Return the state, as plain values and arrays."""
         return saved_state(self) | {"tolerance": self.tolerance}
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Go on from a state that a mission with the same setup was saved in."""
+        """Restore a state saved by a mission with the same setup."""
         vars(self).update(vars(load_state(self.setup, saved)), tolerance=saved["tolerance"])
 
     def _announced(self, what: str) -> list[str]:
-        """Return the names of requested things that have not happened yet."""
+        """Return the names of pending additions."""
         found = [getattr(request, what, None) for request in self.queue if isinstance(request, Happening)]
         return [one.name for one in found if one is not None]
 

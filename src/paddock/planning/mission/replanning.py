@@ -1,4 +1,4 @@
-"""Events of a mission and the planning that follows: which vehicles are free, and which routes change."""
+"""Events of a mission, and replanning: which vehicles are free, and which routes change."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.world.columns import Floats
 
-LEVEL = 0.5  # m: a vehicle this near to its height is taken to be at it, as autopilots never hold it exactly
+LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
 
 
 class Free(NamedTuple):
     """A vehicle that can be planned for."""
 
     vehicle: MissionVehicle
-    spec: Vehicle  # from where and when it is free, with the range that it has left then
-    rest: Rest | None  # what it does until then
+    spec: Vehicle  # position, time and remaining range at which it is free
+    rest: Rest | None  # its task until then
 
 
 def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[int]]:
-    """Return the plan that a mission begins with, taken up; made now unless it is known."""
+    """Adopt the initial plan of a mission; compute it unless it is known."""
     free = [Free(vehicle, _at(state, vehicle, vehicle.spec.pose), None) for vehicle in state.fleet.list]
     tasks = tuple(state.known)
     if plan is None:
@@ -45,7 +45,7 @@ def first_plan(state: MissionData, plan: Plan | None = None) -> tuple[Plan, set[
 
 
 def replan(state: MissionData, poses: PoseOf, change: MissionChange) -> None:
-    """Plan what an observation has upset."""
+    """Replan after the changes of an observation."""
     before, done = state.fleet.left(), set(change.new)
     if state.setup.replan:
         change.new |= _together(state, poses, change)
@@ -73,7 +73,7 @@ def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
 def straight_home(
     state: MissionData, vehicle: MissionVehicle, spec: Vehicle, reason: str, rest: Rest | None = None
 ) -> tuple[Route, Drawn]:
-    """Return the straight way home where zones leave no other, with a log entry."""
+    """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
     costs = Costs(Problem((spec,), (), (), state.problem.wind))
     return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
@@ -108,7 +108,7 @@ def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[i
 
 
 def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: MissionVehicle) -> set[int]:
-    """Plan one vehicle and the tasks that it has; return the rows of new routes."""
+    """Plan one vehicle and its tasks; return the rows of new routes."""
     if not vehicle.able:
         return set()
     one = _free(state, vehicle, poses, change)
@@ -119,7 +119,7 @@ def _alone(state: MissionData, poses: PoseOf, change: MissionChange, vehicle: Mi
 
 
 def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int]) -> set[int]:
-    """Give routes to their vehicles; the rows of those that are new."""
+    """Set the routes of vehicles; return the rows of new ones."""
     for chosen in plan.problem.tasks:
         if chosen.heading != state.task(chosen.name).heading:
             state.change_task(chosen)
@@ -134,7 +134,7 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
             _follow(state, one, route)
             new.add(one.vehicle.row)
     for undone in plan.undone:
-        before = "" if free else state.tasks[undone.task].reason  # more specific than that no vehicle is available
+        before = "" if free else state.tasks[undone.task].reason  # more specific than "no vehicle is available"
         state.undo(undone.task, before or undone.reason)
     return new
 
@@ -162,7 +162,7 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
 
 
 def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
-    """Return a vehicle as it is free at a pose, after `left` more metres."""
+    """Return a vehicle that is free at a pose after `left` more metres."""
     own = vehicle.spec
     height = own.pose[2] if own.height is None else own.height
     ready = max(state.time + left / own.speed, own.ready)
@@ -173,12 +173,12 @@ def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0
     return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
 
 
-SLACK = 1e-6  # share of its range by which a vehicle may come out longer, by rounding
-MEASURED = 200.0  # m that a vehicle has to have flown before its use of the battery is known
+SLACK = 1e-6  # share of its range tolerated as rounding error
+MEASURED = 200.0  # m flown after which the battery use of a vehicle is known
 
 
 def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionChange) -> None:
-    """Something happens."""
+    """Apply an event."""
     if isinstance(request, MoveTask):
         _move(state, request, change)
     elif isinstance(request, RemoveTask):
@@ -217,7 +217,7 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
 
 
 def enforce_range(state: MissionData, change: MissionChange) -> None:
-    """Vehicles that would be flown beyond their range give tasks back."""
+    """Take tasks from vehicles that would exceed their range."""
     all_ = state.fleet
     need = all_.travelled + all_.whole - all_.progress
     over = (all_.whole > 0.0) & (need > all_.limit + SLACK * all_.limit)
@@ -236,7 +236,7 @@ def enforce_range(state: MissionData, change: MissionChange) -> None:
 
 
 def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: MissionChange) -> None:
-    """Send vehicles home whose charge is needed for the way."""
+    """Send vehicles home whose charge is needed for the way home."""
     all_, n = state.fleet, len(charge)
     all_.fullest[:n] = np.where(np.isnan(all_.fullest[:n]), charge, all_.fullest[:n])
     flown = all_.travelled[:n]
@@ -244,14 +244,14 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     able = np.array([vehicle.able for vehicle in all_.list[:n]], dtype=bool)
     low = able & (charge - np.maximum(use, 0.0) * all_.turning[:n] < state.setup.battery_reserve)
     far = able & ~low & (use > 0.0) & (all_.until[:n] < np.inf)
-    if far.any():  # only then is it worth asking where they are
+    if far.any():  # poses are requested only if needed
         rows = np.flatnonzero(far)
         here = np.array([poses(row)[:2] for row in rows.tolist()])
         way = np.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
         vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"
-        vehicle.spent = True  # it goes home for good
+        vehicle.spent = True  # it takes no more tasks
         state.report("battery", vehicle, detail=f"{percent} left")
         had = bool(vehicle.ahead or vehicle.doing)
         state.release(vehicle, f"its vehicle {vehicle.name} returned with {percent} of its charge", lasting=True)
@@ -277,12 +277,12 @@ def _damage(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: 
 
 
 def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | None:
-    """Return the first of the legs still to be flown that leads through a zone, or nearer to it than the clearance."""
+    """Return the first remaining leg that enters a zone or its clearance."""
     drift = 1.0 + hypot(*state.problem.wind) / vehicle.spec.speed
     kept = state.problem.clearance
     for leg in vehicle.route.legs[vehicle.leg :]:
         middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
-        if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # no way of that length reaches it
+        if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # too far away for a leg of that length
             continue
         if blocked_by(_rest_of(state, vehicle, leg), (zone,), kept) is not None:
             return leg
@@ -290,7 +290,7 @@ def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | N
 
 
 def _rest_of(state: MissionData, vehicle: MissionVehicle, leg: Leg) -> Path:
-    """Return the part of a leg that is not flown yet."""
+    """Return the remaining part of a leg."""
     if leg is not vehicle.current:
         return leg.path
     done = float(state.fleet.progress[vehicle.row] - state.fleet.passed[vehicle.row])
@@ -319,7 +319,7 @@ def _remove(state: MissionData, task: str, change: MissionChange) -> None:
 
 
 def _upset_holder(state: MissionData, task: str, change: MissionChange, reason: str) -> bool:
-    """Give a new route to the vehicle of a task and abort the task if it is being done; return whether one has it."""
+    """Mark the vehicle of a task for a new route, and abort the task if it is active; return whether it had one."""
     job = state.tasks[task]
     if job.vehicle is None:
         return False

@@ -1,7 +1,7 @@
-"""The state of a mission as plain values and arrays, and back.
+"""Save and restore of a mission, as plain values and arrays.
 
 Tasks, vehicles and zones of the setup are saved as their index there, all others with their fields. Routes are not
-saved: they are built again from what they were built from, to the last bit.
+saved: they are rebuilt from the same inputs, bit for bit.
 """
 
 from __future__ import annotations
@@ -100,20 +100,20 @@ def values_of(thing: Any) -> Any:
 
 
 def drawn_from(row: Mapping[str, Any]) -> Drawn:
-    """Return what a route was built from."""
+    """Return the inputs of a route."""
     rest = row.get("rest")
     rest = None if rest is None else Rest(**_arguments(rest))
     return Drawn(_spec(row["agent"]), tuple(row["order"]), row["zones"], rest)
 
 
 def _indexed(things: Sequence[Any], known: Sequence[Any]) -> list[Any]:
-    """Return the index of each thing that is known, and the values of the others."""
+    """Return the index of each known item, and the values of the others."""
     places = {id(one): k for k, one in enumerate(known) if one is not None}
     return [places[id(thing)] if id(thing) in places else values_of(thing) for thing in things]
 
 
 def _looked_up(rows: Sequence[Any], known: Sequence[Any], read: Callable[[Any], Any]) -> list[Any]:
-    """Return the things of `_indexed`."""
+    """Return the items of `_indexed`."""
     return [known[row] if isinstance(row, int) else read(row) for row in rows]
 
 
@@ -140,7 +140,7 @@ def _request(row: Mapping[str, Any]) -> Request:
 
 
 def _renamed(row: Mapping[str, Any], field: str) -> dict[str, Any]:
-    """Return saved values by the names of fields."""
+    """Return saved values by field name."""
     return {field if name == FIELDS[field] else name: value for name, value in row.items()}
 
 
@@ -149,5 +149,5 @@ def _arguments(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tuples(value: Any) -> Any:
-    """Return lists as tuples, all the way down."""
+    """Convert lists to tuples, recursively."""
     return tuple(_tuples(one) for one in value) if isinstance(value, (list, tuple)) else value

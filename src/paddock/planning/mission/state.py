@@ -23,8 +23,8 @@ class LogEntry(NamedTuple):
     time: float  # s
     kind: str  # of the entry: planned, assigned, started, completed, undone, state, task, damage, zone, ...
     vehicle: str | None = None  # the vehicle it concerns
-    task: str | None = None  # which task it concerns
-    detail: str = ""  # a state's name, a reason, how much changed
+    task: str | None = None  # the task it concerns
+    detail: str = ""  # a state, a reason or an amount
     travelled: float | None = None  # m that the vehicle had flown by then
 
     @property
@@ -40,21 +40,21 @@ TaskStatus = Literal["unassigned", "assigned", "completed", "undone"]
 class Job:
     """A task and its state."""
 
-    version: int  # of the task, among all that the mission has known
+    version: int  # index of its current version among all known tasks
     added: float  # s
     state: TaskStatus = "unassigned"
-    vehicle: str | None = None  # which does it, or did it
+    vehicle: str | None = None  # assigned to, or done by
     reason: str = ""  # why it is undone
     removed: bool = False
     doing: bool = False
-    assigned: float | None = None  # s, to its vehicle
+    assigned: float | None = None  # s, assigned
     started: float | None = None  # s
     completed: float | None = None  # s
 
 
 @dataclass(frozen=True)
 class MoveTask:
-    """A task is to be done elsewhere."""
+    """A request to move a task."""
 
     task: str
     x: float  # m east
@@ -63,7 +63,7 @@ class MoveTask:
 
 @dataclass(frozen=True)
 class RemoveTask:
-    """A task need not be done."""
+    """A request to remove a task."""
 
     task: str
 
@@ -72,7 +72,7 @@ Request = Happening | MoveTask | RemoveTask
 
 
 def moved(task: Task, x: float, y: float) -> Task:
-    """Return the task in another place (m): where it begins, or for a polygon the mean of its corners."""
+    """Return the task moved to a position (m): of its start, or for a polygon of the mean of its corners."""
     if not np.isfinite([x, y]).all():
         raise InvalidValueError(f"task {task.name!r}: a place must be two numbers of metres, not ({x}, {y})")
     shape: Any = task.shape
@@ -90,23 +90,23 @@ def moved(task: Task, x: float, y: float) -> Task:
     return replace(task, shape=replace(shape, x=float(x), y=float(y)))
 
 
-PoseOf = Callable[[int], Pose]  # where the vehicle in a row is now
+PoseOf = Callable[[int], Pose]  # present pose of the vehicle in a row
 
 
 @dataclass
 class MissionChange:
-    """What an observation upsets: collected first, then planned together."""
+    """The changes of an observation: collected first, then planned together."""
 
-    causes: list[str] = field(default_factory=list)  # nothing has to be planned as long as there are none
-    dirty: set[int] = field(default_factory=set)  # rows of vehicles whose routes cannot stand
-    aborted: set[int] = field(default_factory=set)  # of those who give up what they are doing
-    new: set[int] = field(default_factory=set)  # of those whose routes are new
-    damaged: list[str] = field(default_factory=list)  # names of those who failed
-    bereft: bool = False  # they had tasks, which others may do
+    causes: list[str] = field(default_factory=list)  # empty: no replanning
+    dirty: set[int] = field(default_factory=set)  # rows of vehicles whose routes are invalid
+    aborted: set[int] = field(default_factory=set)  # rows of vehicles that abort their task
+    new: set[int] = field(default_factory=set)  # rows of vehicles with new routes
+    damaged: list[str] = field(default_factory=list)  # names of failed vehicles
+    bereft: bool = False  # they had tasks, which are to be reassigned
 
     @property
     def matters(self) -> bool:
-        """Whether anything has to be planned."""
+        """Whether replanning is needed."""
         return bool(self.causes or self.dirty or self.bereft)
 
     @property
@@ -118,11 +118,11 @@ class MissionChange:
 
 
 class MissionData:
-    """Everything about a mission that changes."""
+    """The changing state of a mission."""
 
     def __init__(self, setup: MissionSetup) -> None:
         self.setup = setup
-        self.known: list[Task] = []  # all versions of tasks, to which routes refer: a task that is moved is a new one
+        self.known: list[Task] = []  # all versions of tasks, referred to by routes: moving a task adds a version
         self.tasks: dict[str, Job] = {}  # the state of each task
         self.fleet = MissionFleet()
         self.zones: tuple[Zone, ...] = setup.problem.zones
@@ -131,9 +131,9 @@ class MissionData:
         self.started = False
         self.happenings = sorted(setup.happenings, key=lambda happening: happening.at)
         self.happened = 0  # how many of them
-        self.queue: list[Request] = []  # what was asked for since the last observation
+        self.queue: list[Request] = []  # requests since the last observation
         self.replans = 0
-        self.covered: Covered = {}  # paths of tasks, kept from one planning to the next
+        self.covered: Covered = {}  # cached paths of tasks
         for spec in setup.problem.vehicles:
             self.fleet.add(spec)
         for task in setup.problem.tasks:
@@ -145,7 +145,7 @@ class MissionData:
         return replace(self.setup.problem, vehicles=(), tasks=(), zones=self.zones)
 
     def task(self, name: str) -> Task:
-        """Return a task as it is now."""
+        """Return the current version of a task."""
         return self.known[self.tasks[name].version]
 
     def list_task(self, task: Task, time: float) -> None:
@@ -175,13 +175,13 @@ class MissionData:
         self.log.append(LogEntry(self.time, kind, name, task, detail, way))
 
     def become(self, vehicle: MissionVehicle, status: Status) -> None:
-        """A vehicle's status changes."""
+        """Set the status of a vehicle."""
         if vehicle.status != status:
             vehicle.status = status
             self.report("state", vehicle, detail=status)
 
     def begin(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
-        """A vehicle follows a new route from here on."""
+        """Set a new route for a vehicle."""
         self.fleet.follow(vehicle, route, drawn)
         if route.legs:
             self._arrive(vehicle, route.legs[0])
@@ -200,7 +200,7 @@ class MissionData:
                 self._arrive(vehicle, vehicle.current)
 
     def undo(self, task: str, reason: str) -> None:
-        """A task will not be done, unless something changes."""
+        """Mark a task as undone, until something changes."""
         job = self.tasks[task]
         if job.state != "undone" or job.reason != reason:
             self.give_back(task)
@@ -208,7 +208,7 @@ class MissionData:
             self.report("undone", task=task, detail=reason)
 
     def release(self, vehicle: MissionVehicle, reason: str, lasting: bool = False) -> None:
-        """Take all tasks from a vehicle; a lasting reason stays on those that no other vehicle is available for."""
+        """Take all tasks from a vehicle; a lasting reason is kept for tasks that no other vehicle can take."""
         doing = vehicle.doing
         for task in ([doing] if doing else []) + vehicle.ahead:
             self.give_back(task)
@@ -222,7 +222,7 @@ class MissionData:
         if leg.kind != "coverage":
             return
         job, task = self.tasks[str(leg.task)], self.task(str(leg.task))
-        if not job.doing:  # otherwise it is what was left of it when a new route was made
+        if not job.doing:  # otherwise it is the rest after a new route
             job.doing, job.started = True, self.time
             late = self.time - task.closes
             self.report("started", vehicle, leg.task, f"{late:.3f} s after its window" if late > 1e-6 else "")

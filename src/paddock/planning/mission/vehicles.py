@@ -22,7 +22,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 STATUS_ON: dict[str, Status] = {"transit": "transit", "wait": "transit", "coverage": "busy", "return": "returning"}
 """The status of a vehicle on each kind of leg."""
 TURNING = 2.658 * pi
-"""Turn radii by which a Dubins path is at most longer than the straight line (Savla, Frazzoli and Bullo)."""
+"""Upper bound in turn radii of a Dubins path minus the straight line (Savla, Frazzoli and Bullo)."""
 ARRAYS = ("progress", "travelled", "due", "gate", "since", "passed", "until", "whole", "fullest")
 
 
@@ -57,34 +57,34 @@ class MissionVehicle:
 
     @property
     def rest(self) -> Pose:
-        """Where it is when it follows no leg."""
+        """Its pose when it follows no leg."""
         return self.route.legs[-1].end if self.route.legs else self.drawn.spec.pose
 
     @property
     def able(self) -> bool:
-        """Whether it can be given tasks."""
+        """Whether it can take tasks."""
         return self.status != "damaged" and not self.spent
 
     @property
     def current(self) -> Leg | None:
-        """The leg that it is on."""
+        """The current leg."""
         return self.route.legs[self.leg] if self.leg < len(self.route.legs) else None
 
     @property
     def doing(self) -> str | None:
-        """The task that it is busy with."""
+        """The task in progress."""
         leg = self.current
         return leg.task if leg is not None and leg.kind == "coverage" else None
 
     @property
     def ahead(self) -> list[str]:
-        """The tasks that it has still to begin, in order."""
+        """The remaining tasks, in order."""
         later = self.leg + 1 if self.doing else self.leg
         return [str(leg.task) for leg in self.route.legs[later:] if leg.kind == "coverage"]
 
 
 class MissionFleet:
-    """All vehicles, in the order in which they joined. Arrays have a place for each."""
+    """All vehicles, in the order of joining, and arrays over them."""
 
     def __init__(self) -> None:
         self.list: list[MissionVehicle] = []
@@ -97,14 +97,14 @@ class MissionFleet:
         self.passed: Floats = np.empty(0)  # m of progress at its beginning
         self.until: Floats = np.empty(0)  # s: when it is planned to end; inf: there is none
         self.whole: Floats = np.empty(0)  # m of the route; 0 where no task is ahead
-        self.fullest: Floats = np.empty(0)  # share of the charge when it was first seen; NaN: never
+        self.fullest: Floats = np.empty(0)  # first observed charge; NaN: none
         self.speed: Floats = np.empty(0)  # m/s
         self.limit: Floats = np.empty(0)  # m: its range
-        self.turning: Floats = np.empty(0)  # m that the way home may be longer than the straight one
+        self.turning: Floats = np.empty(0)  # m by which the way home may exceed the straight line
         self.home: Floats = np.empty((0, 2))  # m
 
     def add(self, spec: Vehicle) -> MissionVehicle:
-        """One more."""
+        """Add a vehicle."""
         vehicle = MissionVehicle(spec, len(self.list), self)
         self.row[spec.name] = vehicle.row
         self.list.append(vehicle)
@@ -117,14 +117,14 @@ class MissionFleet:
         return vehicle
 
     def follow(self, vehicle: MissionVehicle, route: Route, drawn: Drawn) -> None:
-        """A vehicle begins a route."""
+        """Start a route of a vehicle."""
         vehicle.route, vehicle.drawn = route, drawn
         vehicle.ends = list(accumulate(leg.flown for leg in route.legs))
         self.progress[vehicle.row] = 0.0
         self.enter(vehicle, 0)
 
     def enter(self, vehicle: MissionVehicle, leg: int) -> None:
-        """Let a vehicle begin a leg of its route; after the last it has none."""
+        """Start a leg of a vehicle's route; after the last one there is none."""
         k, vehicle.leg = vehicle.row, leg
         here = vehicle.current
         self.passed[k] = vehicle.ends[leg - 1] if leg else 0.0
@@ -136,15 +136,15 @@ class MissionFleet:
         self.whole[k] = vehicle.ends[-1] if here.kind == "coverage" or vehicle.ahead else 0.0
 
     def left(self) -> float:
-        """Return metres of all routes that are still to be flown."""
+        """Return the remaining metres of all routes."""
         return sum(m.ends[-1] - float(self.progress[m.row]) for m in self.list if m.current is not None)
 
 
 @dataclass(frozen=True)
 class Rest:
-    """A task that was being done when a route was built: the rest of it comes first."""
+    """A task in progress when a route was built: its rest comes first."""
 
-    task: int  # its version among all known tasks
+    task: int  # index of its version
     done: float  # m of its path that had been flown
     begins: float  # s
     end: Pose
@@ -154,9 +154,9 @@ class Rest:
 class Drawn:
     """The inputs of a route."""
 
-    spec: Vehicle  # as it was free
+    spec: Vehicle  # when and where it was free
     order: tuple[int, ...]  # versions of tasks
-    zones: int  # how many zones there were
+    zones: int  # number of zones
     rest: Rest | None = None
 
 
@@ -169,11 +169,11 @@ def drawn_again(problem: Problem, known: Sequence[Task], drawn: Drawn) -> Route:
 
 
 def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task]) -> Route:
-    """Return the route preceded by the rest of the task at hand."""
+    """Return the route, preceded by the rest of the task in progress."""
     if drawn.rest is None:
         return route
     rest, spec, task = drawn.rest, drawn.spec, known[drawn.rest.task]
-    covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # it is flown: no zone is in its way
+    covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # already flown: no zone blocks it
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])
     x, y, z, heading = whole.at(rest.done)[0].tolist()

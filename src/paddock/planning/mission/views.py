@@ -15,8 +15,8 @@ class TaskView(NamedTuple):
     name: str
     kind: str  # point, line, circle, area, polygon
     state: str  # unassigned, assigned, completed, undone
-    vehicle: str | None  # that does it, or did it
-    doing: bool  # it is being done
+    vehicle: str | None  # assigned to, or done by
+    doing: bool  # in progress
     reason: str  # why it is undone
     outline: Floats  # (k, 2) m
     height: float | None  # m
@@ -34,15 +34,15 @@ class VehicleView(NamedTuple):
 
     name: str
     status: str  # idle, transit, busy, damaged, returning, home
-    task: str | None  # what it is busy with
-    ahead: tuple[str, ...]  # tasks still to come
+    task: str | None  # the task in progress
+    ahead: tuple[str, ...]  # remaining tasks
     progress: float  # m flown on its route
     length: float  # m of its route
-    travelled: float  # m flown in all, while it was able to
+    travelled: float  # m flown in total, before any damage
 
 
 class MissionView(NamedTuple):
-    """A mission at one moment."""
+    """The state of a mission at one tick."""
 
     time: float  # s
     tasks: tuple[TaskView, ...]

@@ -1,1 +1,1 @@
-"""No-fly zones and ways around them."""
+"""No-fly zones and paths around them."""

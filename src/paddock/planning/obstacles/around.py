@@ -1,4 +1,4 @@
-"""Paths around zones for vehicles with a turn radius, and out of them; or the reason why there is none."""
+"""Paths around zones, and out of them, for vehicles with a turn radius; or the reason why there is none."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from paddock.planning.paths.path import Path, Segment
 from paddock.world.columns import Floats
 
 SUSPICIOUS = 1.02
-"""A way that is longer than the direct path by this factor is compared with ways that turn twice at their ends."""
+"""A path longer than the direct one by this factor is compared with paths that turn twice at their ends."""
 
 
 class ZoneMap:
-    """Ways around zones for one turn radius (m; 0: turns on the spot) and clearance (m)."""
+    """Paths around zones for one turn radius (m; 0: turns on the spot) and clearance (m)."""
 
     def __init__(self, zones: Sequence[Zone], radius: float, clearance: Clearance = 0.0) -> None:
         if not (isfinite(radius) and radius >= 0.0):
@@ -50,7 +50,7 @@ class ZoneMap:
 
     @cached_property
     def web(self) -> BendGraph:
-        """The circles on which ways around the zones turn, and the lines between them."""
+        """The bends around the zones, and the lines between them."""
         return web(self.walls, bends(self.zones, self.walls, self.radius, self.clearance))
 
     @cached_property
@@ -69,7 +69,7 @@ class ZoneMap:
         return way
 
     def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
-        """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
+        """Search again with two turns at the start and at the goal; if there is no path, with turns anywhere near."""
         at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
         other = self._way(at_ends, wider.bends, wider.links())
@@ -95,14 +95,14 @@ class ZoneMap:
             raise InfeasibleError(f"the {what} {place(x, y)} lies {near} the zone {zone.name!r}")
 
 
-BORDER = 0.01  # m: a place nearer to a border is on it
+BORDER = 0.01  # m: tolerance of a border
 
 line_room = routine(line_entry)
 arc_room = routine(arc_entry)
 
 
 def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: Goal) -> str:
-    """Return a line that names the zones which enclose the start or the goal but not the other; empty: none."""
+    """Return one line that names zones enclosing only one of start and goal; empty: none."""
     from shapely import Point, Polygon, unary_union
     from shapely.geometry.base import BaseGeometry
 
@@ -126,7 +126,7 @@ def enclosing(zones: Sequence[Zone], clearance: Clearance, start: Start, goal: G
 
 
 def cramped(w: Walls, zones: Sequence[Zone], radius: float, start: Start, goal: Goal, zone: Zone) -> str:
-    """Return a line that describes where there is no room to turn; `zone` blocks the direct path."""
+    """Return one line that describes where there is no room to turn; `zone` blocks the direct path."""
     places = [("after the start", start[0], start[1], start[2], 1.0)]
     if goal[2] is not None:
         places.append(("before the goal", goal[0], goal[1], goal[2] + pi, -1.0))
@@ -151,12 +151,12 @@ def place(x: float, y: float) -> str:
 
 
 def on_border(zone: Zone, x: float, y: float) -> bool:
-    """Return whether a place is too near to the border of a zone to be on either side of it."""
+    """Return whether a point is within tolerance of the border of a zone."""
     return abs(zone.distance(x, y)) < BORDER
 
 
 def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tuple[int, float]:
-    """Return the zone straight ahead and metres to it, where turns both ways enter one as well; -1: there is room."""
+    """Return the zone straight ahead and its distance (m) if turns to both sides are blocked, too; -1: free."""
     length, zone = line_room(w, x, y, cos(heading), sin(heading), 2.0 * radius)
     for way in (1.0, -1.0):
         cx, cy = x - way * radius * sin(heading), y + way * radius * cos(heading)
@@ -165,12 +165,12 @@ def zone_near(w: Walls, x: float, y: float, heading: float, radius: float) -> tu
     return zone, length
 
 
-OUTSIDE = 0.01  # m beyond the border, where a zone is left
-EXITS = 256  # places on the border of each zone
+OUTSIDE = 0.01  # m beyond the border at which a zone is left
+EXITS = 256  # points on the border of each zone
 
 
 def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zone]) -> Path:
-    """Return the shortest path from a pose inside zones to a place outside all; raise InfeasibleError."""
+    """Return the shortest path from a pose inside zones to a point outside all; raise InfeasibleError."""
     exits = _exits(start[0], start[1], zones)
     goals = np.column_stack([exits, np.full(len(exits), np.nan)])
     x, y = exits[int(np.argmin(dubins_lengths(np.array([start]), goals, radius)[0]))].tolist()
@@ -178,7 +178,7 @@ def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zo
 
 
 def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float]:
-    """Return the place itself, or the nearest one outside all zones; (nan, nan) where there is none."""
+    """Return the point itself, or the nearest one outside all zones; (nan, nan) if there is none."""
     if inside(x, y, zones) is None:
         return x, y
     try:
@@ -190,7 +190,7 @@ def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, f
 
 
 def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
-    """Return places (k, 2) just outside the zones that are outside all of them."""
+    """Return points (k, 2) just outside the border of a zone and outside all zones."""
     borders = []
     for zone in zones:
         outline = zone.grown(OUTSIDE).outline()

@@ -2,7 +2,7 @@
 
 A shortest path touches zones at their corners, or runs along their round borders. Around a border at least as wide as
 the turn radius it bends on the border itself; around anything tighter, on a circle of the turn radius that touches it.
-There is one such circle for each direction: some are taken, and turned to their best place by `search.shorten`.
+There is one such circle for each direction: some are sampled, and `search.shorten` rotates them to the best position.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from paddock.planning.obstacles.zones import (
 from paddock.world.columns import Floats
 
 MARGIN = 1e-6  # m between a border and a bend around it
-SPREAD = pi / 6.0  # rad at most between the directions that are taken
-MOST_CORNERS = 24  # of a polygon; more are first covered by a simpler polygon
+SPREAD = pi / 6.0  # maximum rad between sampled directions
+MOST_CORNERS = 24  # corners of a polygon; one with more is replaced by a simpler polygon around it
 COLUMNS = 9
 X, Y, RADIUS, WAY, AT_X, AT_Y, ARM, ANGLE, GROUP = range(COLUMNS)
-"""Of a bend: its centre (m), radius (m) and way round (1 left, -1 right). The centre lies on an arm (m) of some angle
-(rad) from a place that it may be turned about; bends about the same place are a group."""
+"""Columns of a bend: centre (m), radius (m) and direction (1 left, -1 right). The centre lies on an arm (m) at an angle
+(rad) from a pivot about which it may be rotated; bends about the same pivot are a group."""
 
 Corner = tuple[float, float, float, float, float]
-"""x, y (m), radius (m) of a border that is convex there, and the directions (rad) from .. to which it faces."""
+"""x, y (m) and radius (m) of a convex part of a border, and the range of directions (rad) that it faces."""
 
 
 def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearance) -> Floats:
-    """Return the bends (n, 9) around zones, each of them both ways round."""
+    """Return the bends (n, 9) around zones, each in both directions."""
     rows: list[tuple[float, ...]] = []
     kept = zip(zones, each_of(clearance, zones), strict=True)
     for group, corner in enumerate(c for zone, wide in kept for c in corners(zone, wide, radius)):
         x, y, border, begin, end = corner
         for angle in _directions(begin, end, border < radius):
-            # a border that is followed may be free elsewhere
+            # a border that is followed may be free at other angles
             if border >= radius or zone_at(walls, x + border * cos(angle), y + border * sin(angle)) < 0:
                 bend, arm = max(border, radius), min(border - radius, 0.0)
                 centre = (x + arm * cos(angle), y + arm * sin(angle))
@@ -57,14 +57,14 @@ def bends(zones: Sequence[Zone], walls: Walls, radius: float, clearance: Clearan
 
 
 def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:
-    """Where the border of a zone grown by a clearance is convex."""
+    """Yield the convex parts of the border of a zone grown by a clearance."""
     if isinstance(zone, CircleZone):
         yield zone.x, zone.y, zone.radius + clearance + MARGIN, 0.0, 2.0 * pi
         return
     simple = _simpler(zone)
     after = normals(simple.corners)
     before = np.roll(after, 1, axis=0)
-    sharp = radius + clearance == 0.0  # turned at on the spot
+    sharp = radius + clearance == 0.0  # turns on the spot
     places = moved_out(simple, MARGIN) if sharp else simple.corners
     for place, n, m in zip(places.tolist(), before.tolist(), after.tolist(), strict=True):
         turn = atan2(n[0] * m[1] - n[1] * m[0], n[0] * m[0] + n[1] * m[1])
@@ -74,7 +74,7 @@ def corners(zone: Zone, clearance: float, radius: float) -> Iterator[Corner]:
 
 
 def _directions(begin: float, end: float, several: bool) -> list[float]:
-    """Return some angles from `begin` to `end`."""
+    """Return sampled angles from `begin` to `end`."""
     if not several:
         return [0.5 * (begin + end)]
     if end - begin >= 2.0 * pi:
@@ -84,7 +84,7 @@ def _directions(begin: float, end: float, several: bool) -> list[float]:
 
 
 def _simpler(zone: PolygonZone) -> PolygonZone:
-    """Return the zone, or where it has many corners a polygon around it with fewer."""
+    """Return the zone; if it has many corners, a polygon around it with fewer."""
     if len(zone.corners) <= MOST_CORNERS:
         return zone
     from shapely import Polygon, get_coordinates
@@ -99,14 +99,14 @@ def _simpler(zone: PolygonZone) -> PolygonZone:
     return PolygonZone(zone.name, tuple(ring))
 
 
-NEAR = 1e-9  # circles that touch each other may have come apart by this part of their size
+NEAR = 1e-9  # relative tolerance for touching circles
 
 
 class Links(NamedTuple):
-    """From each of n bends to others."""
+    """Links from each of n bends to others."""
 
-    first: NDArray[np.int64]  # (n + 1,) where the links of a bend begin
-    target: NDArray[np.int64]  # (e,) the bend that each leads to
+    first: NDArray[np.int64]  # (n + 1,) index of the first link of each bend
+    target: NDArray[np.int64]  # (e,) target bend
     heading: Floats  # (e,) rad
     length: Floats  # (e,) m
 
@@ -125,7 +125,7 @@ def tangent(
 
 
 def free_tangent(w: Walls, a: Floats, b: Floats) -> tuple[float, float]:
-    """As `tangent` between two bends; inf also where a zone is in the way."""
+    """Return `tangent` between two bends; inf also if a zone blocks it."""
     length, heading = tangent(a[X], a[Y], a[RADIUS], a[WAY], b[X], b[Y], b[RADIUS], b[WAY])
     if length == inf:
         return inf, heading
@@ -163,7 +163,7 @@ class BendGraph(NamedTuple):
         return Links(first, target.astype(np.int64), headings, lengths)
 
     def widened(self, w: Walls, more: Floats) -> BendGraph:
-        """Return the same with more bends."""
+        """Return a network with additional bends."""
         there, back, among = (all_tangents(w, a, b) for a, b in ((self.bends, more), (more, self.bends), (more, more)))
         lengths = np.block([[self.lengths, there[0]], [back[0], among[0]]])
         headings = np.block([[self.headings, there[1]], [back[1], among[1]]])
@@ -176,7 +176,7 @@ def web(w: Walls, bends: Floats) -> BendGraph:
 
 
 def places(bend: Floats, heading: float) -> tuple[float, float]:
-    """Return where on a bend one has that heading."""
+    """Return the point on a bend with that heading."""
     side = bend[WAY] * bend[RADIUS]
     return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
 
@@ -186,8 +186,8 @@ def distance(x: float, y: float, gx: float, gy: float) -> float:
     return hypot(gx - x, gy - y)
 
 
-AROUND = 12  # directions in which a bend may touch that of the start, or a goal without a heading be reached
-LATTICE = 0.5  # turn radii between the bends that are tried anywhere near the start and the goal
+AROUND = 12  # sampled directions for bends that touch the start's, or reach a goal without a heading
+LATTICE = 0.5  # turn radii between the bends tried near the start and the goal
 LATTICE_REACH = 2.0  # turn radii from the start or the goal
 
 free_arc = routine(arc_entry)
@@ -196,7 +196,7 @@ Goal = tuple[float, float, float | None]
 
 
 class WayEnds(NamedTuple):
-    """Where a search begins and ends: bends that hold the start or the goal, each with the heading there."""
+    """Start and end of a search: bends through the start or the goal, each with the heading there."""
 
     starts: Floats  # (s, 9)
     heading: float  # rad, at the start
@@ -230,12 +230,12 @@ def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tupl
 
 
 def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
-    """Return bends (n, 9) that touch those of the start and of the goal: for ways that begin or end with two turns."""
+    """Return bends (n, 9) that touch those of the start and of the goal, for paths that begin or end with two turns."""
     rows = []
     for bend in e.starts:
         rows += _all_around(w, bend, e.heading, 1.0, radius, group)
     for bend, arrival in zip(e.goals, e.arrivals.tolist(), strict=True):
-        if len(e.goals) == 2:  # has a heading; one without is reached by turns enough
+        if len(e.goals) == 2:  # only a goal with a heading: others have enough turns
             rows += _all_around(w, bend, arrival, -1.0, radius, group + 1)
     for a in e.starts:
         for b in e.goals:
@@ -247,7 +247,7 @@ def touching(w: Walls, e: WayEnds, radius: float, group: int) -> Floats:
 def _all_around(
     w: Walls, bend: Floats, heading: float, along: float, radius: float, group: int
 ) -> list[tuple[float, ...]]:
-    """Return bends that touch one where it is free on from a heading (`along` 1), or back from it (-1)."""
+    """Return bends that touch a bend on its free part after a heading (`along` 1) or before it (-1)."""
     way = float(bend[WAY])
     begin = heading - way * 0.5 * pi
     x, y = float(bend[X]), float(bend[Y])
@@ -257,13 +257,13 @@ def _all_around(
 
 
 def _on_arm(bend: Floats, angle: float, radius: float, group: int) -> tuple[float, ...]:
-    """Return a bend the other way round that touches one."""
+    """Return a bend in the opposite direction that touches a bend."""
     x, y, arm = float(bend[X]), float(bend[Y]), 2.0 * radius
     return x + arm * cos(angle), y + arm * sin(angle), radius, -float(bend[WAY]), x, y, arm, angle, float(group)
 
 
 def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[float, ...]]:
-    """Return the two bends that touch both of two."""
+    """Return the two bends that touch two given ones."""
     dx, dy = float(b[X] - a[X]), float(b[Y] - a[Y])
     apart = hypot(dx, dy)
     if not 1e-9 < apart < 4.0 * radius:
@@ -273,7 +273,7 @@ def _between(a: Floats, b: Floats, radius: float, group: int) -> list[tuple[floa
 
 
 def lattice(e: WayEnds, start: Start, radius: float, group: int) -> Floats:
-    """Return bends (n, 9) all around the start and the goal, each both ways round."""
+    """Return bends (n, 9) around the start and the goal, each in both directions."""
     steps = np.arange(-LATTICE_REACH, LATTICE_REACH + 0.5 * LATTICE, LATTICE) * radius
     offsets = np.stack(np.meshgrid(steps, steps), axis=-1).reshape(-1, 2)
     centres = np.vstack([offsets + start[:2], offsets + np.array([e.x, e.y])])

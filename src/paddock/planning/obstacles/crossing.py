@@ -1,4 +1,4 @@
-"""Where paths enter zones: exact for lines and arcs, to a millimetre for curves in moving air. Compiled."""
+"""Compiled intersection of paths and zones: exact for lines and arcs, to a millimetre for curves in moving air."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from paddock.planning.obstacles.zones import Clearance, Walls, Zone, walls
 from paddock.planning.paths.path import Path
 from paddock.world.columns import Floats
 
-CHORD_ERROR = 1e-3  # m: curves in moving air are cut into chords that stay this near to them
+CHORD_ERROR = 1e-3  # m: maximum deviation of the chords that approximate curves in moving air
 FULL = 2.0 * pi
 
 
 def ahead(angle: float) -> float:
-    """Return an angle as 0 .. 2 pi."""
+    """Return an angle wrapped to 0 .. 2 pi."""
     turned = angle % FULL
     return turned if turned < FULL else 0.0
 
 
 def within(w: Walls, x: float, y: float) -> int:
-    """Return the first zone that holds a place; -1: none."""
+    """Return the first zone that contains a point; -1: none."""
     for k in range(len(w.around)):
         if hypot(x - w.around[k, 0], y - w.around[k, 1]) <= w.around[k, 2] and _holds(w, k, x, y):
             return k
@@ -46,7 +46,7 @@ def _holds(w: Walls, k: int, x: float, y: float) -> bool:
 
 
 def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float) -> tuple[float, int]:
-    """Return the metres to where a line (place, unit vector) first enters a zone, and the zone; inf, -1: nowhere."""
+    """Return metres until a line (point, unit vector) first enters a zone, and the zone; inf, -1: never."""
     first, zone = inf, -1
     for k in range(len(w.around)):
         dx, dy = w.around[k, 0] - x, w.around[k, 1] - y
@@ -73,9 +73,9 @@ def line_entry(w: Walls, x: float, y: float, ux: float, uy: float, length: float
 
 
 def arc_entry(w: Walls, x: float, y: float, radius: float, begin: float, way: float, sweep: float) -> tuple[float, int]:
-    """Return radians to where an arc first enters a zone, and which; inf, -1: nowhere.
+    """Return radians until an arc first enters a zone, and the zone; inf, -1: never.
 
-    It lies on the circle around a place, begins at the angle `begin`, and goes left (`way` 1) or right (-1).
+    The arc lies on a circle, starts at the angle `begin`, and turns left (`way` 1) or right (-1).
     """
     first, zone = inf, -1
     for k in range(len(w.around)):
@@ -124,7 +124,7 @@ def _arc_edge(ax: float, ay: float, bx: float, by: float, radius: float, begin: 
 
 
 def path_entry(w: Walls, table: Floats) -> tuple[int, float, int]:
-    """Return the segment, metres along it and the zone where a path's table first enters one; -1: nowhere."""
+    """Return the segment, metres along it and the zone where a path's table first enters a zone; -1: never."""
     for s in range(len(table)):
         if table[s, 8] == 0.0 and table[s, 9] == 0.0:
             along, zone = _still_entry(w, table[s])
@@ -181,13 +181,13 @@ def known_walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
 
 
 def inside(x: float, y: float, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """Return the first zone that a place (m) lies inside, or nearer to than the clearance; None: it is free."""
+    """Return the first zone that contains a point (m) or is nearer than the clearance; None: free."""
     k = zone_at(known_walls(zones, clearance), float(x), float(y))
     return zones[k] if k >= 0 else None
 
 
 def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> Zone | None:
-    """Return the first zone that a path enters, or comes nearer to than the clearance (m); None: it is clear."""
+    """Return the first zone that a path enters or approaches within the clearance (m); None: clear."""
     if not zones:
         return None
     borders = known_walls(zones, clearance)

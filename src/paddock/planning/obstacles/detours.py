@@ -1,4 +1,4 @@
-"""How much longer zones make straight ways: an estimate that methods search with."""
+"""Estimated detours around zones, for the search of methods."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.zones import CircleZone, Zone
 from paddock.world.columns import Floats
 
-OUTSIDE = 0.01  # m: ways bend this far from a zone's corner, so that they do not touch it
-CORNERS = 16  # corners of the polygon inside a circle that represents it: ways around it are up to 0.6 % too short
+OUTSIDE = 0.01  # m: distance of detours from a zone's corner
+CORNERS = 16  # corners of the polygon inscribed in a circle: detours around it are up to 0.6 % too short
 
 
 class SightWalls(NamedTuple):
-    """The outlines of all zones, as compiled code sees them."""
+    """The outlines of all zones, for compiled code."""
 
     edges: Floats  # (e, 4) x, y, x, y
     first: NDArray[np.int64]  # (parts + 1,) the first edge of each connected part, and the end
@@ -35,19 +35,19 @@ def zone_walls(zones: Sequence[Zone]) -> SightWalls:
 
 
 def ways_to_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
-    """Return metres (n, v) of the shortest ways around zones from places (n, 2) to the corners where ways may bend."""
+    """Return metres (n, v) of the shortest paths around zones from points (n, 2) to the corners."""
     _, corners, among = _map(tuple(zones))
     return cheapest_sums(sights_of_corners(places, zones), among) if len(corners) else np.empty((len(places), 0))
 
 
 def sights_of_corners(places: Floats, zones: Sequence[Zone]) -> Floats:
-    """Return metres (n, v) from places (n, 2) straight to the corners; inf for those that are not seen."""
+    """Return metres (n, v) from points (n, 2) straight to the corners; inf for corners that are not visible."""
     walls, corners, _ = _map(tuple(zones))
     return sight_lengths(ascontiguousarray(places, dtype=np.float64), corners, walls)
 
 
 def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: float, sights: Floats) -> float:
-    """Return metres that zones add to the straight way, from one end's `ways` and the other's `sights`; inf: none."""
+    """Return metres that zones add to the straight line, from one end's `ways` and the other's `sights`; inf: none."""
     if sees(x, y, gx, gy, walls):
         return 0.0
     least = inf
@@ -58,7 +58,7 @@ def added(walls: SightWalls, x: float, y: float, ways: Floats, gx: float, gy: fl
 
 @lru_cache(maxsize=16)
 def _map(zones: tuple[Zone, ...]) -> tuple[SightWalls, Floats, Floats]:
-    """Return the walls of all zones together, the corners (v, 2) where ways bend, and the ways between them (v, v)."""
+    """Return the walls of all zones, the corners (v, 2) of paths around them, and the distances (v, v) between them."""
     angle = np.arange(CORNERS) * (2.0 * np.pi / CORNERS)
     circle = np.column_stack([np.cos(angle), np.sin(angle)])
     outlines = [
@@ -69,7 +69,7 @@ def _map(zones: tuple[Zone, ...]) -> tuple[SightWalls, Floats, Floats]:
     grown = _walls(union_all([outline.buffer(OUTSIDE, join_style="mitre") for outline in outlines]))
     corners = np.ascontiguousarray(grown.edges[:, :2])
     seen = sight_lengths(corners, corners, walls)
-    seen[~np.isfinite(seen)] = 0.0  # for SciPy, no edge
+    seen[~np.isfinite(seen)] = 0.0  # SciPy: no edge
     return walls, corners, np.asarray(shortest_path(seen, directed=False))
 
 
@@ -103,7 +103,7 @@ def passes(ax: float, ay: float, bx: float, by: float, x: float, y: float, radiu
 
 
 def sees(ax: float, ay: float, bx: float, by: float, walls: SightWalls) -> bool:
-    """Return whether two points see each other."""
+    """Return whether two points are mutually visible."""
     for part in range(len(walls.bounds)):
         if passes(ax, ay, bx, by, walls.bounds[part, 0], walls.bounds[part, 1], walls.bounds[part, 2] * 1.000001):
             continue
@@ -115,7 +115,7 @@ def sees(ax: float, ay: float, bx: float, by: float, walls: SightWalls) -> bool:
 
 
 def sights(starts: Floats, goals: Floats, walls: SightWalls) -> Floats:
-    """Return distances (n, m) between points that see each other; inf for those that do not."""
+    """Return distances (n, m) between mutually visible points; inf for others."""
     found = empty((len(starts), len(goals)))
     for i in parallel_range(len(starts)):
         for k in range(len(goals)):

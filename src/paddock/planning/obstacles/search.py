@@ -1,4 +1,4 @@
-"""The shortest path from bend to bend: A* over the links, then the bends are turned to where it is shortest. Compiled.
+"""Compiled search for the shortest path over bends: A* over the links, then the bends are rotated to shorten it.
 
 A state is a link: the arrival on a bend with the link's heading. Its cost does not depend on later links. An arrival
 that another one reaches along the bend at no more cost is dropped.
@@ -37,7 +37,7 @@ from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
 Heap = list[tuple[float, Any]]  # a lower bound in metres, and the number of the next state
-NO_TURN = 1e-9  # rad: a turn that lacks less than this of a full one is no turn
+NO_TURN = 1e-9  # rad: a full turn minus less than this is no turn
 
 
 def turn_between(way: float, before: float, after: float) -> float:
@@ -55,7 +55,7 @@ def free_turn(w: Walls, bend: Floats, heading: float) -> float:
 
 
 def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
-    """From each bend to each goal: metres from leaving the bend (inf: blocked) and the heading there."""
+    """Return, from each bend to each goal, metres after leaving the bend (inf: blocked) and the heading there."""
     lengths, headings = empty((len(bends), len(ends.goals))), empty((len(bends), len(ends.goals)))
     for g in range(len(ends.goals)):
         goal, arrival = ends.goals[g], ends.arrivals[g]
@@ -75,10 +75,10 @@ class Visited(NamedTuple):
 
     cost: Floats  # m to the arrival
     heading: Floats  # rad, of the arrival
-    reach: Floats  # rad that one may turn on from there
+    reach: Floats  # rad of free turning from there
     parent: Ints  # the state before; -1: the start
-    older: Ints  # the state that was settled on the same bend before; -1: none
-    settled: Ints  # (bends,) the state that was settled last on each bend; -1: none
+    older: Ints  # the state settled before on the same bend; -1: none
+    settled: Ints  # (bends,) the state settled last on each bend; -1: none
     tails: Floats  # (bends, goals) m from leaving a bend to the goal
     tail_headings: Floats  # rad, when leaving it
 
@@ -97,10 +97,10 @@ def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visi
 
 
 def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
-    """Return metres of the shortest way, and its bends: a start, others, a goal (counted on from the bends)."""
+    """Return metres of the shortest path, and its bends: a start, others, a goal (numbered after the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
     known = _nothing_known(w, bends, links, ends)
-    # numbers in the heap: ways to the goal after a state, ways straight to it, states
+    # numbers in the heap: paths to the goal after a state, direct paths, states
     direct = len(known.cost) * g
     heap: Heap = [(inf, int64(direct + s * g))]
     heap.pop()
@@ -121,7 +121,7 @@ def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float
 
 
 def _leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, known: Visited, heap: Heap) -> None:
-    """All ways from a start: to the goals, and on to the bends."""
+    """Expand a start: to the goals, and to the bends."""
     n, g, start = len(bends), len(ends.goals), ends.starts[i]
     direct = len(known.cost) * g
     room = free_turn(w, start, ends.heading)
@@ -138,7 +138,7 @@ def _leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, known: Visited,
 
 
 def _leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
-    """All ways on from a state: to the goals, and over the links."""
+    """Expand a state: to the goals, and over the links."""
     radius, way, g = bends[bend, RADIUS], bends[bend, WAY], len(ends.goals)
     cost, heading, reach = known.cost[state], known.heading[state], known.reach[state]
     for j in range(g):
@@ -169,7 +169,7 @@ def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Visited) -> N
 
 
 def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
-    """Return whether an earlier arrival on the bend gets where this one is, for no more."""
+    """Return whether an earlier arrival on the bend reaches this one at no higher cost."""
     other = known.settled[bend]
     while other >= 0:
         turn = turn_between(bends[bend, WAY], known.heading[other], known.heading[state])
@@ -180,7 +180,7 @@ def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
 
 
 def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
-    """Return the bends on the way that ends with a number of the heap: n + the start, bends, n + s + the goal."""
+    """Return the bends of the path that ends with a number of the heap: n + the start, bends, n + s + the goal."""
     chain = empty(len(known.parent) + 3, int64)
     if number >= direct:
         chain[0], chain[1] = n + (number - direct) // g, n + s + (number - direct) % g
@@ -198,13 +198,13 @@ def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, lin
 search = routine(_search)
 
 
-FIRST_STEP = 0.25  # rad, of turning a bend about its place
+FIRST_STEP = 0.25  # rad, initial step of the rotation of a bend about its pivot
 LAST_STEP = 1e-7
-ROUNDS = 4  # at each step
+ROUNDS = 4  # factor per step
 
 
 def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) -> float:
-    """Write the segments (2 n, 5) of the way over a row of bends (n, 9); return its length in m, inf: none."""
+    """Write the segments (2 n, 5) of the path over a row of bends (n, 9); return its length in m, inf: none."""
     total = 0.0
     for i in range(len(row)):
         radius, way = row[i, RADIUS], row[i, WAY]
@@ -240,7 +240,7 @@ def _turn(bend: Floats, angle: float) -> None:
 
 
 def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
-    """Return the length (m) of the way with the best first and last bends, which are written into the row."""
+    """Return the length (m) of the path with the best first and last bends, which are written into the row."""
     best, start, goal = inf, 0, 0
     for i in range(len(at.starts)):
         row[0] = at.starts[i]
@@ -255,7 +255,7 @@ def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Flo
 
 
 def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
-    """Turn the bends between the first and the last to where the way is shortest; its segments, as of `_laid`."""
+    """Rotate the bends between the first and the last to shorten the path; return its segments, as `_laid`."""
     out = empty((2 * len(row), 5))
     best = _with_best_ends(w, row, at, arrival, out)
     step = FIRST_STEP
@@ -268,7 +268,7 @@ def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
             if best > before - 1e-9:
                 break
         step *= 0.5
-    _with_best_ends(w, row, at, arrival, out)  # a trial may have left others
+    _with_best_ends(w, row, at, arrival, out)  # a trial may have changed them
     _laid(w, row, at.heading, arrival, out)
     return out
 

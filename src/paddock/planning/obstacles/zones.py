@@ -21,7 +21,7 @@ FLAT = 1e-12  # a polygon with less than this share of its squared width as area
 
 @dataclass(frozen=True)
 class CircleZone:
-    """All within a radius of a place."""
+    """A circular zone."""
 
     name: str
     x: float  # m east
@@ -29,18 +29,18 @@ class CircleZone:
     radius: float  # m
 
     def __post_init__(self) -> None:
-        """Raise unless it is a circle."""
+        """Raise for an invalid circle."""
         if not (isfinite(self.x) and isfinite(self.y)):
             raise InvalidValueError(f"zone {self.name!r}: its centre must be two numbers, not ({self.x}, {self.y})")
         if not (isfinite(self.radius) and self.radius > 0.0):
             raise InvalidValueError(f"zone {self.name!r}: its radius must be a number of metres > 0, not {self.radius}")
 
     def distance(self, x: float, y: float) -> float:
-        """Return metres from a place to the border, negative inside."""
+        """Return metres from a point to the border, negative inside."""
         return hypot(x - self.x, y - self.y) - self.radius
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether a place lies inside; the border does not."""
+        """Return whether a point lies inside; the border does not."""
         return self.distance(x, y) < 0.0
 
     def outline(self) -> Floats:
@@ -51,13 +51,13 @@ class CircleZone:
         return points
 
     def grown(self, clearance: float) -> CircleZone:
-        """Return the zone and all that is nearer to it than `clearance` (m)."""
+        """Return the zone grown by `clearance` (m)."""
         return CircleZone(self.name, self.x, self.y, self.radius + _grows_by(self.name, clearance))
 
 
 @dataclass(frozen=True)
 class PolygonZone:
-    """All inside a simple polygon, either way round; the last point joins the first."""
+    """A zone inside a simple polygon, in either direction; the last point joins the first."""
 
     name: str
     points: tuple[tuple[float, float], ...]  # m east, north
@@ -90,7 +90,7 @@ class PolygonZone:
         return corners if _area(corners) > 0.0 else corners[::-1].copy()
 
     def distance(self, x: float, y: float) -> float:
-        """Return metres from a place to the border, negative inside."""
+        """Return metres from a point to the border, negative inside."""
         a, b = self.corners, np.roll(self.corners, -1, axis=0)
         edge, to = b - a, np.array([x, y]) - a
         part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)
@@ -100,7 +100,7 @@ class PolygonZone:
         return -nearest if int((spans & (crossing > x)).sum()) % 2 else nearest
 
     def contains(self, x: float, y: float) -> bool:
-        """Return whether a place lies inside; the border does not."""
+        """Return whether a point lies inside; the border does not."""
         return self.distance(x, y) < 0.0
 
     def outline(self) -> Floats:
@@ -108,10 +108,10 @@ class PolygonZone:
         return np.vstack([self.corners, self.corners[:1]])
 
     def grown(self, clearance: float) -> PolygonZone:
-        """Return a polygon that contains the zone and all nearer to it than `clearance` (m)."""
+        """Return a polygon that contains the zone grown by `clearance` (m)."""
         if _grows_by(self.name, clearance) == 0.0:
             return self
-        from shapely import Polygon  # here: it takes a while to import, and few need it
+        from shapely import Polygon  # imported here: slow, and rarely needed
 
         around = clearance / cos(pi / (4.0 * ROUNDING))  # chords stay outside the true arc
         ring = Polygon(self.corners).buffer(around, quad_segs=ROUNDING).exterior.coords[:-1]
@@ -128,7 +128,7 @@ def _grows_by(name: str, clearance: float) -> float:
 
 
 def _area(corners: Floats) -> float:
-    """Square metres, negative when clockwise."""
+    """Return the area in m2, negative if clockwise."""
     x, y = (corners - corners[0]).T
     return float(0.5 * (x * np.roll(y, -1) - y * np.roll(x, -1)).sum())
 
@@ -169,8 +169,8 @@ def _folds_back(a: Floats, b: Floats, c: Floats) -> bool:
     return bool(u[0] * v[1] - u[1] * v[0] == 0.0 and u @ v < 0.0)
 
 
-TOUCH = 1e-7  # m: a path this deep inside only touches
-Clearance = float | tuple[float, ...]  # m kept from zones: from all, or from each
+TOUCH = 1e-7  # m: depth at which a path still only touches
+Clearance = float | tuple[float, ...]  # clearance in m: one for all zones, or one for each
 
 
 def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
@@ -181,9 +181,9 @@ def each_of(clearance: Clearance, zones: Sequence[object]) -> tuple[float, ...]:
 class Walls(NamedTuple):
     """The borders of k zones."""
 
-    around: Floats  # (k, 3) x, y, radius of a circle that holds the zone
-    spans: NDArray[np.int64]  # (k, 5) circles from, to; edges from, those of the polygon itself to, all to
-    reach: Floats  # (k,) m: how far the zone reaches beyond its polygon
+    around: Floats  # (k, 3) x, y, radius of a circle around the zone
+    spans: NDArray[np.int64]  # (k, 5) first and end circle; first edge, end of the polygon's own, end of all
+    reach: Floats  # (k,) m: extent of the zone beyond its polygon
     circles: Floats  # (c, 3) x, y, radius
     edges: Floats  # (e, 4) x, y, x, y
 
@@ -210,7 +210,7 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
 
 
 def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
-    """Circles, edges of the polygon, and edges a clearance outside of it."""
+    """Return circles, edges of the polygon, and edges offset by the clearance."""
     none = np.empty((0, 4))
     if isinstance(zone, CircleZone):
         return np.array([[zone.x, zone.y, zone.radius + clearance - TOUCH]]), none, none
@@ -224,13 +224,13 @@ def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
 
 
 def normals(corners: Floats) -> Floats:
-    """Return unit vectors (k, 2) out of a counter-clockwise polygon, for the edge that begins at each corner."""
+    """Return the outward unit normals (k, 2) of a counter-clockwise polygon, for the edge from each corner."""
     edge = np.roll(corners, -1, axis=0) - corners
     return np.asarray(np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None])
 
 
 def moved_out(zone: PolygonZone, way: float) -> Floats:
-    """Return the corners (k, 2) with every edge moved out by `way` m; sharp corners move at most ten times that."""
+    """Return the corners (k, 2) with every edge moved out by `way` m; sharp corners move at most ten times as far."""
     after = normals(zone.corners)
     before = np.roll(after, 1, axis=0)
     mitre = np.maximum(1.0 + (before * after).sum(1), 0.02)

@@ -1,1 +1,1 @@
-"""Ways from one pose to another that a vehicle can follow."""
+"""Feasible paths between poses."""

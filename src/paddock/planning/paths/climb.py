@@ -1,10 +1,10 @@
-"""Paths that also change height, no steeper than a vehicle can climb.
+"""Paths with a change of height, no steeper than a vehicle can climb.
 
-Seen from above they are Dubins paths, and the slope is the same all along. Where the shortest would be too steep, it is
+In plan view they are Dubins paths with a constant slope. If the shortest path is too steep, it is
 lengthened at its start until the slope is the steepest allowed:
 
 - by less than a full turn: a longer arc at the start, to either side, and the shortest path from where it ends. Where
-  the lengths that this gives jump over the one that is wanted, the path is a little longer and less steep;
+  the possible lengths skip the wanted one, the path is slightly longer and less steep;
 - by more: the smallest whole number of helix turns to the first turn's side, their radius widened to gain the height
   exactly.
 """
@@ -20,7 +20,7 @@ Goal = tuple[float, float, float]
 
 
 def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Path:
-    """Return a path between poses (x, y, z, heading; None: any), `slope` m up per m at most, turns of `radius` (m)."""
+    """Return a path between poses (x, y, z, heading; None: any) with a maximum slope and turns of `radius` (m)."""
     x, y, z, heading = numbers("start", start, 4, free=False)
     gx, gy, gz, gheading = numbers("goal", goal, 4, free=True)
     radius, slope = not_negative("radius", radius), positive("slope", slope)
@@ -33,7 +33,7 @@ def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Pa
 
 
 def raised(level: Path, low: float, high: float, slope: float, turn: Path) -> Path:
-    """Return a level path from one height to another; too steep, whole `turn`s come first."""
+    """Return a level path changed to lead from one height to another; if too steep, after whole `turn`s."""
     excess = abs(high - low) / slope - along(level)
     turns = ceil(excess / along(turn) - 1e-9) if excess > 0.0 else 0
     return tilted(Path(turn.segments * turns, level.start) + level, low, high)
@@ -45,7 +45,7 @@ def along(path: Path) -> float:
 
 
 def tilted(level: Path, low: float, high: float) -> Path:
-    """Return a level path from one height to another, equally steep all along."""
+    """Return a level path changed to lead from one height to another at a constant slope."""
     x, y, _, heading = level.start
     slope = (high - low) / along(level) if level.segments else 0.0
     segments, z = [], low
@@ -56,7 +56,7 @@ def tilted(level: Path, low: float, high: float) -> Path:
 
 
 def _lengthened(begin: Pose, goal: Goal, radius: float, level: Path, wanted: float) -> Path:
-    """Return the level path, lengthened to a length (m) or, if that cannot be met, somewhat more."""
+    """Return the level path, lengthened to a length (m) or, if that is not possible, slightly more."""
     excess = wanted - level.length
     turns = max(1, int(excess / (2.0 * pi * radius))) if radius > 0.0 else 1
     side = -1.0 if level.segments and level.segments[0].curvature < 0.0 else 1.0

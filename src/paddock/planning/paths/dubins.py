@@ -20,26 +20,26 @@ from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, 
 from paddock.world.columns import Floats
 
 WORDS = ("LSL", "RSR", "LSR", "RSL", "RLR", "LRL", "SSS")
-"""By number; the last is the straight line of a vehicle that turns on the spot."""
+"""Words by number; the last is the straight line of a vehicle that turns on the spot."""
 STRAIGHT = 6
 TWO_PI = 6.283185307179586
 TWO_PI_INVERSE = 0.15915494309189535
 HALF_PI = 1.5707963267948966
-SLACK = 1e-9  # rad: a turn that lacks less than this of a full one is none; circles nearer than this (radii) are one
-NOISE = 1e-11  # radii by which rounding may have moved the goal: across a short straight, that is an angle
-TIE = 1e-12  # a word has to be shorter by more than this (radii) to be preferred to one before it
+SLACK = 1e-9  # rad: a full turn minus less than this is no turn; circles nearer than this (radii) are equal
+NOISE = 1e-11  # rounding error of the goal in radii: an angle error on a short straight
+TIE = 1e-12  # radii by which a word must be shorter to replace an earlier one
 
 
 def turned(angle: float, slack: float) -> float:
-    """Return the angle in [0, 2 pi), rad; one that lacks less than `slack` of a full turn, or is but noise, is 0."""
+    """Return the angle in [0, 2 pi), rad; 0 if it is within `slack` of a full turn or rounding noise."""
     turn = angle - TWO_PI * floor(angle * TWO_PI_INVERSE)
     return select((turn > TWO_PI - slack) | (turn < TIE), 0.0, turn)
 
 
 def same_side(u: float, v: float, theta: float, phi: float) -> tuple[float, float, float]:
-    """Return the turns and the straight of LSL, from the way between its circles (u, v), which points to `theta`.
+    """Return the turns and the straight of LSL, from the vector between its circles (u, v) with direction `theta`.
 
-    Where one of the turns is nothing but noise, the other is all of the turn.
+    If one of the turns is rounding noise, the other is the whole turn.
     """
     p = sqrt(u * u + v * v)
     slack = SLACK + NOISE / maximum(p, SLACK)
@@ -55,7 +55,7 @@ def same_side(u: float, v: float, theta: float, phi: float) -> tuple[float, floa
 
 
 def other_side(u: float, v: float, phi: float) -> tuple[float, float, float, float]:
-    """Its length (infinite where it does not exist) and the turns and the straight of LSR."""
+    """Return the length of LSR (infinite if it does not exist), its turns and its straight."""
     square = u * u + v * v - 4.0
     p = sqrt(maximum(square, 0.0))
     theta = atan2(p * v + 2.0 * u, p * u - 2.0 * v)
@@ -64,7 +64,7 @@ def other_side(u: float, v: float, phi: float) -> tuple[float, float, float, flo
 
 
 def three_turns(u: float, v: float, theta: float, phi: float) -> tuple[float, float, float, float]:
-    """Its length (infinite where it does not exist) and the turns of LRL; the one in the middle is more than half."""
+    """Return the length of LRL (infinite if it does not exist) and its turns; the middle one is more than half."""
     square = u * u + v * v
     opening = atan2(sqrt(maximum(16.0 - square, 0.0)), sqrt(square))
     t = turned(theta + opening + HALF_PI, SLACK)
@@ -94,7 +94,7 @@ def best_word(x: float, y: float, s: float, c: float, phi: float) -> tuple[float
 def shorter(
     best: tuple[float, int, float, float, float], length: float, word: int, t: float, p: float, q: float
 ) -> tuple[float, int, float, float, float]:
-    """Return the best so far, or another word that is shorter."""
+    """Return the best so far, or another word if it is shorter."""
     better = length < best[0] - TIE
     return (
         select(better, length, best[0]),
@@ -116,7 +116,7 @@ def turn_and_straight(x: float, y: float) -> tuple[float, float, float]:
 
 
 def two_turns(x: float, y: float) -> tuple[float, float, float]:
-    """Length (infinite where it does not exist) and turns of RL to a point: the way to one inside the left circle.
+    """Return length (infinite if it does not exist) and turns of RL to a point, e.g. inside the left circle.
 
     The second turn is more than half. With the goal between 1 and 3 radii from the centre of the first circle, the
     triangle of both centres and the goal has sides 2, 1 and that distance.
@@ -134,7 +134,7 @@ def two_turns(x: float, y: float) -> tuple[float, float, float]:
 def best_free_word(x: float, y: float) -> tuple[float, int, float, float, float]:
     """Return the shortest of LS, RS, RL and LR to (x, y), any heading; parts as of `best_word`."""
     length, t, p = turn_and_straight(x, y)
-    here = x * x + y * y < 1.5 * SLACK * SLACK  # as near as circles that count as one
+    here = x * x + y * y < 1.5 * SLACK * SLACK  # near enough to count as equal
     best = (select(here, 0.0, length), 0, select(here, 0.0, t), select(here, 0.0, p), 0.0)
     length, t, p = turn_and_straight(x, -y)
     best = shorter(best, length, 1, t, p, 0.0)
@@ -195,7 +195,7 @@ def length_to(
 
 
 def _straight_row(x: float, y: float, gx: Floats, gy: Floats, out: Floats) -> None:
-    """Distances from one start to many points."""
+    """Write the distances from one start to many points."""
     for j in range(len(out)):
         dx, dy = gx[j] - x, gy[j] - y
         out[j] = sqrt(dx * dx + dy * dy)
@@ -204,7 +204,7 @@ def _straight_row(x: float, y: float, gx: Floats, gy: Floats, out: Floats) -> No
 def _fixed_row(
     x: float, y: float, heading: float, radius: float, gx: Floats, gy: Floats, gheading: Floats, out: Floats
 ) -> None:
-    """Lengths from one start to many poses. Contiguous rows and no branches: where inlined, the loop vectorises."""
+    """Write the lengths from one start to many poses. Contiguous rows, no branches: the inlined loop vectorises."""
     s, c = sincos(wrap_angle(heading))
     for j in range(len(out)):
         goal_s, goal_c = sincos(wrap_angle(gheading[j]))
@@ -213,7 +213,7 @@ def _fixed_row(
 
 
 def _free_row(x: float, y: float, heading: float, radius: float, gx: Floats, gy: Floats, out: Floats) -> None:
-    """Lengths from one start to many points, any heading there."""
+    """Write the lengths from one start to many points with any heading."""
     s, c = sincos(wrap_angle(heading))
     for j in range(len(out)):
         u, v, _, _ = in_frame(gx[j] - x, gy[j] - y, s, c, s, c, radius)
@@ -221,7 +221,7 @@ def _free_row(x: float, y: float, heading: float, radius: float, gx: Floats, gy:
 
 
 def _all_lengths(starts: Floats, radii: Floats, goals: Floats, fixed: int) -> Floats:
-    """From each start (n, 3) to each goal, rows x, y, heading (3, m), of which the first `fixed` have a heading."""
+    """Compute lengths from each start (n, 3) to each goal (3, m: x, y, heading); the first `fixed` have a heading."""
     out = empty((len(starts), goals.shape[1]))
     for i in parallel_range(len(starts)):
         x, y, heading, radius = starts[i, 0], starts[i, 1], starts[i, 2], radii[i]
@@ -237,7 +237,7 @@ def _all_lengths(starts: Floats, radii: Floats, goals: Floats, fixed: int) -> Fl
 all_lengths = parallel_routine(_all_lengths, inline=True)
 
 
-SHORT = 1e-6  # shorter straights (radii) have the heading of the turn before them: their own would be rounding noise
+SHORT = 1e-6  # shorter straights (radii) take the heading of the preceding turn: their own would be rounding noise
 
 
 def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
@@ -258,10 +258,10 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
         return Path([line(x, y, math.atan2(gy - y, gx - x), distance)])
     first, curvature = Segment(*begin, t, turns_left(word, 0) / radius), turns_left(word, 2) / radius
     here = ends_at(first)
-    if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts one after the other
+    if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts in sequence
         middle = Segment(*here, p, {4: 1.0, 5: -1.0}.get(word, 0.0) / radius)
         return Path((first, middle, Segment(*ends_at(middle), q, curvature)), begin)
-    # the outer parts from the start and from the goal, so that both are met, and the straight between
+    # the outer parts from the start and from the goal, so that both are exact, and the straight between
     x, y, z, heading = ends_at(Segment(gx, gy, 0.0, gheading, q, curvature, gear=-1.0))
     straight = line(here[0], here[1], math.atan2(y - here[1], x - here[0]), hypot(x - here[0], y - here[1]))
     return Path((first, straight, Segment(x, y, z, heading, q, curvature)), begin)
@@ -274,7 +274,7 @@ def dubins_lengths(starts: ArrayLike, goals: ArrayLike, radius: ArrayLike) -> Fl
     """
     begins, ends = poses("starts", starts), poses("goals", goals, free=True)
     turn = radii(radius, len(begins))
-    order = np.argsort(np.isnan(ends[:, 2]), kind="stable")  # those with a heading first: each kind its own loop
+    order = np.argsort(np.isnan(ends[:, 2]), kind="stable")  # goals with a heading first: each kind has its own loop
     fixed = int(np.count_nonzero(~np.isnan(ends[:, 2])))
     lengths = all_lengths(begins, turn, np.ascontiguousarray(ends[order].T), fixed)
     if 0 < fixed < len(ends):

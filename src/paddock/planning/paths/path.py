@@ -1,4 +1,4 @@
-"""A path: segments one after the other, with exact length, sampling and parts."""
+"""Paths: sequences of segments with exact length, sampling and parts."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from paddock.world.columns import Floats
 
 
 class Segment(NamedTuple):
-    """A part of a path. Its way is measured in metres flown, which in still air are metres over the ground."""
+    """A part of a path. Distances are metres flown, which in still air are metres over the ground."""
 
     x: float  # m east, at its start
     y: float  # m north
     z: float  # m up
-    heading: float  # rad: where the vehicle's nose points through the air, at its start
+    heading: float  # rad: heading of the vehicle through the air, at its start
     length: float  # m along the curve, level; with a drift: relative to the air
     curvature: float = 0.0  # 1/m, positive to the left
     slope: float = 0.0  # m up for each m along
-    gear: float = 1.0  # 1 forwards, -1 backwards: the curve is then left behind with the heading reversed
-    drift_x: float = 0.0  # m east for each m along: the wind over the airspeed, for curves in moving air
+    gear: float = 1.0  # 1 forwards, -1 backwards: the vehicle moves opposite to its heading
+    drift_x: float = 0.0  # m east per m along: wind over airspeed, for curves in moving air
     drift_y: float = 0.0  # m north
-    pace: float = 1.0  # m along for each m flown: ground speed over airspeed, for curves held over the ground in wind
+    pace: float = 1.0  # m along per m flown: ground speed over airspeed, for curves held over the ground in wind
 
 
 FIELDS = len(Segment._fields)
@@ -35,7 +35,7 @@ Pose = tuple[float, float, float, float]  # x, y, z in m and heading in rad
 
 
 def line(x: float, y: float, heading: float, length: float, z: float = 0.0, slope: float = 0.0) -> Segment:
-    """Return straight ahead."""
+    """Return a straight segment ahead."""
     return Segment(x, y, z, heading, length, 0.0, slope)
 
 
@@ -56,7 +56,7 @@ def point_along(s: Segment, along: float) -> Pose:
 
 
 def flown_of(s: Segment) -> float:
-    """Return metres flown: along the curve and its climb, at the pace that the wind allows."""
+    """Return metres flown: along the curve and its climb, at the ground speed in the wind."""
     return s.length * sqrt(1.0 + s.slope * s.slope) / s.pace
 
 
@@ -71,14 +71,14 @@ def carried(s: Segment) -> bool:
 
 
 MOST_SAMPLES = 10_000_000  # of one path
-ROUNDING = 1e-9  # relative: a part may end this much before it begins; it is empty then
+ROUNDING = 1e-9  # relative tolerance: a part that ends this much before its start is empty
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
 class Path:
-    """Segments one after the other. Places on it are given in metres flown from its start.
+    """A sequence of segments. Positions on it are given in metres flown from its start.
 
-    Flown metres are metres through the air: what range and time are spent on. Without wind they are metres over ground.
+    Flown metres are metres through the air, which determine range and time. Without wind they are metres over ground.
     """
 
     def __init__(self, segments: Iterable[Segment] = (), start: Pose | None = None) -> None:
@@ -108,7 +108,7 @@ class Path:
 
     @property
     def start(self) -> Pose:
-        """x, y, z in m and heading in rad where it begins."""
+        """x, y, z in m and heading in rad at its start."""
         if not self.segments:
             return self._start
         first = self.segments[0]
@@ -116,7 +116,7 @@ class Path:
 
     @cached_property
     def end(self) -> Pose:
-        """x, y, z in m and heading in rad where it ends."""
+        """x, y, z in m and heading in rad at its end."""
         return ends_at(self.segments[-1]) if self.segments else self._start
 
     def duration(self, speed: float) -> float:
@@ -124,7 +124,7 @@ class Path:
         return self.flown / speed
 
     def at(self, flown: ArrayLike) -> Floats:
-        """Return the poses (n, 4) x, y, z, heading after metres flown (n,); beyond its ends those of the ends."""
+        """Return the poses (n, 4) x, y, z, heading after metres flown (n,), clipped to the ends."""
         places = np.clip(np.atleast_1d(np.asarray(flown, dtype=np.float64)), 0.0, self.flown)
         if not self.segments:
             return np.tile(np.array(self._start), (len(places), 1))
@@ -134,11 +134,11 @@ class Path:
         return _along(rows, np.minimum(along, rows[:, 4]))
 
     def sample(self, ds: float) -> Floats:
-        """Return poses (n, 3) x, y, heading every `ds` metres, its start and its end among them."""
+        """Return poses (n, 3) x, y, heading every `ds` metres, including both ends."""
         return self.points(ds)[:, [0, 1, 3]]
 
     def points(self, ds: float) -> Floats:
-        """Return poses (n, 4) x, y, z, heading every `ds` metres, its start and its end among them."""
+        """Return poses (n, 4) x, y, z, heading every `ds` metres, including both ends."""
         if not (isfinite(ds) and ds > 0.0):
             raise InvalidValueError(f"a path is sampled every ds > 0 metres, not {ds!r}")
         if self.flown / ds > MOST_SAMPLES:
@@ -149,7 +149,7 @@ class Path:
         return self.at(np.append(places, self.flown))
 
     def subpath(self, start: float, end: float) -> Path:
-        """Return the part between two places, in metres flown, clipped to the path."""
+        """Return the part between two positions, in metres flown, clipped to the path."""
         if not end >= start - ROUNDING * max(1.0, self.flown):
             raise InvalidValueError(f"a part of a path ends after it begins, not from {start:g} m to {end:g} m")
         start, end = max(start, 0.0), min(end, self.flown)
@@ -167,7 +167,7 @@ class Path:
         return Path(parts, self.start)
 
     def __add__(self, other: Path) -> Path:
-        """One after the other; the second is expected to begin where the first ends."""
+        """Return the concatenation; the second path must start where the first ends."""
         return Path((*self.segments, *other.segments), self.start if self.segments else other.start)
 
     def __repr__(self) -> str:
@@ -175,14 +175,14 @@ class Path:
 
 
 def joined(paths: Iterable[Path]) -> Path:
-    """Return all of them one after the other."""
+    """Return the concatenation of paths."""
     parts = list(paths)
     segments = [segment for path in parts for segment in path.segments]
     return Path(segments, parts[0].start if parts else None)
 
 
 def _along(rows: Floats, along: Floats) -> Floats:
-    """`point_along` for many rows."""
+    """Return `point_along` for many rows."""
     x, y, z, heading, _, curvature, slope, gear, drift_x, drift_y, _ = rows.T
     half = 0.5 * gear * curvature * along
     small = np.abs(half) < 1e-4
@@ -194,7 +194,7 @@ def _along(rows: Floats, along: Floats) -> Floats:
 
 
 def _ground_length(segment: Segment) -> float:
-    """Return metres over the ground and up; of a curve in moving air by Gauss quadrature, half a radian at a time."""
+    """Return metres over the ground and up; for a curve in moving air by Gauss quadrature per half radian."""
     if not carried(segment):
         return segment.length * float(np.sqrt(1.0 + segment.slope**2))
     pieces = max(1, int(np.ceil(abs(segment.curvature) * segment.length / 0.5)))
@@ -210,7 +210,7 @@ PoseLike = Sequence[float | None] | Floats  # x, y in m and heading in rad; None
 
 
 def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
-    """Return `count` finite numbers; where it is `free`, the last may be None or NaN (returned as NaN)."""
+    """Return `count` finite numbers; if `free`, the last may be None or NaN (returned as NaN)."""
     try:
         given = [nan if part is None else float(part) for part in value]
     except (TypeError, ValueError):
@@ -224,7 +224,7 @@ def numbers(name: str, value: PoseLike, count: int, free: bool) -> list[float]:
 
 
 def pose(name: str, value: PoseLike, free: bool = False) -> tuple[float, float, float]:
-    """x, y, heading; a free heading is NaN."""
+    """Return x, y, heading; a free heading is NaN."""
     x, y, heading = numbers(name, value, 3, free)
     return x, y, heading
 

@@ -26,8 +26,8 @@ Found = tuple[float, int, int, float, float, float]
 Goal = tuple[float, float, float, float, float]  # x, y, the change of heading, and its sine and cosine
 
 FAMILIES = ("LSL", "LSR", "LRL", "LRL", "LRLR", "LRLR", "LRSL", "LRSR", "LSRL", "RSRL", "LRSLR")
-"""By number, before the flips."""
-QUARTER = -HALF_PI  # the turn beside a straight of the words of four and five parts
+"""Families by number, before the flips."""
+QUARTER = -HALF_PI  # the turn next to a straight, in words of four and five parts
 
 
 def least(best: Found, family: int, flip: int, t: float, u: float, v: float, fixed: float) -> Found:
@@ -37,7 +37,7 @@ def least(best: Found, family: int, flip: int, t: float, u: float, v: float, fix
 
 
 def signed(angle: float) -> float:
-    """Return the angle in [-pi, pi], where rounding noise about 0 and about -pi does not decide the sign."""
+    """Return the angle in [-pi, pi]; rounding noise near 0 and -pi does not affect the sign."""
     turn = wrap_angle(angle)
     if absolute(turn) < NOISE:
         return 0.0
@@ -181,7 +181,7 @@ def shortest_length(x: float, y: float, heading: float, gx: float, gy: float, gh
 
 
 def reeds_shepp(start: PoseLike, goal: PoseLike, radius: float) -> Path:
-    """The shortest path from a pose to a pose (x, y, heading), forwards and backwards, on curves of `radius` (m).
+    """Return the shortest path between poses (x, y, heading), forwards and backwards, with turns of `radius` (m).
 
     Segments have gear 1 forwards and -1 backwards. A radius of 0 turns on the spot: a straight line.
     """

@@ -1,9 +1,9 @@
-"""Paths in constant wind: the quickest between two poses, and given paths held over the ground.
+"""Paths in constant wind: the fastest between two poses, and given paths held over the ground.
 
 Distances flown are metres through the air (airspeed times time), which determine range and time. Directions are courses
 over the ground; the nose of a vehicle follows from the wind triangle.
 
-In the frame of the air, the vehicle flies an ordinary Dubins path, but its goal drifts: at the time T it is at g - w T,
+In the frame of the air, the vehicle flies an ordinary Dubins path, but its goal drifts: at time T it is at g - w T,
 and a path of length T has to end there. In the scalar functions lengths are in turn radii (so is time: the airspeed is
 1), the wind is a fraction w < 1 of the airspeed, and the start is at the origin with heading 0.
 
@@ -12,7 +12,7 @@ The length of the shortest word jumps while the goal drifts, so each word is sol
 - LSR and LS: with the heading of the straight given, one equation remains, a slowly changing sine of it.
 - LRL: with the middle turn given, the duration is known, and one equation remains for the distance of the circles.
 - LR, to a point: one equation in the duration.
-A path with a full turn more than the shortest is among them, as waiting for the goal may be best. LSL and RSR always
+Paths with an additional full turn are included, because waiting for the goal may be best. LSL and RSR always
 have a solution.
 """
 
@@ -52,14 +52,14 @@ from paddock.planning.paths.path import (
 
 Best = tuple[float, int, float, float, float]  # duration, number of the word, its three parts: all in radii
 Way = tuple[float, float, float, float, float, float]
-"""From circle to circle (x, y) at T = 0, the wind (x, y), and the duration of the turns as a and b in a z + b."""
+"""Vector between the circles (x, y) at T = 0, the wind (x, y), and the duration of the turns, a and b in a z + b."""
 LINES, TURNS = 0, 1
 PIECES = 16  # pieces of a full turn in a search
 STEP = 0.2  # step in time (radii) of the search for two turns
 
 
 def intercept(x: float, y: float, wx: float, wy: float) -> float:
-    """Return duration of a straight flight to a place on the ground, (x, y) away."""
+    """Return the duration of a straight flight to a point on the ground at (x, y)."""
     along = x * wx + y * wy
     rest = 1.0 - wx * wx - wy * wy
     return (sqrt(along * along + rest * (x * x + y * y)) - along) / rest
@@ -82,10 +82,10 @@ def same_side_in_wind(cx: float, cy: float, phi: float, wx: float, wy: float) ->
 
 
 def missed(kind: int, z: float, way: Way) -> tuple[float, float]:
-    """By how much a solution with the unknown `z` misses, and the derivative of that.
+    """Return the residual of a solution with the unknown `z`, and its derivative.
 
-    LINES: z is the heading of the straight of LSR (a = 2) or LS (a = 1); what is missed is across the straight's way
-    over the ground. TURNS: z is the middle turn of LRL; what is missed is the squared distance of the circles.
+    LINES: z is the heading of the straight of LSR (a = 2) or LS (a = 1); the residual is across the straight's path
+    over the ground. TURNS: z is the middle turn of LRL; the residual is the squared distance of the circles.
     """
     cx, cy, wx, wy, a, b = way
     s, c = sincos(z)
@@ -96,7 +96,7 @@ def missed(kind: int, z: float, way: Way) -> tuple[float, float]:
 
 
 def zero(kind: int, low: float, high: float, way: Way, flat: bool) -> float:
-    """Return where `missed`, or its derivative for `flat`, is zero between two places where its signs differ."""
+    """Return the root of `missed`, or of its derivative for `flat`, between two values with different signs."""
     f_low = missed(kind, low, way)[1 if flat else 0]
     z = 0.5 * (low + high)
     for _ in range(80):
@@ -115,7 +115,7 @@ def zero(kind: int, low: float, high: float, way: Way, flat: bool) -> float:
 
 
 def judged(kind: int, word: int, z: float, way: Way, best: Best) -> Best:
-    """Return the better of the best so far and the path with the unknown `z`, if it is one: no part may be negative."""
+    """Return the better of the best so far and the path with the unknown `z`, if it is valid: no negative parts."""
     cx, cy, wx, wy, a, b = way
     turns = a * z + b
     if kind == LINES:
@@ -134,7 +134,7 @@ def judged(kind: int, word: int, z: float, way: Way, best: Best) -> Best:
 
 
 def searched(kind: int, word: int, low: float, high: float, way: Way, best: Best) -> Best:
-    """Return the best of all solutions between `low` and `high`, twin roots within a piece included."""
+    """Return the best of all solutions between `low` and `high`, including double roots within a piece."""
     pieces = int((high - low) * PIECES / TWO_PI) + 1
     z0 = low
     f0, g0 = missed(kind, z0, way)
@@ -154,7 +154,7 @@ def searched(kind: int, word: int, low: float, high: float, way: Way, best: Best
 
 
 def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: float, best: Best) -> Best:
-    """Return the better of the best so far, LSR and LRL, or for side 1 (all is then mirrored) RSL and RLR."""
+    """Return the better of the best so far, LSR and LRL, or for side 1 (mirrored) RSL and RLR."""
     s, c = sincos(phi)
     turn = turned(phi, SLACK)
     apart_x, apart_y = x - s, y - 1.0 + c
@@ -164,7 +164,7 @@ def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: flo
             kind, b = LINES, m * TWO_PI - turn
             low, high = (turn if m == 0 else 0.0) - SLACK, TWO_PI
             possible = b < best[0]
-        else:  # LRL, in the time when its circles are near enough
+        else:  # LRL, while its circles are near enough
             kind, b = TURNS, (m - 3) * TWO_PI + turn
             low, high = maximum(maximum(0.0, -b), 0.5 * (touching - b)), minimum(TWO_PI, 0.5 * (best[0] - b))
             possible = low < high
@@ -175,10 +175,10 @@ def best_with_side(side: int, x: float, y: float, phi: float, wx: float, wy: flo
 
 
 def best_in_wind(x: float, y: float, phi: float, wx: float, wy: float) -> Best:
-    """Return the quickest of the six words to (x, y) with heading `phi`."""
+    """Return the fastest of the six words to (x, y) with heading `phi`."""
     s, c = sincos(phi)
     best = (inf, 0, 0.0, 0.0, 0.0)
-    for side in range(2):  # first what has a closed form: it bounds the searches
+    for side in range(2):  # closed forms first: they bound the searches
         m = 1.0 - 2.0 * side
         total, t, p, q = same_side_in_wind(x - m * s, m * y - 1.0 + c, m * phi, wx, m * wy)
         best = shorter(best, total, side, t, p, q)
@@ -189,7 +189,7 @@ def best_in_wind(x: float, y: float, phi: float, wx: float, wy: float) -> Best:
 
 
 def two_turns_at(total: float, cx: float, cy: float, wx: float, wy: float, long: bool) -> tuple[float, float]:
-    """By how much LR of a duration misses, as an angle, and its second turn, which is more than half where `long`."""
+    """Return the residual angle of LR for a duration, and its second turn, which is more than half if `long`."""
     x, y = cx - wx * total, cy - wy * total
     square = minimum(maximum(x * x + y * y, 1.0), 9.0)
     at_first = atan2(sqrt((square - 1.0) * (9.0 - square)), square + 3.0)
@@ -200,7 +200,7 @@ def two_turns_at(total: float, cx: float, cy: float, wx: float, wy: float, long:
 
 
 def two_turns_between(word: int, low: float, high: float, way: Way, long: bool, best: Best) -> Best:
-    """Return the better of the best so far and LR of a duration between two at which its angle error has two signs."""
+    """Return the better of the best so far and LR of a duration between two whose residuals have different signs."""
     cx, cy, wx, wy, _, _ = way
     f_low = two_turns_at(low, cx, cy, wx, wy, long)[0]
     for _ in range(60):
@@ -214,7 +214,7 @@ def two_turns_between(word: int, low: float, high: float, way: Way, long: bool, 
 
 
 def two_turns_within(word: int, low: float, high: float, way: Way, best: Best) -> Best:
-    """Return the better of the best so far and LR of a duration between two, at all of which the circles touch."""
+    """Return the better of the best so far and LR of a duration in an interval in which the circles touch."""
     cx, cy, wx, wy, _, _ = way
     steps = int(maximum(high - low, 0.0) / STEP) + 1
     for k in range(steps if high > low else 0):
@@ -228,7 +228,7 @@ def two_turns_within(word: int, low: float, high: float, way: Way, best: Best) -
 
 
 def times_within(distance: float, cx: float, cy: float, wx: float, wy: float) -> tuple[float, float]:
-    """From when to when the drifting place (cx, cy) is that near; never: twice the time when it is nearest."""
+    """Return the interval in which the drifting point (cx, cy) is that near; if never, twice the nearest time."""
     square = wx * wx + wy * wy
     nearest = (cx * wx + cy * wy) / square
     half = sqrt(maximum(nearest * nearest - (cx * cx + cy * cy - distance * distance) / square, 0.0))
@@ -247,13 +247,13 @@ def two_turns_in_wind(word: int, cx: float, cy: float, wx: float, wy: float, bes
 
 
 def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
-    """Return the quickest of LS, RS, LR and RL to (x, y) with any heading; the search starts from LSL."""
+    """Return the fastest of LS, RS, LR and RL to (x, y) with any heading; the search starts from LSL."""
     p = intercept(x, y, wx, wy)
     if p < SLACK:
         return 0.0, 0, 0.0, 0.0, 0.0
     phi = atan2(y - wy * p, x - wx * p)
     if absolute(phi) < SLACK + NOISE / p:
-        phi = 0.0  # straight ahead but for rounding
+        phi = 0.0  # straight ahead within rounding
     s, c = sincos(phi)
     total, t, p, q = same_side_in_wind(x - s, y - 1.0 + c, phi, wx, wy)
     best = (total, 0, t, p, q)
@@ -268,18 +268,18 @@ def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
 
 
 PIECE = radians(5.0)
-"""Arcs held over the ground are cut into pieces no longer than this: within one, the pace is constant."""
+"""Longest piece of an arc held over the ground: within a piece the pace is constant."""
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
 def heading_on(course: float, wx: float, wy: float) -> float:
-    """Return where the nose points on a course over the ground, rad; the wind is a fraction of the airspeed."""
+    """Return the heading for a course over the ground, rad; the wind is a fraction of the airspeed."""
     s, c = sincos(course)
     return wrap_angle(course - asin(wy * c - wx * s))
 
 
 def course_of(heading: float, wx: float, wy: float) -> float:
-    """Return the course over the ground with the nose on a heading, rad."""
+    """Return the course over the ground for a heading, rad."""
     s, c = sincos(heading)
     return atan2(s + wy, c + wx)
 
@@ -287,7 +287,7 @@ def course_of(heading: float, wx: float, wy: float) -> float:
 def quickest(
     x: float, y: float, heading: float, gx: float, gy: float, gheading: float, radius: float, wx: float, wy: float
 ) -> tuple[float, int, float, float, float]:
-    """As `words.shortest`, in wind: m flown, number of the word, m flown in its parts. Headings are the nose's."""
+    """Return the fastest path in wind: m flown, number of the word, m flown in its parts; headings through the air."""
     if radius <= 0.0:
         distance = intercept(gx - x, gy - y, wx, wy)
         return distance, STRAIGHT, 0.0, distance, 0.0
@@ -304,9 +304,9 @@ def quickest(
 def flown_in_wind(
     x: float, y: float, course: float, gx: float, gy: float, gcourse: float, radius: float, wx: float, wy: float
 ) -> tuple[float, float]:
-    """Metres flown of the quickest path between two poses, and the course at its end; a goal course of NaN is free.
+    """Return metres flown of the fastest path between two poses, and its final course; a goal course of NaN is free.
 
-    The wind (wx, wy) is a fraction of the airspeed; from 1 on nothing is certain to be reached: infinite.
+    The wind (wx, wy) is a fraction of the airspeed; for 1 or more the result is infinite.
     """
     if wx == 0.0 and wy == 0.0:
         return length_to(x, y, course, gx, gy, gcourse, radius)
@@ -337,10 +337,10 @@ def _relative(speed: float, wind: PoseLike) -> tuple[float, float]:
 
 
 def dubins_in_wind(start: PoseLike, goal: PoseLike, radius: float, speed: float, wind: PoseLike) -> Path:
-    """The quickest path between two poses (x, y, course over the ground) at an airspeed (m/s) in constant wind (m/s).
+    """Return the fastest path between poses (x, y, course over the ground) at an airspeed (m/s) in constant wind (m/s).
 
-    `wind` is (east, north), where it blows to; turns are no tighter than `radius` (m) in the air. A goal's course may
-    be None: any. The path's segments drift; its headings are those of the nose.
+    `wind` is (east, north), the direction it blows to; turns have at least `radius` (m) in the air. A goal's course may
+    be None: any. The path's segments drift; its headings are through the air.
     """
     wx, wy = _relative(speed, wind)
     if wx == 0.0 and wy == 0.0:
@@ -365,9 +365,9 @@ def dubins_in_wind(start: PoseLike, goal: PoseLike, radius: float, speed: float,
 
 
 def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
-    """Return the same path over the ground, held at an airspeed (m/s) in constant wind (east, north in m/s).
+    """Return the path held over the ground at an airspeed (m/s) in constant wind (east, north in m/s).
 
-    Each line gets the pace of the wind triangle. Arcs are cut into pieces, each with the pace that makes its flown
+    Each line has the pace of the wind triangle. Arcs are cut into pieces, each with the pace that makes its flown
     distance exact. A climb is part of the airspeed.
     """
     wx, wy = _relative(speed, wind)
