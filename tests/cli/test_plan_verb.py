@@ -294,8 +294,8 @@ def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
 def test_routing_is_brief_in_comparisons_and_says_so(ask: Ask) -> None:
     pytest.importorskip("pyvrp")
     out = ask(*SMALL[:6], "--methods", "greedy,routing", "--no-files")[1]
-    assert "routing, to be quick in a comparison: iterations 1,000 instead of 4,000, polish 50,000 instead of" in out
-    assert "to be quick" not in ask(*SMALL[:6], "--method", "routing", "--no-files")[1]
+    assert "routing, reduced for the comparison: iterations 1,000 instead of 4,000, polish 50,000 instead of" in out
+    assert "reduced for" not in ask(*SMALL[:6], "--method", "routing", "--no-files")[1]
 
 
 def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) 
     mission = "mission: {method: greedy, tasks: [{name: a, point: {at: [50, 0]}}]}\n"
     (tmp_path / "slow.yaml").write_text(quad + mission)
     code, out, err = ask("slow.yaml", "--no-files")
-    assert code == 0 and "1 drone does 1 of 1 task " in out
+    assert code == 0 and "1 drone completes 1 of 1 task " in out
     assert err.startswith("paddock: warning: `paddock run` would reject this scenario: ") and err.count("\n") == 1
 
 

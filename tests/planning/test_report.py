@@ -140,12 +140,12 @@ def said_of(plan: Plan) -> str:
 def test_summary_in_a_sentence() -> None:
     plan = by_hand()
     assert said_of(plan) == (
-        "1 of 2 aircraft does 2 of 3 tasks in 3 min 40 s; 2.2 km in all; uav[0] uses 50 % of its range."
+        "1 of 2 aircraft completes 2 of 3 tasks in 3 min 40 s; 2.2 km in total; uav[0] uses 50 % of its range."
     )
     nothing = Plan(replace(plan.problem, tasks=()), "x", (Route("uav[0]", (), 10.0), Route("uav[1]", (), 10.0)))
-    assert said_of(nothing) == "2 aircraft do 0 of 0 tasks; there is nothing to do."
+    assert said_of(nothing) == "2 aircraft complete 0 of 0 tasks; there are no tasks."
     empty = Plan(Problem((), ()), "x", ())
-    assert said_of(empty) == "0 vehicles do 0 of 0 tasks; there is nothing to do."
+    assert said_of(empty) == "0 vehicles complete 0 of 0 tasks; there are no tasks."
 
 
 def test_the_closest_approach_is_reported_only_if_it_is_too_close() -> None:
@@ -155,7 +155,7 @@ def test_the_closest_approach_is_reported_only_if_it_is_too_close() -> None:
     assert closeness(near, setup).startswith(
         "uav[0] and uav[1] come closest: 12 m at 8:15 (in the plan, which does not"
     )
-    assert "20 m of height or 50 m across apart" in closeness(near, setup)
+    assert "20 m vertical or 50 m horizontal separation" in closeness(near, setup)
     assert closeness(near, replace(setup, separation=None)) == "uav[0] and uav[1] come closest: 12 m at 8:15."
     assert closeness(near, replace(setup, separation=(10.0, 20.0))) == ""
     assert closeness(foreseen(plan, apart=True), setup) == ""  # only one is ever under way
@@ -245,7 +245,7 @@ def test_nothing_to_draw_is_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
-    assert "there is nothing to do" in report_html(nothing, "empty")
+    assert "there are no tasks" in report_html(nothing, "empty")
 
 
 def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,1 +1,1 @@
-"""What drives a vehicle: one file per rule in `rules/`; every rule works with every vehicle model."""
+"""Behaviours of vehicles: one file per rule in `rules/`; every rule works with every vehicle model."""

@@ -14,7 +14,7 @@ from paddock.world.pose import FARTHEST
 
 Floats = NDArray[np.float64]
 MOST_POINTS = 100_000
-"""Of one path."""
+"""Maximum number of points of one path."""
 
 
 def path_points(given: Any, where: str = "") -> Floats:
@@ -145,10 +145,10 @@ def speed_profile(points: Floats, closed: bool, top: float, lateral: float, acce
     speed = np.minimum(top, np.sqrt(lateral / np.maximum(curvature(points, closed), 1e-9)))
     gap = np.linalg.norm(np.roll(points, -1, axis=0) - points, axis=1)
     if not closed:
-        speed[-1] = 0.0  # it ends there
+        speed[-1] = 0.0  # the path ends there
     count = len(points)
     laps = 2 if closed else 1
-    for k in range(laps * count - 1):  # over the points of one path, once, when it is built
+    for k in range(laps * count - 1):  # runs once per path, when it is built
         i, j = k % count, (k + 1) % count
         speed[j] = min(speed[j], (speed[i] ** 2 + 2.0 * accelerate * gap[i]) ** 0.5)
     for k in range(laps * count - 1, 0, -1):

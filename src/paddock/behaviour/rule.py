@@ -1,4 +1,4 @@
-"""The contract of a behaviour: a scalar function from a vehicle's surroundings to the velocity it wants.
+"""The contract of a behaviour: a scalar function from a vehicle's surroundings to its desired velocity.
 
 The vehicle's model turns that desire into commands (`guide`), so every rule drives every kind of vehicle.
 """
@@ -44,7 +44,7 @@ class Urge(NamedTuple):
 
 
 class RouteLine(NamedTuple):
-    """The line that vehicles follow, or the one point that they go to, for display."""
+    """The line that vehicles follow, or the point that they go to, for display."""
 
     points: Floats  # (k, 3) m
     closed: bool  # the last joins the first
@@ -125,7 +125,7 @@ def act(
     path: Floats,
     dt: float,
 ) -> tuple[Any, Any]:
-    """Decide for one vehicle: pose, desire, and the model's commands for the desire."""
+    """Compute the commands of one vehicle: pose, desire, then the model's commands for the desire."""
     me = pose_of(state, parameters)
     t = targets[:, target_row]
     target = Pose(t[0], t[1], t[2], t[3], t[4], t[5], t[6], t[7], t[8], t[9], t[10], t[11], t[12])

@@ -1,1 +1,1 @@
-"""`paddock bench`: speed as ratios measured in one run, each with the target it must meet."""
+"""`paddock bench`: speeds and ratios measured in one run, with their targets."""

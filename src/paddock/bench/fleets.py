@@ -27,12 +27,12 @@ class BareFleet:
 
     @property
     def arguments(self) -> tuple[Floats, Floats, Floats, Floats, float]:
-        """In the kernel's order."""
+        """The arrays, in the kernel's order."""
         return self.state, self.command, self.parameters, self.environment, self.dt
 
 
 def bare_fleet(name: str, n: int, seed: int = 1) -> BareFleet:
-    """A fleet spread over a square, 20 m up where it can fly, with random commands held for ever."""
+    """Return a fleet spread over a square, at 20 m if it can fly, with constant random commands."""
     model = find_model(name)
     rng = np.random.default_rng(seed)
     parameters, environment = defaults_of(model.parameters).copy(), defaults_of(Environment).copy()
@@ -46,7 +46,7 @@ def bare_fleet(name: str, n: int, seed: int = 1) -> BareFleet:
 
 
 def random_commands(model: VehicleModel, n: int, rng: np.random.Generator) -> Floats:
-    """Commands (columns, n): the model's defaults, varied within the columns' ranges where nothing switches."""
+    """Return commands (columns, n): the model's defaults, varied within the ranges of columns that are not modes."""
     command = np.repeat(defaults_of(model.command)[:, None], n, axis=1)
     for name, row in column_index(model.command).items():
         column = columns_of(model.command)[row]

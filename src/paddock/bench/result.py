@@ -1,4 +1,4 @@
-"""One measured figure and the target it is held against."""
+"""Measured figures and their targets."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class Result:
     case: str
     value: float
     unit: str
-    target: str | None = None  # ">= 10" or "<= 0.4"; None: reported, not judged
+    target: str | None = None  # ">= 10" or "<= 0.4"; None: no target
     ok: bool | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The form that `--json` prints."""
+        """Return the form printed by `--json`."""
         return asdict(self)
 
 
@@ -39,23 +39,23 @@ class Bench:
 
 
 def measured(bench: str, case: str, value: float, unit: str, target: str | None = None) -> Result:
-    """A result, judged against its target."""
+    """Return a result, compared with its target."""
     return Result(bench, case, float(value), unit, target, None if target is None else meets(value, target))
 
 
 def meets(value: float, target: str) -> bool:
-    """Whether a value satisfies `>= x` or `<= x`."""
+    """Return whether a value satisfies `>= x` or `<= x`."""
     sign, limit = target.split()
     return value >= float(limit) if sign == ">=" else value <= float(limit)
 
 
 def best_time(work: Callable[[], object], seconds: float = 1.0) -> float:
-    """Return the shortest time (s) of one call, over about so many seconds of calls: noise only adds."""
+    """Return the shortest time (s) of one call, over about that many seconds: noise only adds time."""
     return best_times({"": work}, seconds)[""]
 
 
 def best_times(works: dict[str, Callable[[], object]], seconds: float = 2.0) -> dict[str, float]:
-    """The shortest time of each piece of work, taken in turns so that a noisy moment hits all of them."""
+    """Return the shortest time of each function, measured in turns so that noise affects all of them."""
     best = dict.fromkeys(works, float("inf"))
     end, rounds = perf_counter() + seconds, 0
     while rounds < 3 or perf_counter() < end:
@@ -68,12 +68,12 @@ def best_times(works: dict[str, Callable[[], object]], seconds: float = 2.0) -> 
 
 
 def benchmark_names() -> list[str]:
-    """All benchmarks."""
+    """Return all benchmarks."""
     return sorted(module.name for module in pkgutil.iter_modules(suites.__path__))
 
 
 def find_bench(name: str) -> Bench:
-    """The benchmark of that name."""
+    """Return the benchmark of that name."""
     if name not in benchmark_names():
         raise unknown_name("benchmark", name, benchmark_names())
     bench: Bench = importlib.import_module(f"{suites.__name__}.{name}").BENCH

@@ -1,4 +1,4 @@
-"""A served simulation in another process, and the scenarios the wires are measured with."""
+"""A served simulation in another process, and the scenarios of the wire benchmarks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Server:
 
 
 def swarm(count: int, rate: int) -> dict[str, Any]:
-    """Quadrotors with full physics at about 240 Hz, published `rate` times a second, in real time."""
+    """Return a scenario: quadrotors with full physics at about 240 Hz, published at `rate` Hz, in real time."""
     ticks = max(1, round(240 / rate))
     side = 5.0 * count**0.5
     spawn = {"random": {"low": [-side / 2, -side / 2, 12], "high": [side / 2, side / 2, 28]}}
@@ -64,7 +64,7 @@ def swarm(count: int, rate: int) -> dict[str, Any]:
 
 
 def cars(count: int, rate: int) -> dict[str, Any]:
-    """Separately named cars at a standstill, waiting for commands, in real time."""
+    """Return a scenario: individually named cars at standstill, waiting for commands, in real time."""
     vehicles = [
         {"id": k + 1, "name": f"car_{k + 1}", "model": "car.bicycle", "preset": "sedan", "pose": [0, 5 * k, 0]}
         for k in range(count)
@@ -85,7 +85,7 @@ def main() -> None:
             asked.start()
             gc.collect()
             gc.freeze()
-            # by the heartbeat and not from that thread: a stop before the run begins would be lost
+            # from the heartbeat, not from that thread: a stop before the run begins would be lost
             sim.run(heartbeat=lambda: None if asked.is_alive() else sim.clock.stop())
 
 

@@ -138,7 +138,7 @@ def measure(wire: str, where: str, rate: float, seconds: float) -> None:
     ages, vehicles, begun = [], 0, monotonic()
     for moment, count in groups:
         age = time() - moment.wall_time
-        if monotonic() - begun > min(1.0, 0.2 * seconds):  # the first ones still warm things up
+        if monotonic() - begun > min(1.0, 0.2 * seconds):  # the first ones are warm-up
             ages.append(1000 * age)
             vehicles = count
     ages.sort()

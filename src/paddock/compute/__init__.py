@@ -1,1 +1,1 @@
-"""How it is computed: a plain scalar function becomes a NumPy function, a parallel CPU kernel or a CUDA kernel."""
+"""Computation: a plain scalar function becomes a NumPy function, a parallel CPU kernel or a CUDA kernel."""

@@ -1,6 +1,6 @@
 """The cache of compiled kernels: one folder per entry, named after a digest of everything that shapes its machine code.
 
-An entry never changes, so no stale code is used: after an edit the key differs and a new entry is compiled. A lock per
+Entries never change, so stale code is never used: after an edit the key differs and a new entry is compiled. A lock per
 entry makes processes that need the same kernel compile it once. Entries that were not used for long are removed.
 """
 
@@ -136,7 +136,7 @@ class CacheEntry:
         return self._mark(signature).exists()
 
     def guard(self, dispatcher: Any) -> Any:
-        """Let a Numba dispatcher compile or load under the entry's lock; returns the dispatcher."""
+        """Compile or load with a Numba dispatcher under the entry's lock; return the dispatcher."""
         if not hasattr(dispatcher, "compile"):
             raise PaddockError("NUMBA_DISABLE_JIT is set, but kernels must be compiled: unset it (docs/kernels.md)")
         compile_or_load = dispatcher.compile
@@ -161,7 +161,7 @@ def locked(path: Path, wait: bool = True) -> Iterator[bool]:
     """Hold an exclusive lock on a file across processes and threads; yields False if it is taken and `wait` is off."""
     try:
         import fcntl
-    except ImportError:  # no such locks on this system: at worst a kernel is compiled twice
+    except ImportError:  # unsupported by this system: at worst a kernel is compiled twice
         yield True
         return
     path.parent.mkdir(parents=True, exist_ok=True)

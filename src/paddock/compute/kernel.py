@@ -38,7 +38,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Shared:
-    """A named tuple that is the same for every vehicle (a 1-D array), but for the fields that vary (a 2-D array)."""
+    """A named tuple that is the same for every vehicle (a 1-D array) except for varying fields (a 2-D array)."""
 
     name: str
     fields: type
@@ -129,7 +129,7 @@ class CompiledKernels(ABC):
         from numba import njit, prange, uint64
 
         entry = self._entry(parallel)
-        # Numba stores the module's name with the cached code and imports it on loading: it has to be a real one
+        # Numba stores the module's name with the cached code and imports it on loading: the module must exist
         names: dict[str, Any] = {"__name__": __name__, "np": np, "prange": prange, "uint64": uint64}
         names |= calls | self.tuples
         exec(compile(self.text, str(entry.source), "exec"), names)

@@ -1,8 +1,8 @@
-"""Branch-free scalar mathematics that gives the same bits in Python, in NumPy, on every CPU and (but for fused
+"""Branch-free scalar mathematics that gives the same bits in Python, in NumPy, on every CPU and (except for fused
 multiply-adds) on a GPU.
 
-Vehicle models and behaviours use these and nothing else: libm differs between machines, and a branch would stop the
-compiler from vectorising the loop over agents. Every function is an expression; choices are made with `select`.
+Vehicle models and behaviours use only these: libm differs between machines, and a branch would prevent the
+compiler from vectorising the loop over vehicles. Every function is an expression; choices are made with `select`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ROUNDING = 6755399441055744.0
 
 
 def select(condition: bool, a: float, b: float) -> float:
-    """`a` where the condition holds, otherwise `b`; both sides are always evaluated."""
+    """Return `a` if the condition is true, otherwise `b`; both sides are always evaluated."""
     return a if condition else b
 
 
@@ -66,7 +66,7 @@ def maximum(a: float, b: float) -> float:
 
 
 def clamp(x: float, low: float, high: float) -> float:
-    """`x` limited to [low, high]."""
+    """Return `x` limited to [low, high]."""
     return minimum(maximum(x, low), high)
 
 
@@ -76,7 +76,7 @@ def absolute(x: float) -> float:
 
 
 def sign(x: float) -> float:
-    """-1, 0 or 1."""
+    """Return the sign: -1, 0 or 1."""
     return select(x > 0.0, 1.0, select(x < 0.0, -1.0, 0.0))
 
 
@@ -98,7 +98,7 @@ def wrap_angle(angle: float) -> float:
 
 
 def sincos(angle: float) -> tuple[float, float]:
-    """Sine and cosine of an angle in rad; error below 2e-16 for |angle| < 1e5."""
+    """Return sine and cosine of an angle in rad; error below 2e-16 for |angle| < 1e5."""
     n = nearest(angle * TWO_OVER_PI)
     r = ((angle - n * HALF_PI_HIGH) - n * HALF_PI_MID) - n * HALF_PI_LOW
     z = r * r
@@ -124,23 +124,23 @@ def sincos(angle: float) -> tuple[float, float]:
 
 
 def sin(angle: float) -> float:
-    """Sine of an angle in rad."""
+    """Return the sine of an angle in rad."""
     return sincos(angle)[0]
 
 
 def cos(angle: float) -> float:
-    """Cosine of an angle in rad."""
+    """Return the cosine of an angle in rad."""
     return sincos(angle)[1]
 
 
 def tan(angle: float) -> float:
-    """Tangent of an angle in rad; the angle must not be an exact multiple of pi/2."""
+    """Return the tangent of an angle in rad; the angle must not be an exact multiple of pi/2."""
     s, c = sincos(angle)
     return s / c
 
 
 def atan(x: float) -> float:
-    """Arc tangent in rad; error below 3e-16."""
+    """Return the arc tangent in rad; error below 3e-16."""
     a = absolute(x)
     large = a > 2.414213562373095
     medium = (a > 0.66) & (a <= 2.414213562373095)
@@ -173,13 +173,13 @@ def atan2(y: float, x: float) -> float:
 
 
 def asin(x: float) -> float:
-    """Arc sine in rad of a number that is first limited to [-1, 1]."""
+    """Return the arc sine in rad of a number, limited to [-1, 1]."""
     s = clamp(x, -1.0, 1.0)
     return atan2(s, sqrt((1.0 - s) * (1.0 + s)))
 
 
 def exp(x: float) -> float:
-    """e to the power of `x`, limited to |x| <= 700; relative error below 1e-15."""
+    """Return e to the power of `x`, limited to |x| <= 700; relative error below 1e-15."""
     limited = clamp(x, -700.0, 700.0)
     k = nearest(limited * LOG2_E)
     r = (limited - k * LN2_HIGH) - k * LN2_LOW
@@ -191,7 +191,7 @@ def exp(x: float) -> float:
 
 
 def _power_of_two(k: float) -> float:
-    """2 to the power of an integer-valued `k`, |k| < 1024, by its binary digits."""
+    """Return 2 to the power of an integer-valued `k`, |k| < 1024, by its binary digits."""
     rest = absolute(k)
     scale = select(rest >= 512.0, 1.3407807929942597e154, 1.0)
     rest = select(rest >= 512.0, rest - 512.0, rest)
@@ -216,7 +216,7 @@ def _power_of_two(k: float) -> float:
 
 
 def log(x: float) -> float:
-    """Natural logarithm of a number in [2**-1022, 2**1022]; relative error below 1e-15."""
+    """Return the natural logarithm of a number in [2**-1022, 2**1022]; relative error below 1e-15."""
     inverted = x < SQRT_HALF
     m = select(inverted, 1.0 / x, x)  # >= sqrt(1/2), so that only halvings are needed
     e = select(m >= 1.3407807929942597e154, 512.0, 0.0)
@@ -253,5 +253,5 @@ def log(x: float) -> float:
 
 
 def power(x: float, y: float) -> float:
-    """`x` to the power `y` for positive `x`."""
+    """Return `x` to the power `y` for positive `x`."""
     return exp(y * log(x))

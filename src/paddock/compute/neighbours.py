@@ -26,9 +26,9 @@ BLOCK = 256
 
 @dataclass(frozen=True)
 class NeighbourSpec:
-    """What to compute from neighbours.
+    """The computation over neighbours.
 
-    `source` is the named tuple class of the given rows; `seen` has those of its fields that neighbours see of each
+    `source` is the named tuple class of the given rows; `seen` has the fields that neighbours see of each
     other, x, y and z first; `gathered` are running sums, with defaults to start from; `result` is computed from them.
     `visit(gathered, me, other, dx, dy, dz, distance_squared, options)` returns the sums with one more neighbour,
     `finish(gathered, me, options)` the result.
@@ -61,12 +61,12 @@ class NeighbourGrid:
             self.cell = np.empty(self.capacity, np.int32)
 
     def run(self, poses: Floats, n: int, radius: float, options: Floats, result: Floats) -> None:
-        """For the first `n` vehicles (rows of `source` x capacity) visit all others within `radius` (m)."""
+        """Visit, for each of the first `n` vehicles (rows of `source` x capacity), all others within `radius` (m)."""
         if n == 0:
             return
         self.reserve(n)
         poses = poses.view()
-        poses.flags.writeable = False  # compiled code for writable arrays is another one
+        poses.flags.writeable = False  # writable arrays would compile another variant
         rows = [fields(self.spec.source).index(name) for name in ("x", "y", "z")]
         bits = torus_bits(n, [float(np.ptp(poses[row, :n])) / radius for row in rows])
         start = np.zeros((1 << sum(bits)) + 1, np.int32)
@@ -82,7 +82,7 @@ def torus_bits(n: int, extents: list[float]) -> tuple[int, int, int]:
     Enough for the extent where the table stays within about four cells per vehicle, and at least four each way, so that
     the 27 cells around one are distinct. The choice changes how many distances are tested, never the result.
     """
-    # a vehicle whose position is NaN has no neighbours, but must not stop the others
+    # a vehicle whose position is NaN has no neighbours, and must not affect the others
     bits = [max(2, int((extent if extent < 1e9 else 1e9) + 2.0).bit_length()) for extent in extents]
     most = max(6, (4 * n - 1).bit_length())
     while sum(bits) > most:
@@ -210,7 +210,7 @@ def visit_all(n, sorted_poses, radius, bits_x, bits_y, bits_z, start, order, opt
                 for m in range(found):
                     dx, dy, dz = there_x[m] - x, there_y[m] - y, there_z[m] - z
                     apart[m] = dx * dx + dy * dy + dz * dz
-                # whether a candidate is near enough is a coin toss that no processor predicts: note those that are
+                # whether a candidate is near enough is unpredictable for the processor: collect those that are
                 # without a branch, then visit them
                 count = uint64(0)
                 for m in range(found):

@@ -26,14 +26,14 @@ from paddock.compute.threads import SERIAL_BELOW, available_threads, number_from
 from paddock.compute.twin import bound, fingerprint
 
 Progress = Callable[[int, int], None]
-"""Called with the number of the kernel that is being compiled, from 1, and how many there are."""
+"""Called with the number of the kernel that is being compiled, from 1, and their count."""
 
 WORTH_A_WORKER = 3.0
-"""Seconds of compilation for which one more process is started; its start takes about one."""
+"""Seconds of compilation that justify another process; its start takes about one."""
 
 
 def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]], progress: Progress | None = None) -> int:
-    """Compile the kernels that the cache lacks, each for its number of vehicles; return how many these were."""
+    """Compile the kernels that the cache lacks, each for its number of vehicles; return their count."""
     missing = {k.entry(n).folder: (k, n) for k, n in kernels if not k.is_compiled(n)}
     if not missing:
         return 0
@@ -48,7 +48,7 @@ def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]], progress: Pr
 
 
 def _workers(jobs: Collection[tuple[CompiledKernels, int]]) -> int:
-    """Return the number of processes beside this one: up to one per core, each with work that is worth its start."""
+    """Return the number of worker processes: up to one per core, each with enough work to justify its start."""
     chosen = number_from_environment("PADDOCK_COMPILE_WORKERS", least=0)
     if chosen is not None:
         return chosen
@@ -64,7 +64,7 @@ def _estimate(job: tuple[CompiledKernels, int]) -> float:
 
 
 class _Work:
-    """Kernels that are still to be compiled, shared by this process and the workers."""
+    """Queue of kernels to compile, shared by this process and the workers."""
 
     def __init__(self, jobs: list[tuple[CompiledKernels, int]], progress: Progress | None) -> None:
         self._jobs = jobs

@@ -47,7 +47,7 @@ def heading(qx: float, qy: float, qz: float, qw: float) -> float:
 
 
 def course(vx: float, vy: float, otherwise: float) -> float:
-    """Return the direction of a horizontal velocity, rad; `otherwise` below 1 mm/s, where it has none."""
+    """Return the direction of a horizontal velocity, rad; `otherwise` below 1 mm/s."""
     still = absolute(vx) + absolute(vy) < 1e-3
     return select(still, otherwise, atan2(select(still, 0.0, vy), select(still, 1.0, vx)))
 

@@ -1,4 +1,4 @@
-"""Routines: plain Python functions over arrays, compiled as they are, for searches and other work on no fleet.
+"""Routines: plain Python functions over arrays, compiled unchanged, for searches and other work outside fleets.
 
 The function calls others by name (never through a module: `from numpy import empty`) and may use any loop. It stays
 callable as Python (`.plain`), the reference of the tests. Python calls a routine; compiled code calls plain functions:
@@ -22,7 +22,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 parallel_range = range
-"""`range` in Python; in a parallel routine, the loop whose iterations the threads share (each writes its own items)."""
+"""`range` in Python; in a parallel routine, a loop shared by the threads (each iteration writes its own items)."""
 
 
 class Routine(Generic[P, R]):
@@ -36,7 +36,7 @@ class Routine(Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
-        """Run it compiled."""
+        """Run the compiled function."""
         if self._compiled is None:
             self._compiled = self._compile()
         if not self.parallel:

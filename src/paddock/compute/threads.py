@@ -1,4 +1,4 @@
-"""How many threads the kernels use. Results never depend on it."""
+"""The number of threads that kernels use. Results do not depend on it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paddock.errors import InvalidValueError
 SERIAL_BELOW = 384
 """Smaller fleets run on the calling thread: waking the others costs 20 to 50 us."""
 
-_launching = threading.RLock()  # two threads inside one parallel runtime could abort the process
+_launching = threading.RLock()  # two threads in the parallel runtime could abort the process
 _limit: int | None = None
 _active = threading.local()
 

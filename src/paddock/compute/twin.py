@@ -39,7 +39,7 @@ FLOAT32_CONSTANTS = {
 
 
 def bound(function: Function, bindings: Mapping[str, Function]) -> types.FunctionType:
-    """Return the function with some of its globals bound to other functions, such as a behaviour's to its model."""
+    """Return the function with some globals bound to other functions, e.g. those of a behaviour to its model's."""
     plain = _plain(function)
     twin = types.FunctionType(plain.__code__, {**plain.__globals__, **bindings}, plain.__name__, plain.__defaults__)
     twin.__kwdefaults__ = plain.__kwdefaults__
@@ -49,7 +49,7 @@ def bound(function: Function, bindings: Mapping[str, Function]) -> types.Functio
 
 
 def rebound(function: Function, others: Mapping[Function, Function]) -> types.FunctionType:
-    """Return the function with some of the functions it reaches exchanged; the same one for the same exchange."""
+    """Return the function with some of the functions it calls replaced; equal replacements return the same object."""
     return _rebound(_plain(function), tuple(others.items()))
 
 
@@ -179,7 +179,7 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
 
 
 def _unique_name(function: types.FunctionType, dtype: str, inline: bool) -> str:
-    """Return a name that only equal code has.
+    """Return a name that is unique to the code.
 
     Numba numbers the functions of a process to tell those of one name apart; loaded from a cache, another process's
     function of the same name and number would take the place of this one.
@@ -190,7 +190,7 @@ def _unique_name(function: types.FunctionType, dtype: str, inline: bool) -> str:
 
 @cache
 def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
-    """What makes a named tuple: Numba would leave out the fields that a call leaves to their defaults."""
+    """Return the constructor of a named tuple: Numba would omit fields that a call leaves at their defaults."""
     from numba import njit
 
     defaults = {name: float32(v) if dtype == "float32" else v for name, v in tuple_class._field_defaults.items()}

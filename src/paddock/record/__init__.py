@@ -3,7 +3,7 @@
 record.Recorder(sim, "run.mcap")     # records while the simulation runs
 record.open_run("run.mcap")          # reads it: snapshots, columns, events, actions
 record.verify("run.mcap")            # simulates it again and compares
-record.Player("run.mcap")            # plays it back like a live run
+record.Player("run.mcap")            # plays it like a live run
 """
 
 from __future__ import annotations

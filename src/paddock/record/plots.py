@@ -163,7 +163,7 @@ def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
     if len(named) < len(traces):
         axes.plot([], [], " ", label=f"and {len(traces) - len(named)} more")
     if any(trace.count > 1 for trace in traces) and not _is_plan(axes):
-        axes.set_title("mean of a fleet, and 5 to 95 % of it", loc="right", fontsize=8, color="#4a5562")
+        axes.set_title("mean of each fleet, 5th to 95th percentile", loc="right", fontsize=8, color="#4a5562")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
 
 

@@ -132,7 +132,7 @@ class Recorder:
         self._begin("start", with_state=not untouched)
         for change in present_markers(sim.markers, sim.time):
             self._on_markers(change)
-        self._queue.put(self._writer.writer.flush)  # so that the file is readable from the first moment on
+        self._queue.put(self._writer.writer.flush)  # so that the file is readable from the start
 
     def _detach(self) -> None:
         self._unwatch()
@@ -222,7 +222,7 @@ class Recorder:
             while self._queue.work(0.25 * FLUSH_EVERY):
                 writer.flush_if_due()
             writer.finish()
-        except Exception as error:  # the run continues whatever it is
+        except Exception as error:  # the run continues after any error
             self._fail(error)
         finally:
             self._output.close()
@@ -272,7 +272,7 @@ def versions() -> dict[str, str]:
     """Return the versions of Paddock and of the libraries that compute its numbers."""
     import numba
 
-    package = import_module(__name__.partition(".")[0])  # by name: rooms do not import the package itself
+    package = import_module(__name__.partition(".")[0])  # by name: rooms do not import the top-level package
     return {
         "paddock": package.__version__,
         "python": platform.python_version(),

@@ -36,7 +36,7 @@ class Verification:
     """The result of a verification."""
 
     path: str
-    complete: bool  # False: the recording is truncated, and compared as far as it goes
+    complete: bool  # False: the recording is truncated; its readable part is compared
     sections: int
     hashes: int  # compared
     ticks: int  # simulated again
@@ -63,7 +63,7 @@ class Verification:
                 f"recorded {diff.recorded}, now {diff.computed}"
             )
         lines += [f"  recorded with {name} {old}, this is {new}" for name, (old, new) in self.other_versions.items()]
-        return lines if self.complete else [*lines, "  the recording is truncated: compared as far as it goes"]
+        return lines if self.complete else [*lines, "  the recording is truncated: only its readable part is compared"]
 
 
 def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None) -> Verification:
@@ -130,7 +130,7 @@ class _Checked:
         self.sim.engine.mailbox.clear()  # what was queued is among the recorded actions
 
     def _advance(self, tick: int, actions: int) -> None:
-        """Advance to a tick, through as many actions as had been applied when its hash was taken."""
+        """Advance to a tick, applying as many actions as before its recorded hash."""
         at_the_end = []
         for posted in islice(self.actions, actions - self.applied):
             if posted.tick < tick:

@@ -45,7 +45,7 @@ def six(seed: int, stream: int, purpose: int, tick: int) -> tuple[float, float, 
 
 
 def walk(bias: float, density: float, interval: float, primed: float, normal: float) -> float:
-    """Return the bias after `interval` s of a random walk (`density` per root second); constant until `primed`."""
+    """Return the bias after `interval` s of a random walk (`density` per root second); unchanged until `primed`."""
     return bias + primed * density * sqrt(interval) * normal
 
 

@@ -85,7 +85,7 @@ def _check(name: str, value: float, low: float, high: float) -> None:
 
 
 class Site(NamedTuple):
-    """The magnetic field and the height of the world's origin; the default is a plain at a middle latitude."""
+    """The magnetic field and the height of the world's origin; the default is a mid-latitude plain."""
 
     field_x: Annotated[float, Column("T", "magnetic field east", low=-1e-3, high=1e-3)] = 0.0
     field_y: Annotated[float, Column("T", "magnetic field north", low=-1e-3, high=1e-3)] = 2.2e-5

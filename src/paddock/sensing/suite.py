@@ -47,7 +47,7 @@ class FleetSensor:
         self.purpose = index * PURPOSES
         self._site = np.array(Site() if site is None else site, dtype=np.float64)
         self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
-        slots = -(-self.delay // self.period) + 1  # those under way, and the newest that has arrived
+        slots = -(-self.delay // self.period) + 1  # samples in transit, and the newest delivered one
         self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
         self._ticks = np.full(slots, NEVER, dtype=np.int64)
         self._taken = self._arrived = 0  # samples so far
@@ -73,8 +73,8 @@ class FleetSensor:
             )
         self.extend(n)
         pose = pose.view()
-        pose.flags.writeable = False  # as the kernel declares it: snapshots are read-only, other arrays need not be
-        # a skipped sample must not appear as twice the acceleration
+        pose.flags.writeable = False  # as the kernel declares it: snapshots are read-only, other arrays may not be
+        # a skipped sample must not appear as doubled acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
         slot = self._taken % len(self._ticks)
         self._ticks[slot] = tick
@@ -137,7 +137,7 @@ class FleetSensor:
         self.n = len(rows)
 
     def reset(self) -> None:
-        """Discard everything: the next sample is the first."""
+        """Discard all samples: the next one is the first."""
         self._memory[:], self._samples[:], self._ticks[:] = 0.0, np.nan, NEVER
         self._taken = self._arrived = 0
 

@@ -75,11 +75,11 @@ class AdapterLink:
         self.adapter, self.policy, self.report = adapter, policy, report
         self.vehicles: list[BridgeVehicle] = []
         self.connected = False  # with its vehicles in place
-        self.known = False  # has been connected before: only then is it waited for
+        self.known = False  # has been connected before: the run waits only for such adapters
         self.free_running = False
         self.holding = False
         self._reconnect: Reconnect | None = None
-        self._seen_us = 0  # the simulator's own time at the last look
+        self._seen_us = 0  # the simulator's own time at the last check
         self._offset_us = 0  # bridge time minus the simulator's own
         self._arrange()
 

@@ -47,10 +47,10 @@ def tick_after(time_us: int, ticks: int, dt_us: float) -> int:
 class AutopilotStatus:
     """State of an autopilot, for the live table."""
 
-    connected: bool = False  # it has sent something and is not silent now
+    connected: bool = False  # it has sent data and has not timed out
     mode: str = ""
     armed: bool = False
-    note: str = ""  # one line: what it waits for, what went wrong
+    note: str = ""  # one line: what it waits for, or the problem
     exchanges: int = 0
     duplicates: int = 0  # frames received twice
     restarts: int = 0

@@ -86,7 +86,7 @@ class BridgeVehicle:
     was_live: bool = False
     exchanges: int = 0
     offered_ns: int = 0  # performance clock at the last offer
-    latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, shown and never used
+    latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, for display only
     note: str = ""  # why its simulator refused it
     failed: str = ""  # exception of its autopilot, which is not called again before a reset
 
@@ -106,7 +106,7 @@ class BridgeVehicle:
             return problem(error)
 
     def forget(self) -> None:
-        """Nothing offered, nothing awaited, motors off."""
+        """Reset: no data offered, no answer awaited, motors off."""
         self.awaited = self.free_running = self.holding = False
         self.failed = ""
         self.exchanges = 0

@@ -24,7 +24,7 @@ from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin,
 from paddock.world.pose import Environment
 
 SATELLITES = 12.0
-LEAST_ERROR = 0.1  # m: error reported by a receiver without noise; zero would mean unknown
+LEAST_ERROR = 0.1  # m: accuracy reported by a receiver without noise; zero would mean unknown
 
 ENVIRONMENT = np.array(Environment())
 TIMES = {"imu": "imu_time_us", "gnss": "gnss_time_us", "compass": "compass_time_us", "barometer": "baro_time_us"}

@@ -66,7 +66,7 @@ def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     known = {key: option for key, option in signature(kind).parameters.items() if key != "name"}
     for key, value in entry.options.items():
         if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):
-            break  # it checks them itself
+            break  # the adapter checks them
         if key not in known:
             raise unknown_name(f"option of adapter {entry.type!r}", key, known, f"{where}.options")
         default = known[key].default
@@ -75,7 +75,7 @@ def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
             raise InvalidValueError(f"{where}.options.{key} must be a number, not {value!r}")
     try:
         return kind(entry.name, **entry.options)
-    except PaddockError as error:  # names the adapter itself
+    except PaddockError as error:  # the message names the adapter
         raise type(error)(f"{where}: {error}") from None
     except Exception as error:  # code of a user's own adapter
         raise InvalidValueError(f"{where}: adapter {entry.type!r}: {problem(error)}") from error

@@ -42,7 +42,7 @@ class PortRow(NamedTuple):
 
 
 class Progress(NamedTuple):
-    """Short texts on what a built-in autopilot is doing; empty where unknown or not applicable."""
+    """Short texts on the progress of a built-in autopilot; empty if unknown or not applicable."""
 
     item: str = ""  # of the mission, and their number
     height: str = ""  # m above home, of aircraft
@@ -160,7 +160,7 @@ class SitlHost:
     # tables and hints -------------------------------------------------------------------------------------------------
 
     def progress(self) -> list[tuple[StatusRow, Progress]]:
-        """Return each vehicle's row, by ascending system id, and its progress; a note says what hinders it."""
+        """Return each vehicle's row, by ascending system id, and its progress; the note is a problem."""
         waiting = {} if self.ground_station is None else self.ground_station.notes()
         rows = [row if row.note else row._replace(note=waiting.get(row.sysid, "")) for row in self.bridge.status()]
         known = {} if self.hub is None else self.hub.vehicles

@@ -1,4 +1,4 @@
-"""Checks of what an adapter measures and does: sensor data, positions, actuator commands."""
+"""Checks of an adapter's behaviour: sensor data, positions, actuator commands."""
 
 from __future__ import annotations
 
@@ -216,7 +216,7 @@ def _travel(rig: AdapterRig) -> Floats:
     """Return rows of a vehicle in motion, if commands for it are known."""
     adapter, motion = rig.connected(), None if rig.motion is None else rig.motion.copy()
     if motion is not None and rig.craft == "rover":
-        motion.motors[:2] = motion.motors[:2].mean()  # straight on
+        motion.motors[:2] = motion.motors[:2].mean()  # straight ahead
     if motion is None or rig.craft != "copter":
         return rig.record(adapter, rig.steps_for(TRAVEL_TIME), motion)
     parts = []

@@ -63,7 +63,7 @@ def run_checks(subject: str, checks: Mapping[str, T], run: Callable[[str, T], st
     return report
 
 
-UNBOUNDED = 10.0  # random commands reach this far where a column states no limit
+UNBOUNDED = 10.0  # range of random commands for columns without a limit
 
 
 class Rig:
@@ -75,7 +75,7 @@ class Rig:
         self.random = np.random.default_rng(seed)
 
     def begin(self, check: str) -> None:
-        """Start a check: its name for failures, and random numbers independent of earlier checks."""
+        """Start a check: set its name for failures, and random numbers independent of earlier checks."""
         self.check = check
         self.random = np.random.default_rng([self.seed, *check.encode()])
 
@@ -95,7 +95,7 @@ class Rig:
 
     @property
     def typical_speed(self) -> float:
-        """m/s: the parameter `speed`, else half of `speed_max`, else 5."""
+        """Typical speed in m/s: the parameter `speed`, else half of `speed_max`, else 5."""
         values = self.parameters._asdict()
         return float(values.get("speed", 0.5 * values.get("speed_max", 10.0)))
 
@@ -234,7 +234,7 @@ def check_returns(rig: Rig) -> str:
     demand_tuple(rig, "guide", guided, model.command)
     if not isinstance(model.energy(state, parameters, environment), float):
         rig.fail("energy() does not return a float")
-    return "place, step, pose, guide and energy return what they should"
+    return "place, step, pose, guide and energy return the declared types"
 
 
 def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:

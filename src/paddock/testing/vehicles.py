@@ -194,7 +194,7 @@ def _arguments(rig: Rig, state: Any, command: Any) -> tuple[Any, ...]:
     return rig.model.state(*state), rig.model.command(*command), rig.parameters, rig.environment
 
 
-ROUNDING_LEVEL = 1e-10  # relative errors below this are rounding: no order can be measured, none is asked for
+ROUNDING_LEVEL = 1e-10  # smaller relative errors are rounding: the order cannot be measured and is not checked
 
 ENERGY_MARGIN = 0.01  # allowed gain relative to the largest initial energy, for integration error and overshoot
 

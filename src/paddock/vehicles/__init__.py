@@ -1,1 +1,1 @@
-"""How each kind of vehicle moves: one file per model in `models/`, shared parts (tyres, motors, ...) in `parts/`."""
+"""Vehicle models: one file per model in `models/`, shared parts (tyres, motors, ...) in `parts/`."""

@@ -24,8 +24,8 @@ class Desire(NamedTuple):
     vy: Annotated[float, Column("m/s", "wanted velocity north")]
     vz: Annotated[float, Column("m/s", "wanted velocity up")]
     ahead: Annotated[float, Column("m", "distance to the point aimed at")]
-    turn: Annotated[float, Column("rad/s", "rate at which the path itself bends, left positive: feed-forward")] = 0.0
-    gear: Annotated[float, Column("", "1: forwards; -1: backwards, the velocity is then where the tail leads")] = 1.0
+    turn: Annotated[float, Column("rad/s", "turn rate of the path, left positive: feed-forward")] = 0.0
+    gear: Annotated[float, Column("", "1: forwards; -1: backwards, tail first along the velocity")] = 1.0
 
 
 class Placement(NamedTuple):
@@ -53,7 +53,7 @@ class VehicleModel:
     guide: Callable[..., Any]  # (state, command, parameters, desire) -> command
     energy: Callable[..., float]  # (state, parameters, environment) -> mechanical energy, J
     order: int  # of convergence when dt is halved
-    dt_max: float  # s: the longest tick for which the model is stable and its tests hold
+    dt_max: float  # s: the longest tick for which the model is stable and passes its checks
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
     report: Callable[..., Any] | None = (

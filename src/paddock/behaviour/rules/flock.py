@@ -15,9 +15,9 @@ from paddock.world.pose import FARTHEST, Pose
 class Options(NamedTuple):
     """Urges, speeds and home range."""
 
-    radius: Annotated[float, Column("m", "sees neighbours within this distance", 0.01, 1e4)] = 8.0
-    distance: Annotated[float, Column("m", "wants at least this much room", 0.0, 1e4)] = 4.0
-    separation: Annotated[float, Column("m/s", "urge to make room, at 0.6 of the distance", 0.0, 1e3)] = 2.0
+    radius: Annotated[float, Column("m", "neighbours within this distance count", 0.01, 1e4)] = 8.0
+    distance: Annotated[float, Column("m", "distance to keep from neighbours", 0.0, 1e4)] = 4.0
+    separation: Annotated[float, Column("m/s", "urge to keep the distance, at 0.6 of it", 0.0, 1e3)] = 2.0
     cohesion: Annotated[float, Column("1/s", "urge towards the neighbours' centre, per metre", 0.0, 1e2)] = 0.15
     alignment: Annotated[float, Column("", "share of the velocity difference to adopt", 0.0, 10.0)] = 0.6
     speed: Annotated[float, Column("m/s", "cruising speed", 0.01, 1e3)] = 6.0
@@ -95,8 +95,8 @@ def desire(
     away = sqrt(hx * hx + hy * hy)
     pull = o.homing * maximum(away - o.range, 0.0) / maximum(away, 1e-9)
     low, high = o.z - o.layer, o.z + o.layer
-    climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back sooner than at the sides
-    # slow vehicles accelerate along the nose: a flock that starts at rest must not stay at rest
+    climb = 4.0 * o.homing * (clamp(me.z, low, high) - me.z)  # the layer is thin: turn back earlier than at the sides
+    # slow vehicles accelerate along the heading: a flock that starts at rest must not stay at rest
     fx, fy = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz), 2.0 * (me.qx * me.qy + me.qw * me.qz)
     start = maximum(0.5 * o.speed - sqrt(me.vx * me.vx + me.vy * me.vy), 0.0)
     vx, vy = me.vx + urge.x + pull * hx + start * fx, me.vy + urge.y + pull * hy + start * fy

@@ -23,7 +23,7 @@ class Options(NamedTuple):
 def desire(
     me: Pose, m: Nothing, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, Nothing]:
-    """Stay at the point on the line to the target that is `distance` away from it, and move with the target."""
+    """Stay on the line to the target at `distance` from it, and move with the target."""
     dx, dy = me.x - target.x, me.y - target.y
     apart = maximum(sqrt(dx * dx + dy * dy), 1e-9)
     x, y = target.x + dx / apart * o.distance, target.y + dy / apart * o.distance

@@ -30,7 +30,7 @@ class Options(NamedTuple):
     y: Annotated[float, Column("m", "goal, north", -FARTHEST, FARTHEST)]
     z: Annotated[float, Column("m", "goal, up", -FARTHEST, FARTHEST)] = 0.0
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
-    slow_within: Annotated[float, Column("m", "slows down within this distance, or two seconds' way", 0.0, 1e6)] = 5.0
+    slow_within: Annotated[float, Column("m", "slows down within this distance, or 2 s of travel", 0.0, 1e6)] = 5.0
     tolerance: Annotated[float, Column("m", "has arrived within this distance", 0.0, 1e6)] = 0.1
 
 

@@ -22,10 +22,10 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """The position to hold."""
 
-    known: Annotated[float, Column("0/1", "the place has been noted")] = 0.0
-    x: Annotated[float, Column("m", "place, east")] = 0.0
-    y: Annotated[float, Column("m", "place, north")] = 0.0
-    z: Annotated[float, Column("m", "place, up")] = 0.0
+    known: Annotated[float, Column("0/1", "the position has been stored")] = 0.0
+    x: Annotated[float, Column("m", "position, east")] = 0.0
+    y: Annotated[float, Column("m", "position, north")] = 0.0
+    z: Annotated[float, Column("m", "position, up")] = 0.0
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
@@ -37,4 +37,4 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead), Memory(1.0, x, y, z)
 
 
-RULE = Rule("Stay where it was when the run began", Options, desire, Memory)
+RULE = Rule("Stay at the initial position", Options, desire, Memory)

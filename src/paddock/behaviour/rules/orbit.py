@@ -35,7 +35,7 @@ class Memory(NamedTuple):
 STEEPEST = 0.8
 """Sine of the steepest approach: the desired speed keeps its size, or a fast approach would widen the circle."""
 TRIM_RATE = 0.2
-"""1/s: growth of the trim, relative to the correction. Slow beside the lags of all models."""
+"""1/s: growth of the trim, relative to the correction. Slow compared with the lags of all models."""
 TRIM_WITHIN = 0.25
 """Share of the radius within which an error is a lag to be learned, not an approach."""
 

@@ -24,7 +24,7 @@ class Memory(NamedTuple):
     """Progress."""
 
     next: Annotated[float, Column("", "index of the waypoint it is heading for")] = 0.0
-    direction: Annotated[float, Column("", "1 forth, -1 back")] = 1.0
+    direction: Annotated[float, Column("", "1 forward, -1 back")] = 1.0
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
@@ -47,5 +47,5 @@ def route(o: Options, path: Floats) -> RouteLine:
 
 
 RULE = Rule(
-    "Visit waypoints for ever", Options, desire, Memory, needs_path=True, prepare_path=constant_speed, route=route
+    "Visit waypoints endlessly", Options, desire, Memory, needs_path=True, prepare_path=constant_speed, route=route
 )

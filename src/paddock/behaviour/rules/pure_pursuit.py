@@ -16,7 +16,7 @@ from paddock.world.pose import Pose
 SEARCH = 24
 """Path segments that are searched for the nearest point at each decision."""
 FARTHEST = 256
-"""Path segments that the point ahead may lie away."""
+"""Maximum number of path segments to the point ahead."""
 
 
 class Options(NamedTuple):
@@ -24,7 +24,7 @@ class Options(NamedTuple):
 
     speed: Annotated[float, Column("m/s", "top speed", 0.0, 1e3)] = 10.0
     lookahead: Annotated[float, Column("m", "shortest distance to look ahead", 0.01, 1e4)] = 4.0
-    lookahead_time: Annotated[float, Column("s", "and further by this time at the present speed", 0.0, 100.0)] = 0.5
+    lookahead_time: Annotated[float, Column("s", "plus the distance travelled in this time", 0.0, 100.0)] = 0.5
     offset: Annotated[float, Column("m", "drives this far to the left of the path", -1e4, 1e4)] = 0.0
     closed: Annotated[float, Column("0/1", "the path's end joins its start", 0.0, 1.0)] = 1.0
     lateral: Annotated[float, Column("m/s2", "largest lateral acceleration in bends", 0.01, 100.0)] = 6.0
@@ -35,7 +35,7 @@ class Options(NamedTuple):
 class Memory(NamedTuple):
     """Progress."""
 
-    segment: Annotated[float, Column("", "path segment it is on; -1 before the first look")] = -1.0
+    segment: Annotated[float, Column("", "current path segment; -1 before the first decision")] = -1.0
     laps: Annotated[float, Column("", "times it has passed the path's start")] = 0.0
 
 
@@ -84,7 +84,7 @@ def aim_ahead(path: Floats, k: int, t: float, distance: float, last: int) -> tup
 
 
 def minimum_share(left: float, gap: float) -> float:
-    """left / gap, at most 1."""
+    """Return left / gap, at most 1."""
     return clamp(left / maximum(gap, 1e-12), 0.0, 1.0)
 
 

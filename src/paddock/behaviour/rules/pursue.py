@@ -16,7 +16,7 @@ class Options(NamedTuple):
 
     speed: Annotated[float, Column("m/s", "speed of the pursuer", 0.0, 1e3)] = 10.0
     horizon: Annotated[float, Column("s", "looks ahead at most this long", 0.0, 1e3)] = 20.0
-    tolerance: Annotated[float, Column("m", "has caught it within this distance", 0.0, 1e6)] = 0.5
+    tolerance: Annotated[float, Column("m", "has caught the target within this distance", 0.0, 1e6)] = 0.5
 
 
 def desire(

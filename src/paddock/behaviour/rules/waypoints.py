@@ -17,7 +17,7 @@ class Options(NamedTuple):
 
     speed: Annotated[float, Column("m/s", "cruising speed", 0.0, 1e3)] = 5.0
     tolerance: Annotated[float, Column("m", "a waypoint is reached within this distance", 0.0, 1e6)] = 1.0
-    slow_within: Annotated[float, Column("m", "slows down so far from the last, or two seconds' way", 0.0, 1e6)] = 5.0
+    slow_within: Annotated[float, Column("m", "slows down this far from the last, or 2 s of travel", 0.0, 1e6)] = 5.0
 
 
 class Memory(NamedTuple):

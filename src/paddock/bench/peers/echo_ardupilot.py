@@ -8,7 +8,7 @@ import sys
 
 
 def run(port: int) -> None:
-    """Until it is killed."""
+    """Run until killed."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as link:
         link.settimeout(0.1)
         frame = 0

@@ -21,7 +21,7 @@ from paddock.world.pose import Environment, Pose
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Nothing without a GPU; says so when asked for by name."""
+    """Run on a GPU; without one, yield nothing, or raise if requested by name."""
     gpu = find_gpu()
     if not gpu.available:
         yield measured("cuda", f"no GPU: {gpu.reason}", 0, "")
@@ -37,7 +37,7 @@ def run(quick: bool) -> Iterator[Result]:
 
 
 def _agreement(fleet: BareFleet, steps: int) -> Result:
-    """The largest deviation from the CPU, relative to max(1, |x|)."""
+    """Return the largest deviation from the CPU, relative to max(1, |x|)."""
     from paddock.compute.cuda import cuda_kernel, to_device
 
     spec = fleet.model.step_spec()
@@ -50,7 +50,7 @@ def _agreement(fleet: BareFleet, steps: int) -> Result:
 
 
 def _sensor_agreement(name: str, n: int) -> Result:
-    """The largest deviation of a sensor's readings, random draws included."""
+    """Return the largest deviation of a sensor's readings, including random draws."""
     from paddock.compute.cuda import cuda_kernel
 
     sensor = find_sensor(name)

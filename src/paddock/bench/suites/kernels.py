@@ -1,4 +1,4 @@
-"""How fast the models' kernels are, against NumPy running the very same source on whole arrays."""
+"""Speed of the models' kernels, compared with NumPy running the same source on whole arrays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SCALAR = r"\bv?(?:add|sub|mul|div|sqrt|min|max|fn?m(?:add|sub)\w*)s[sd]\b"
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """All models, 100,000 agents, strict float64, one thread."""
+    """Measure all models: 100,000 vehicles, strict float64, one thread."""
     n = 10_000 if quick else 100_000
     limit_threads(1)
     try:

@@ -1,4 +1,4 @@
-"""Against other simulators, measured in the same run: crazyflow and CommonRoad's vehicle models."""
+"""Comparison with other simulators in the same run: crazyflow and CommonRoad's vehicle models."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGETS = {10_000: ">= 10", 100_000: ">= 10"}
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Both sides get new setpoints every five ticks of 2 ms, through their public interfaces."""
+    """Measure both sides with new setpoints every five ticks of 2 ms, through their public interfaces."""
     if not PYTHON.exists():
         raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
     seconds = 1.0 if quick else 4.0
@@ -42,7 +42,7 @@ def run(quick: bool) -> Iterator[Result]:
 def _peer(program: str, *arguments: str) -> float:
     path = Path(next(iter(peer_programs.__path__))) / program
     command = [str(PYTHON.absolute()), str(path), *arguments]
-    with TemporaryDirectory() as folder:  # some leave a log file where they run
+    with TemporaryDirectory() as folder:  # some write a log file to the current folder
         result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:
         raise MissingFeatureError(f"{program} failed: {result.stderr.strip().splitlines()[-1]}")
@@ -50,7 +50,7 @@ def _peer(program: str, *arguments: str) -> float:
 
 
 def _quads(count: int, seconds: float) -> float:
-    """Vehicle-steps per second of quadrotors that are sent to positions."""
+    """Return vehicle-steps per second of quadrotors that fly to positions."""
     from paddock import load
 
     spawn = {"grid": {"spacing": 1, "z": 0.5}}
@@ -68,7 +68,7 @@ def _quads(count: int, seconds: float) -> float:
 
 
 def _cars(count: int, ticks: int, seconds: float) -> float:
-    """Vehicle-steps per second of cars, so many ticks a call of the public `step`."""
+    """Return vehicle-steps per second of cars, with `ticks` per call of the public `step`."""
     from paddock import load
 
     spawn = {"grid": {"spacing": 10}}
@@ -78,4 +78,4 @@ def _cars(count: int, ticks: int, seconds: float) -> float:
         return count * ticks / best_time(lambda: sim.step(ticks), seconds)
 
 
-BENCH = Bench("against crazyflow and CommonRoad", run, by_default=False)
+BENCH = Bench("comparison with crazyflow and CommonRoad", run, by_default=False)

@@ -1,4 +1,4 @@
-"""How fast missions are planned, and how good the plans are."""
+"""Speed of planning, and quality of the plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paddock.bench.result import Bench, Result, best_time, best_times, measured
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Paths, missions, then the quality of routing."""
+    """Measure paths, missions, then the quality of routing."""
     for part in (_paths, _missions, _quality):
         yield from part(quick)
 
@@ -60,7 +60,7 @@ def _missions(quick: bool) -> Iterator[Result]:
 
 
 def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
-    """What an event costs in the middle of a mission, from the event to the new routes."""
+    """Measure replanning in the middle of a mission, from the event to the new routes."""
     from time import perf_counter
 
     from paddock.planning import KinematicRun, Mission, Task
@@ -80,14 +80,14 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
         for k in range(5):
             started = perf_counter()
             happens(k)
-            run.advance(1e-6)  # it is taken up with the next step
+            run.advance(1e-6)  # takes effect with the next step
             best = min(best, perf_counter() - started)
             run.advance(1.0)
         yield measured("planning", f"{name}: replanned after {what}", best * 1e3, "ms", target)
 
 
 def _quality(quick: bool) -> Iterator[Result]:
-    """Generated missions: what routing saves against clustered greedy, on the mean of the missions."""
+    """Measure the mean saving of routing over clustered greedy, on generated missions."""
     from paddock.planning import generate, solve
     from paddock.planning.from_scenario import setup_of
 
@@ -102,4 +102,4 @@ def _quality(quick: bool) -> Iterator[Result]:
     yield measured("planning", f"routing: makespan of {count} missions, saved", sooner, "%", None if quick else ">= 15")
 
 
-BENCH = Bench("how fast missions are planned, and how good the plans are", run, by_default=False)
+BENCH = Bench("speed of planning, and quality of the plans", run, by_default=False)

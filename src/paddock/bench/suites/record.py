@@ -1,4 +1,4 @@
-"""What recording costs: time of the tick's budget, and bytes."""
+"""Cost of recording: share of the tick budget, and bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from paddock.bench.suites.swarm import swarm
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """10,000 flocking quadrotors, recorded 30 times a second."""
+    """Record 10,000 flocking quadrotors at 30 Hz."""
     from paddock import load
     from paddock.record import Recorder, open_run
 
@@ -23,13 +23,13 @@ def run(quick: bool) -> Iterator[Result]:
         sim.step(240)
         file = Path(folder) / "run.mcap"
         plain = recorded = float("inf")
-        for _ in range(rounds):  # in turns, so that a noisy moment hits both; the best of each
+        for _ in range(rounds):  # in turns, so that noise affects both; the best of each
             plain = min(plain, _timed(sim, seconds))
             with Recorder(sim, file) as recorder:
                 recorded = min(recorded, _timed(sim, seconds))
             report = recorder.report()
         budget = 100.0 * (recorded - plain) / seconds
-        yield measured("record", f"{name}: cost, of the tick's budget", budget, "%", None if quick else "<= 15")
+        yield measured("record", f"{name}: share of the tick budget", budget, "%", None if quick else "<= 15")
         yield measured("record", f"{name}: file", report.bytes_per_vehicle_sample, "bytes per vehicle and sample")
         with Recorder(sim, file) as recorder:
             sim.run(sim.time + 2 * seconds, pace=1.0)
@@ -42,10 +42,10 @@ def run(quick: bool) -> Iterator[Result]:
 
 
 def _timed(sim: Any, seconds: int) -> float:
-    """Wall seconds for so many simulated ones, as fast as possible."""
+    """Return wall seconds for a number of simulated seconds, as fast as possible."""
     started = perf_counter()
     sim.step(240 * seconds)
     return perf_counter() - started
 
 
-BENCH = Bench("what recording 10,000 vehicles costs", run)
+BENCH = Bench("cost of recording 10,000 vehicles", run)

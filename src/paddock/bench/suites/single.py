@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """A car under external commands, and a quadrotor with sensors and a behaviour."""
+    """Measure a car with external commands, and a quadrotor with sensors and a behaviour."""
     from paddock import load
 
     seconds = 0.3 if quick else 1.5

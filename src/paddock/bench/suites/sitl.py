@@ -1,4 +1,4 @@
-"""How quickly autopilots in the loop are served."""
+"""Latency and throughput with autopilots in the loop."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from typing import Any
 from paddock.bench.result import Bench, Result, best_time, measured
 
 OWN_PORTS = {"port": 28570, "station": 24550}
-"""Apart from the usual ones, so that a simulation that runs here is not disturbed."""
+"""Ports other than the defaults, so that a running simulation is not disturbed."""
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Latency, crowds, the lightweight adapter, and ArduPilot's exchange."""
+    """Measure latency, 100 autopilots, the lightweight adapter, and ArduPilot's exchange."""
     for part in (_latency, _crowd, _lightweight, _ardupilot):
         yield from part(quick)
 
 
 def _latency(quick: bool) -> Iterator[Result]:
-    """From the sensors of a vehicle to its actuator commands, ten vehicles in lockstep."""
+    """Measure the time from sensors to actuator commands, with ten vehicles in lockstep."""
     import paddock
     from paddock.sitl.from_scenario import quick_scenario
     from paddock.sitl.host import SitlHost
@@ -30,7 +30,7 @@ def _latency(quick: bool) -> Iterator[Result]:
     for craft in ("rover", "copter"):
         with paddock.load(quick_scenario(craft, 10, mavlink=OWN_PORTS)) as sim:
             host = _host(sim, SitlHost)
-            sim.step(250)  # compiled, positions found
+            sim.step(250)  # kernels compiled, positions estimated
             sim.step(250 * (5 if quick else 30))
             rows = host.status()
         p50, p99 = (max(getattr(row, name) for row in rows) / 1e3 for name in ("latency_p50_us", "latency_p99_us"))
@@ -39,7 +39,7 @@ def _latency(quick: bool) -> Iterator[Result]:
 
 
 def _crowd(quick: bool) -> Iterator[Result]:
-    """Simulated seconds per second, as fast as possible, with MAVLink to everybody's ground station."""
+    """Measure simulated seconds per second, as fast as possible, with MAVLink to every vehicle's ground station."""
     import paddock
     from paddock.sitl.from_scenario import quick_scenario
 
@@ -75,7 +75,7 @@ def _lightweight(quick: bool) -> Iterator[Result]:
 
 
 def _ardupilot(quick: bool) -> Iterator[Result]:
-    """Exchanges with a peer that answers at once, a quadrotor's physics and sensors between them."""
+    """Measure exchanges with a peer that answers immediately, with a quadrotor's physics and sensors in between."""
     import paddock
     from paddock.sitl.from_scenario import quick_scenario
     from paddock.sitl.host import SitlHost
@@ -96,7 +96,7 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 
 @contextmanager
 def _echo(port: int) -> Iterator[None]:
-    """A peer in a process of its own."""
+    """A peer in a separate process."""
     peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", str(port)])
     try:
         yield
@@ -109,4 +109,4 @@ def _host(sim: Any, kind: type) -> Any:
     return next(owner for call in sim.engine.on_close if isinstance(owner := getattr(call, "__self__", None), kind))
 
 
-BENCH = Bench("how quickly autopilots in the loop are served", run, by_default=False)
+BENCH = Bench("latency and throughput with autopilots in the loop", run, by_default=False)

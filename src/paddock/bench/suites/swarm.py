@@ -11,7 +11,7 @@ from paddock.compute.threads import CompiledTime
 
 
 def swarm(count: int, flock: dict[str, Any] | None = None) -> dict[str, Any]:
-    """The scenario: physics at 240 Hz; behaviours, neighbours and snapshots at 30 Hz."""
+    """Return the scenario: physics at 240 Hz; behaviours, neighbours and snapshots at 30 Hz."""
     side = 5.0 * count**0.5
     return {
         "name": "swarm benchmark",
@@ -31,7 +31,7 @@ def swarm(count: int, flock: dict[str, Any] | None = None) -> dict[str, Any]:
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """The best of several simulated seconds: the machine's noise only adds."""
+    """Measure the best of several simulated seconds: noise of the machine only adds time."""
     from paddock import load
 
     count = 10_000 if quick else 100_000

@@ -1,4 +1,4 @@
-"""What the page costs, and how it keeps up."""
+"""Cost of the page for the server, and its speed in a browser."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RATE = 30  # groups per s
 
 
 def cost(quick: bool) -> Iterator[Result]:
-    """100,000 vehicles at 30 Hz to one page."""
+    """Measure 100,000 vehicles at 30 Hz to one page."""
     count, seconds = (10_000, 2.0) if quick else (100_000, 10.0)
     with Server(swarm(count, RATE), {"web": {"port": 0, "rate": RATE}}) as server:
         page = Subscriber("web", server.addresses["web"]["port"], RATE).started()
@@ -38,14 +38,14 @@ def cost(quick: bool) -> Iterator[Result]:
         figures = page.result()
     case = f"{count:,} vehicles at {RATE} Hz"
     target = None if quick else "<= 10"
-    yield measured("web", f"{case}: the hub, above the tick", 100.0 * hub, "% of a core", target)
+    yield measured("web", f"{case}: the hub's processor time", 100.0 * hub, "% of a core", target)
     yield measured("web", f"{case}: publishing, within the tick", 100.0 * publishing, "% of a core")
     yield measured("web", f"{case}: groups that arrived", figures["rate"], "Hz", None if quick else ">= 29")
     yield measured("web", f"{case}: bytes to the page", figures["bytes_per_second"] / 1e6, "MB/s")
 
 
 def _shares(server: Server, seconds: float) -> tuple[float, float]:
-    """(processor time of the hub, time that the tick's thread spends on snapshots) per second."""
+    """Return processor time of the hub, and time of the ticking thread for snapshots, per second."""
 
     def spent() -> tuple[float, float, float]:
         figures = server.figures()
@@ -60,7 +60,7 @@ def _shares(server: Server, seconds: float) -> tuple[float, float]:
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SOFTWARE = (
     "--no-sandbox",
-    "--disable-gpu",  # the page is put together in software too: with ANGLE for that it is four times slower
+    "--disable-gpu",  # compositing in software, too: with ANGLE it is four times slower
     "--use-gl=angle",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
@@ -70,39 +70,39 @@ SOFTWARE = (
     "--disable-sync",
 )
 WIDTH, HEIGHT = 1280, 720
-PATIENCE = 30.0  # s until something must have been drawn
+PATIENCE = 30.0  # s: timeout of the first drawing
 FIRST = "() => window.paddock?.drawn?.() > 0"
 
 
 def browser(quick: bool) -> Iterator[Result]:
-    """First picture, decoding, pictures per second with 10,000 and 100,000 vehicles."""
+    """Measure first frame, decoding, and frame rate with 10,000 and 100,000 vehicles."""
     yield from _light(quick)
     cases = ((1_000, None),) if quick else ((10_000, ">= 20"), (100_000, ">= 3"))
     for count, target in cases:
         with Server(swarm(count, 30), {"web": {"port": 0, "rate": 30}}) as server, opened(server) as (page, _):
             _wait(page)
-            sleep(4.0)  # until rates have settled
+            sleep(4.0)  # until the rates are steady
             frames, age = _pictures(page, 3.0 if quick else 8.0)
-        yield measured("web", f"{count:,} vehicles: pictures drawn in software", frames, "Hz", target)
-        yield measured("web", f"{count:,} vehicles: age of what has arrived", 1000 * age, "ms")
+        yield measured("web", f"{count:,} vehicles: frame rate in software", frames, "Hz", target)
+        yield measured("web", f"{count:,} vehicles: age of received frames", 1000 * age, "ms")
 
 
 def _light(quick: bool) -> Iterator[Result]:
-    """What does not depend on the number of vehicles."""
+    """Measure figures that do not depend on the number of vehicles."""
     with Server(swarm(100, 30), {"web": {"port": 0}}) as server, opened(server) as (page, begun):
         _wait(page)
         seconds = monotonic() - begun
-        yield measured("web", "first picture after the link was opened", seconds, "s", None if quick else "<= 2")
+        yield measured("web", "first frame after opening the link", seconds, "s", None if quick else "<= 2")
         times = page.evaluate("() => window.paddock.measureDecode(100000)")
         target = None if quick else "<= 5"
         yield measured("web", "decoding 100,000 vehicles, median", times["median"], "ms", target)
         sizes = page.evaluate("async () => (await fetch('sizes.json')).json()")
-        yield measured("web", "gzipped before the first picture", sizes["initial"] / 1000, "kB", "<= 250")
+        yield measured("web", "gzipped download before the first frame", sizes["initial"] / 1000, "kB", "<= 250")
 
 
 @contextmanager
 def opened(server: Server) -> Iterator[tuple[Any, float]]:
-    """The page of a server in a browser of its own, and when (s, monotonic) its link was opened."""
+    """Yield the page of a server in a new browser, and the time (s, monotonic) when its link was opened."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -120,16 +120,16 @@ def opened(server: Server) -> Iterator[tuple[Any, float]]:
 
 
 def _wait(page: Any) -> None:
-    """Until a picture with vehicles is drawn."""
+    """Wait until a frame with vehicles is drawn."""
     end = monotonic() + PATIENCE
-    while not page.evaluate(FIRST):  # the page allows no eval, which Playwright's own waiting needs
+    while not page.evaluate(FIRST):  # Playwright's own wait needs eval, which the page's policy forbids
         if monotonic() > end:
             raise PaddockError(f"nothing was drawn within {PATIENCE:g} s")
         sleep(0.02)
 
 
 def _pictures(page: Any, seconds: float) -> tuple[float, float]:
-    """(pictures per s, age in s), the mean over a while."""
+    """Return (frames per s, age in s), averaged over a few seconds."""
     counted = page.evaluate(
         """async (ms) => {
           const before = window.paddock.drawn(), begun = performance.now();
@@ -143,7 +143,7 @@ def _pictures(page: Any, seconds: float) -> tuple[float, float]:
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """The server's side, then the browser's."""
+    """Measure the server, then the browser."""
     for part in (cost, browser):
         yield from part(quick)
 

@@ -1,4 +1,4 @@
-"""How late, how fast and how cheap the wires are."""
+"""Latency, throughput and cost of the wires."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from paddock.bench.server import Server, cars, swarm
 from paddock.bench.subscriber import Subscriber
 
 CASES = ((1_000, 60, 5), (5_000, 60, 10), (10_000, 30, 20), (50_000, 30, 50), (100_000, 30, 100))
-"""(vehicles, groups per second, ms that p99 may be)."""
+"""(vehicles, groups per second, maximum p99 in ms)."""
 RING = "paddock_bench"
 
 
 def latency(quick: bool) -> Iterator[Result]:
-    """One subscriber, over the stream and over shared memory."""
+    """Measure one subscriber, over the stream and over shared memory."""
     for count, rate, limit in CASES[: 2 if quick else None]:
         for wire in ("stream", "shm"):
             figures, kept = watched(wire, count, rate, 3.0 if quick else 8.0)
@@ -34,7 +34,7 @@ def latency(quick: bool) -> Iterator[Result]:
 
 
 def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str, Any], float]:
-    """What a subscriber measured, and the simulation's speed meanwhile (% of real time)."""
+    """Return the figures of a subscriber, and the simulation's speed meanwhile (% of real time)."""
     shm = {"shm": {"name": RING, "rate": rate, "kinds": ["positions"]}}
     with Server(swarm(count, rate), shm if wire == "shm" else {"stream": {"port": 0, "rate": rate}}) as server:
         sleep(0.5)
@@ -43,7 +43,7 @@ def watched(wire: str, count: int, rate: int, seconds: float) -> tuple[dict[str,
 
 
 def speed(server: Server, work: Callable[[], Any]) -> tuple[Any, float]:
-    """What the work returned, and how fast the simulation was meanwhile, in % of real time."""
+    """Return the result of the work, and the simulation's speed meanwhile, in % of real time."""
     before = server.figures()
     result = work()
     after = server.figures()
@@ -51,7 +51,7 @@ def speed(server: Server, work: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def many_subscribers(quick: bool) -> Iterator[Result]:
-    """Four subscribers at 30 Hz, then one more that never reads: what do the simulation and the others notice?"""
+    """Measure four subscribers at 30 Hz, then with a fifth that never reads, and the effect on the others."""
     count, seconds, judged = (10_000, 2.0, False) if quick else (100_000, 8.0, True)
     with Server(swarm(count, 30), {"stream": {"port": 0, "rate": 30}}) as server:
         port = server.addresses["stream"]["port"]
@@ -77,7 +77,7 @@ def _watching(port: int, seconds: float, stalled: int) -> dict[str, Any]:
 
 
 def datagrams(quick: bool) -> Iterator[Result]:
-    """64 cars to 4 clients at 100 Hz, each of which drives one car at 100 Hz."""
+    """Measure 64 cars to 4 clients at 100 Hz, each of which drives one car at 100 Hz."""
     count, clients, seconds, judged = (16, 2, 2.0, False) if quick else (64, 4, 8.0, True)
     serve = {"vds1": {"port": 0, "rate": 100, "state": None}, "metrics": {"port": 0}}
     with Server(cars(count, 1000), serve) as server:
@@ -94,7 +94,7 @@ def datagrams(quick: bool) -> Iterator[Result]:
 
 
 def counters(port: int) -> dict[str, float]:
-    """The hub's counts of publishes, from its metrics."""
+    """Return the hub's counts of publishes, from its metrics."""
     with urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as page:
         lines = page.read().decode().splitlines()
     found = {"publishes": 0.0, "publishes_late": 0.0}
@@ -115,14 +115,14 @@ NAMES = ("x", "y", "z", "qx", "qy", "qz", "qw")
 
 
 def encoding(quick: bool) -> Iterator[Result]:
-    """How long a frame takes, and how much longer JSON would."""
+    """Measure the encoding of a frame, compared with JSON."""
     from paddock.wire.stream.positions import Poses, encode_positions
 
     count, ids, block, out = _data(quick)
     works: dict[str, Callable[[], object]] = {"frame": lambda: encode_positions([Poses(ids, block)], into=out)}
     works |= _orjson(ids, block)
     best = dict.fromkeys(works, inf)
-    for _ in range(2 if quick else 5):  # in turns, for noise hits all; each several times, for caches to be its own
+    for _ in range(2 if quick else 5):  # in turns, so that noise affects all; each several times, to warm its caches
         best = {name: min(best[name], best_time(work, 0.3)) for name, work in works.items()}
     yield measured("wires", f"encode positions of {count:,} vehicles", 1000 * best["frame"], "ms")
     for name in ("records", "arrays"):
@@ -132,7 +132,7 @@ def encoding(quick: bool) -> Iterator[Result]:
 
 
 def shared_memory(quick: bool) -> Iterator[Result]:
-    """Groups per second that can be encoded into shared memory and published."""
+    """Measure groups per second that are encoded into shared memory and published."""
     from paddock.wire.stream.positions import Poses, encode_positions
     from paddock.world.ring import FrameRingWriter
 
@@ -148,14 +148,14 @@ def shared_memory(quick: bool) -> Iterator[Result]:
 
 
 def _data(quick: bool) -> tuple[int, Any, Any, Any]:
-    """(count, ids, poses (7, count), room for the frame)."""
+    """Return (count, ids, poses (7, count), buffer for the frame)."""
     count = 10_000 if quick else 100_000
     block = np.random.default_rng(1).normal(size=(7, count))
     return count, np.arange(count), block, np.empty(9 + 32 * count, np.uint8)
 
 
 def _orjson(ids: Any, block: Any) -> dict[str, Callable[[], object]]:
-    """JSON of the same data, as one object per vehicle and as a few long arrays; nothing where orjson is missing."""
+    """Return encoders of the same data as JSON: one object per vehicle, and a few long arrays; none without orjson."""
     try:
         import orjson
     except ModuleNotFoundError:
@@ -167,7 +167,7 @@ def _orjson(ids: Any, block: Any) -> dict[str, Callable[[], object]]:
 
 
 def control(quick: bool) -> Iterator[Result]:
-    """One car at 1 kHz: plain steps, and steps for which the server asks the client for commands."""
+    """Measure one car at 1 kHz: plain steps, and steps with synchronous control."""
     from paddock import connect
 
     steps, judged = (200, False) if quick else (3000, True)
@@ -195,7 +195,7 @@ def control(quick: bool) -> Iterator[Result]:
 
 
 def _times(sim: Any, steps: int) -> list[float]:
-    """s of each of so many steps, after some that warm up."""
+    """Return the s of each step, after a warm-up."""
     times = []
     for k in range(steps + 100):
         started = perf_counter()

@@ -1,6 +1,6 @@
 """Animations of plans: vehicles move along their routes, trails stay, tasks are marked when they are done.
 
-Each frame draws only what has changed, onto a picture of everything else.
+Each frame draws only the changes, onto a picture of everything else.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_m
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
-SECONDS = 20.0  # length of an animation in s, without the still picture at its end
+SECONDS = 20.0  # duration of an animation in s, without the still frame at its end
 FINER = 4  # points of a trail in each frame
 
 
 def check_animation(path: Path) -> None:
-    """Raise for a file name that is not one of an animation, before anything is computed."""
+    """Raise for a file name with an invalid extension or folder, before anything is computed."""
     if path.suffix.lower() not in WRITERS:
         raise PaddockError(f"an animation is a .mp4 or a .gif file, not {path.name!r}")
     if not path.parent.is_dir():
@@ -45,7 +45,7 @@ def animate(
     seconds: float | None = None,
     run: KinematicRun | None = None,
 ) -> int:
-    """Write the animation of a plan, or of a `run` that began with it; returns the number of moving frames."""
+    """Write the animation of a plan, or of a `run` that started with it; return the number of moving frames."""
     check_animation(path)
     rate, dots, write = WRITERS[path.suffix.lower()]
     count = max(round((SECONDS if seconds is None else seconds) * rate), 2)
@@ -60,7 +60,7 @@ def frames(
     plan: Plan, count: int, title: str, dots: float = 100.0, run: KinematicRun | None = None,
     progress: Progress = lambda share: None,
 ) -> Iterator[Frame]:  # fmt: skip
-    """Pictures (height, width, 4) of the whole mission, evenly in time."""
+    """Yield pictures (height, width, 4) of the whole mission, evenly spaced in time."""
     fine = FINER * (count - 1) + 1
     tracks = tracks_of(plan, fine) if run is None else tracks_of_run(run, fine)
     with styled() as figure_class:
@@ -79,11 +79,11 @@ Flags = NDArray[np.bool_]
 Frame = NDArray[np.uint8]  # (height, width, 4): red, green, blue and opacity
 SIZE = (9.6, 7.2)  # inches
 HOLD = 1.5  # s for which the last frame is shown
-NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])  # a vehicle that looks east
+NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])  # a vehicle facing east
 
 
 class Animation:
-    """Draws frame after frame; trails stay."""
+    """Draws the frames in sequence; trails stay."""
 
     def __init__(self, figure_class: Any, plan: Plan, title: str, dots: float, vehicles: int) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -111,7 +111,7 @@ class Animation:
         self.nose = NOSE * width * 0.013  # m
 
     def frame(self, trail: Floats, poses: Floats, able: Flags, time: float, news: Sequence[MapChange]) -> Frame:
-        """Draw the ways (n, k, 2) since the last frame, the changes, and all vehicles at their poses."""
+        """Draw the trails (n, k, 2) since the last frame, the changes, and all vehicles at their poses."""
         self.canvas.restore_region(self.still)
         self.trails.set_segments(list(trail))
         self.axes.draw_artist(self.trails)
@@ -128,7 +128,7 @@ class Animation:
         return np.asarray(self.canvas.buffer_rgba()).copy()
 
     def _change(self, news: MapChange) -> None:
-        """Draw something that stays."""
+        """Draw a permanent element."""
         before, what = list(self.axes.get_children()), news[1]
         if isinstance(what, tuple):
             task, who = what
@@ -147,7 +147,7 @@ class Animation:
 
 
 def write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
-    """H.264, through ffmpeg."""
+    """Write H.264 through ffmpeg."""
     try:
         from imageio_ffmpeg import write_frames  # type: ignore[import-untyped]
     except ImportError:
@@ -171,18 +171,18 @@ def write_mp4(path: Path, frames: Iterator[Frame], rate: float) -> None:
 
 
 def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
-    """With one palette for all frames."""
+    """Write a GIF with one palette for all frames."""
     from PIL import Image
 
     pictures = [Image.fromarray(frame).convert("RGB") for frame in frames]
-    palette = pictures[-1].quantize(256)  # everything that is ever drawn is in the last one
+    palette = pictures[-1].quantize(256)  # the last frame contains everything drawn
     first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     lasts = [round(1000.0 / rate)] * (len(pictures) - 1) + [round(1000.0 * HOLD)]
     first.save(path, save_all=True, append_images=rest, duration=lasts, loop=0, optimize=False)
 
 
 MapChange = tuple[float, Task | Zone | tuple[str, int]]
-"""s, and a new task, a new zone, or the name of a task and the index of the vehicle that has done it."""
+"""Time (s), and a new task, a new zone, or the name of a completed task and the index of its vehicle."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ class Tracks:
 
 
 def tracks_of(plan: Plan, count: int) -> Tracks:
-    """Of a plan that is followed, at that many moments from the start until all are back."""
+    """Return the tracks of a plan at that many times, from the start until all vehicles are back."""
     times = np.linspace(0.0, plan.makespan, count)
     poses = planned_trace(plan, times).poses
     done: list[MapChange] = [
@@ -209,7 +209,7 @@ def tracks_of(plan: Plan, count: int) -> Tracks:
 
 
 def tracks_of_run(run: KinematicRun, count: int) -> Tracks:
-    """Of a mission that has been flown, its events included."""
+    """Return the tracks of a flown mission, with its events."""
     mission = run.mission
     found = trace(run, max(run.time, 1e-3) / (count - 1))
     chosen = np.linspace(0.0, len(found.times) - 1.0, count).round().astype(np.int64)

@@ -12,11 +12,11 @@ from paddock.planning.routes import Leg, Plan, Route
 from paddock.record.mission_report.map_figure import DARK, INK, LIGHT, PAPER, SOFT, colour, dress, time_axis
 
 SHADES = {"transit": 0.35, "wait": 0.0, "coverage": 1.0, "return": 0.2}
-LABELS = {"transit": "on the way", "wait": "waiting", "coverage": "doing a task", "return": "returning"}
+LABELS = {"transit": "transit", "wait": "waiting", "coverage": "doing a task", "return": "returning"}
 HATCH = "////"
-LETTER = 5.0  # points (1/72 inch) that a letter of a name takes, generously
+LETTER = 5.0  # upper bound of the width of a letter, in points (1/72 inch)
 WIDTH = 10.0
-MOST_ROWS = 40  # vehicles that are named, at most
+MOST_ROWS = 40  # maximum number of named vehicles
 
 
 def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
@@ -51,7 +51,7 @@ def draw_gantt(figure_class: Any, plan: Plan, title: str) -> Any:
 
 
 def _names(axes: Any, route: Route, row: int, room: float) -> None:
-    """Of tasks, where they fit: in the task's own bar, or else at the end of the way there."""
+    """Draw the names of tasks where they fit: in the task's bar, else at the end of the transit."""
     style = {"va": "center", "fontsize": 7, "zorder": 5, "parse_math": False}
     begun = dict[str | None, Leg]()
 
@@ -71,7 +71,7 @@ def _names(axes: Any, route: Route, row: int, room: float) -> None:
 
 
 def _add_legend(figure: Any) -> None:
-    """Explain the shades, in grey."""
+    """Draw the legend of the shades, in grey."""
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
@@ -83,11 +83,11 @@ def _add_legend(figure: Any) -> None:
     figure.legend(handles=patches, loc="outside lower center", ncols=5, frameon=False, fontsize=8)
 
 
-LISTED = 16  # vehicles named in the legend, at most
+LISTED = 16  # maximum number of vehicles in the legend
 
 
 def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
-    """Return the figure: two panels over one time."""
+    """Return the figure: two panels with a common time axis."""
     figure = figure_class(figsize=(10.0, 6.2), layout="constrained")
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 3))
     until = max(plan.makespan, 1.0)
@@ -108,7 +108,7 @@ def draw_timeline(figure_class: Any, plan: Plan, title: str) -> Any:
 
 
 def _flown(axes: Any, plan: Plan) -> None:
-    """One vehicle's on top of the other's: the upper edge is the sum."""
+    """Draw stacked distances: the upper edge is the sum."""
     tables = [flown_over_time(route) for route in plan.routes]
     moments = np.unique(np.concatenate([[0.0, plan.makespan], *(times for times, _ in tables)]))
     flown = [np.interp(moments, *table) / 1000.0 if len(table[0]) else np.zeros(len(moments)) for table in tables]
@@ -118,14 +118,14 @@ def _flown(axes: Any, plan: Plan) -> None:
         axes.stackplot(moments, *flown, labels=names, colors=tones, alpha=0.75, edgecolor=PAPER, linewidth=0.6)
         axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8.5, reverse=True)
     axes.set_ylim(bottom=0.0)
-    axes.set_ylabel("distance flown by all, km")
+    axes.set_ylabel("total distance, km")
 
 
 WRITTEN = (16, 32)  # rows and columns up to which cells have numbers and edges have names
 
 
 def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
-    """Return the figure: km for each vehicle and task (there, the task, home); a ring marks the assignment."""
+    """Return the figure: km for each vehicle and task (transit, task, home); a ring marks the assignment."""
     costs = Costs(plan.problem).alone / 1000.0
     rows, columns = costs.shape
     figure = figure_class(figsize=(10.0, float(np.clip(2.2 + 0.42 * rows, 3.0, 12.0))), layout="constrained")
@@ -138,7 +138,7 @@ def draw_costs(figure_class: Any, plan: Plan, title: str) -> Any:
         pairs = [(place[task], row) for row, route in enumerate(plan.routes) for task in route.tasks]
         look = {"facecolors": "none", "edgecolors": "#d55e00", "linewidths": 1.6 if few else 0.5}
         axes.scatter([x for x, _ in pairs], [y for _, y in pairs], s=330 if few else 6, zorder=3, **look)
-    dress(axes, f"{title} · costs", "a task alone: there, done, and home; a ring marks who does it")
+    dress(axes, f"{title} · costs", "a single task: transit, task and return; a ring marks the assignment")
     axes.grid(False)
     axes.set_xlabel("task")
     vehicles = [vehicle.name.replace("$", r"\$") for vehicle in plan.problem.vehicles]

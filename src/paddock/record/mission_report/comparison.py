@@ -20,24 +20,24 @@ from paddock.record.mission_report.text import clock, computing, distance, durat
 if TYPE_CHECKING:
     from rich.table import Table
 
-ABREAST = 3  # maps beside each other
+ABREAST = 3  # maps per row
 BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
-"""Options in a comparison, of methods that alone take longer than all others together; iterations, not seconds, so that
+"""Options in a comparison, for methods that take longer than all others together; iterations, not seconds, so that
 the same comparison gives the same plans."""
 BRIEFEST: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1.0, "polish": 2.0}}
-"""Options that get everything compiled and do no more."""
+"""Options for a minimal run that only compiles."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A method, tried on a problem."""
+    """The result of a method on a problem."""
 
     method: str
-    plan: Plan | None  # None: it cannot be used here
-    seconds: float = 0.0  # that it took to compute
+    plan: Plan | None  # None: the method is unavailable
+    seconds: float = 0.0  # computing time
     problem: str = ""  # why there is no plan
     options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
-    note: str = ""  # how it differs from what the method does alone
+    note: str = ""  # difference to a run of the method alone
 
 
 def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]]) -> None:
@@ -55,7 +55,7 @@ def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapp
 def compare(
     problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
 ) -> list[Trial]:
-    """Try all of them, the best first; `options` has those of the methods that are not to use their own."""
+    """Return the trials of all methods, best first; `options` overrides those of single methods."""
     trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
@@ -89,10 +89,10 @@ def ranked(trials: Iterable[Trial], objective: Objective) -> list[Trial]:
 
 
 def _note(method: str, options: Mapping[str, Any]) -> str:
-    """`routing, to be quick here: iterations 1,000 instead of 4,000`."""
+    """Return `routing, reduced for the comparison: iterations 1,000 instead of 4,000`."""
     usual = find_method(method).read({})._asdict() if options else {}
     said = (f"{key} {value:,.0f} instead of {usual[key]:,.0f}" for key, value in options.items())
-    return f"{method}, to be quick in a comparison: {', '.join(said)}" if options else ""
+    return f"{method}, reduced for the comparison: {', '.join(said)}" if options else ""
 
 
 def comparison_table(trials: Sequence[Trial]) -> Table:
@@ -128,7 +128,7 @@ def draw_comparison(figure_class: Any, trials: Sequence[Trial], title: str) -> A
         axes.set_yticks([])
         for side in axes.spines.values():
             side.set_color(GRID)
-    for limits in ("xlim", "ylim"):  # the same for all, so that they can be compared
+    for limits in ("xlim", "ylim"):  # the same limits for all, for comparison
         ends = [end for axes in maps for end in getattr(axes, f"get_{limits}")()]
         for axes in maps:
             getattr(axes, f"set_{limits}")(min(ends), max(ends))

@@ -1,4 +1,4 @@
-"""A plan and its outcome as plain values, for `plan.json` and `--json`."""
+"""A plan and the flown outcome as plain values, for `plan.json` and `--json`."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def numbers(plan: Plan, metrics: MissionMetrics) -> dict[str, Any]:
 
 
 def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
-    """Everything: the numbers, and every leg of every route. The same plan gives the same values."""
+    """Return everything: the numbers, and every leg of every route. The same plan gives the same values."""
     problem = plan.problem
     return {
         "format": "paddock-plan",
@@ -90,7 +90,7 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
 
 
 def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
-    """Return a line for each method; with computing times, which are never the same twice, where they are wanted."""
+    """Return a line for each method; with computing times, which vary between runs, if requested."""
     rows: list[dict[str, Any]] = []
     for trial in trials:
         row: dict[str, Any] = {"method": trial.method}
@@ -104,7 +104,7 @@ def comparison(trials: Sequence[Trial], timed: bool) -> list[dict[str, Any]]:
 
 
 def _finite(value: float) -> float | None:
-    """JSON knows no infinity."""
+    """Return None for values that JSON cannot represent."""
     return value if isfinite(value) else None
 
 
@@ -113,15 +113,15 @@ UNPLANNED = "it was added after planning, and replanning is off"
 
 @dataclass(frozen=True)
 class Outcome:
-    """A mission that has been flown."""
+    """The outcome of a flown mission."""
 
     run: KinematicRun
     metrics: MissionMetrics
-    timeline: tuple[tuple[float, str], ...]  # s, and what happened then
+    timeline: tuple[tuple[float, str], ...]  # time in s, and the event
 
     @property
     def undone(self) -> tuple[tuple[str, str], ...]:
-        """Tasks, with reasons."""
+        """The undone tasks, with reasons."""
         left = (task for task in self.metrics.tasks if task.state != "completed")
         return tuple((task.name, task.reason or UNPLANNED) for task in left)
 
@@ -154,15 +154,15 @@ def entry_text(entry: LogEntry) -> str:
 
 
 def outcome_sentence(outcome: Outcome) -> str:
-    """`With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in all.`"""
+    """Return `With its events: 15 of 15 tasks in 12 min 10 s; 43.1 km in total.`"""
     metrics = outcome.metrics
     tasks = f"{len(metrics.tasks)} task{'' if len(metrics.tasks) == 1 else 's'}"
     said = f"{metrics.done} of {tasks} in {duration(metrics.makespan)}"
-    return f"With its events: {said}; {distance(metrics.total)} in all."
+    return f"With its events: {said}; {distance(metrics.total)} in total."
 
 
 def outcome_numbers(outcome: Outcome) -> dict[str, Any]:
-    """Return the same, as plain values; m and s."""
+    """Return the outcome as plain values; m and s."""
     return {
         "tasks": len(outcome.metrics.tasks),
         "done": outcome.metrics.done,

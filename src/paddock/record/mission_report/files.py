@@ -41,14 +41,14 @@ class Findings:
     scenario: Scenario
     setup: MissionSetup
     plan: Plan
-    metrics: MissionMetrics  # that are foreseen
+    metrics: MissionMetrics  # expected from the plan
     trials: Sequence[Trial] = ()
     outcome: Outcome | None = None  # of a mission with events
     parquet: bool = False  # tables as Parquet, too
 
 
 def write_files(found: Findings, folder: Path, progress: Progress = lambda share: None) -> tuple[list[str], str]:
-    """Write all files; return their names, and why there are no figures."""
+    """Write all files; return their names, and the reason if there are no figures."""
     png_files, drawings, missing = _drawn(found, progress)
     contents = dict(_contents(found, png_files, drawings, missing))
     try:
@@ -64,7 +64,7 @@ def write_files(found: Findings, folder: Path, progress: Progress = lambda share
 def _contents(
     found: Findings, png_files: dict[str, bytes], drawings: dict[str, str], missing: str
 ) -> Iterator[tuple[str, bytes]]:
-    """File by file."""
+    """Yield the names and contents of all files."""
     scenario, plan = found.scenario, found.plan
     page = report_html(
         plan,
@@ -104,7 +104,7 @@ def _contents(
 
 
 def _drawn(found: Findings, progress: Progress) -> tuple[dict[str, bytes], dict[str, str], str]:
-    """Return all figures by name, as PNG for the folder and as SVG for the report; or why there are none."""
+    """Return all figures by name, as PNG for the folder and as SVG for the report; or the reason if there are none."""
     pngs, svgs = dict[str, bytes](), dict[str, str]()
     draws: dict[str, tuple[Callable[..., Any], Any]] = {name: (draw, found.plan) for name, draw in DRAWINGS.items()}
     if found.trials:
@@ -138,7 +138,7 @@ def ground_station_texts(scenario: Scenario, plan: Plan, origin: Origin) -> dict
 
 
 def _circle(leg: Leg) -> LoiterCircles | None:
-    """Return a leg that goes round and round one centre, and ends where it began."""
+    """Return a leg of full circles around one centre; None for others."""
     segments = leg.path.segments
     curvatures = {round(segment.curvature * segment.gear, 9) for segment in segments}
     drifting = any(segment.drift_x or segment.drift_y for segment in segments)
@@ -152,7 +152,7 @@ def _circle(leg: Leg) -> LoiterCircles | None:
 
 
 def _file(vehicle: str, taken: dict[str, str]) -> str:
-    """Return a name that every file system takes: uav[0] -> uav_0.plan."""
+    """Return a valid file name for every file system: uav[0] -> uav_0.plan."""
     base = re.sub(r"[^A-Za-z0-9.-]+", "_", vehicle).strip("_") or "vehicle"
     name, number = f"{base}.plan", 2
     while name in taken:

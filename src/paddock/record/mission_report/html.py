@@ -30,11 +30,11 @@ from paddock.world.geodesy import Origin
 
 CSS = File(__file__).with_name("page.css")
 CAPTIONS = {
-    "routes": "Routes from above. Thin: on the way; thick: doing a task; pale: returning.",
-    "gantt": "Who does what when.",
-    "timeline": "Tasks done, and the distance flown by all, over time.",
-    "costs": "What each task would cost each vehicle if it were its only one, in km: there, done, and home.",
-    "compare": "The same tasks by every method, the best first.",
+    "routes": "Routes from above. Thin: transit; thick: doing a task; pale: returning.",
+    "gantt": "Activities of each vehicle over time.",
+    "timeline": "Tasks done and total distance over time.",
+    "costs": "Cost of each task for each vehicle as its only task, in km: transit, task and return.",
+    "compare": "Routes of every method for the same tasks, best first.",
 }
 TITLES = {"routes": "Map", "gantt": "Timetable", "timeline": "Progress", "costs": "Costs"}
 
@@ -44,16 +44,16 @@ def report_html(
     name: str,
     description: str = "",
     *,
-    origin: Origin | None = None,  # None: places have no latitude and longitude
-    settings: Sequence[tuple[str, str]] = (),  # more assumptions: what, and its value
+    origin: Origin | None = None,  # None: positions have no latitude and longitude
+    settings: Sequence[tuple[str, str]] = (),  # additional assumptions: name and value
     trials: Sequence[Trial] = (),  # a comparison
     pictures: Mapping[str, str] = MappingProxyType({}),  # SVG: routes, gantt, timeline, costs, compare
-    missing: str = "",  # why there are no pictures
+    missing: str = "",  # the reason if there are no pictures
     outcome: Outcome | None = None,  # of a mission with events
-    metrics: MissionMetrics | None = None,  # those that are foreseen
-    closest: str = "",  # who comes how near to whom
+    metrics: MissionMetrics | None = None,  # expected from the plan
+    closest: str = "",  # the closest approach
 ) -> str:
-    """Return the page. It needs nothing else, and the same plan gives the same bytes."""
+    """Return the page. It is self-contained, and the same plan gives the same bytes."""
     metrics = metrics or foreseen(plan)
     rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *settings]]
     drawn = {name: picture(svg, name, CAPTIONS[name]) for name, svg in pictures.items()}
@@ -84,13 +84,13 @@ def report_html(
 
 
 def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
-    """The result in one sentence and in cards; tasks that are not done come first."""
+    """Yield the result in one sentence and in cards, then the undone tasks."""
     yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
     most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
     pairs = [
         (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
-        (duration(metrics.makespan), "until all are back"),
-        (distance(metrics.total), "flown in all"),
+        (duration(metrics.makespan), "until all vehicles are back"),
+        (distance(metrics.total), "total distance"),
         (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
     ]
     yield cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
@@ -102,13 +102,13 @@ def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
 
 
 def _events(outcome: Outcome | None) -> Iterator[str]:
-    """The outcome of a mission with events."""
+    """Yield the outcome of a mission with events."""
     if outcome is None:
         return
     yield "<h2>Events</h2>"
-    said = f"{text(outcome_sentence(outcome))} The rest of this report is the plan at the start."
+    said = f"{text(outcome_sentence(outcome))} The rest of this report describes the initial plan."
     yield f'<div class="sheet"><p>{said}</p>'
-    yield table(("at", "what happens"), [(clock(time), text(what)) for time, what in outcome.timeline], (0,))
+    yield table(("time", "event"), [(clock(time), text(what)) for time, what in outcome.timeline], (0,))
     if outcome.undone:
         yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
     yield "</div>"
@@ -122,7 +122,7 @@ def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
     classes = [""] * len(metrics.vehicles) + ["sum"]
     yield "<h2>Vehicles</h2>"
     yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
-    note = "minutes and seconds, with hours where there are any; range is the share of its range that is used."
+    note = "minutes and seconds, with hours where there are any; range is the used share of the vehicle's range."
     yield f'<p class="soft">Times are {note}</p>'
     yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
 
@@ -141,10 +141,10 @@ def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str
         amounts = (distance(plan.total), far, clock(plan.makespan), late)
         rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
     heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
-    order = "distance" if shown.problem.objective == "total" else "the time until all are back"
+    order = "distance" if shown.problem.objective == "total" else "time until all vehicles are back"
     yield "<h2>Methods compared</h2>"
     yield f'<div class="sheet">{table(heads, rows, range(1, 7))}'
-    yield f'<p class="soft">By tasks done, then by {order}. This report shows the plan of {text(shown.method)}.</p>'
+    yield f'<p class="soft">Sorted by tasks done, then by {order}. The report shows {text(shown.method)}.</p>'
     notes = (trial.problem if trial.plan is None else trial.note for trial in trials)
     yield from (f'<p class="soft">{text(line)}</p>' for line in notes if line)
     yield "</div>"
@@ -152,12 +152,12 @@ def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str
 
 
 def _more(own: float, least: float) -> str:
-    """`+12 %`: how much more it is."""
+    """Return the difference as `+12 %`."""
     return f"{100.0 * (own / least - 1.0) if least > 0.0 else 0.0:+.0f} %"
 
 
 def _legs(plan: Plan, parts: Sequence[VehicleMetrics], origin: Origin | None) -> Iterator[str]:
-    """Every vehicle's way, leg by leg."""
+    """Yield the legs of every vehicle."""
     yield "<h2>Leg by leg</h2>"
     heads = LEG_HEADS[:-2] if origin is None else LEG_HEADS
     right = [k for k, head in enumerate(heads) if head != "leg"]
@@ -192,7 +192,7 @@ def text(value: object) -> str:
 def table(
     heads: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = (), classes: Sequence[str] = ()
 ) -> str:
-    """Cells are HTML already. `numbers` are the columns that are set to the right, `classes` those of the rows."""
+    """Return a table of HTML cells. `numbers`: right-aligned columns; `classes`: CSS classes of the rows."""
     right = set(numbers)
 
     def cells(tag: str, values: Sequence[str]) -> str:
@@ -207,10 +207,10 @@ def table(
 
 
 def picture(svg: str, name: str, caption: str) -> str:
-    """Return a drawing that takes the page's colours, by day and by night."""
+    """Return a drawing in the page's colours, light or dark."""
 
     def adapted(match: re.Match[str]) -> str:
-        """Ids that differ from those of other drawings, and colours that the page chooses."""
+        """Make ids unique among drawings, and replace colours by those of the page."""
         tag = _ID.sub(rf"\g<1>{name}-", match[0])
         for tone, variable in ((INK, "ink"), (SOFT, "soft"), (GRID, "grid"), (PAPER, "paper"), (ALARM, "alarm")):
             tag = tag.replace(tone, f"var(--{variable})")
@@ -228,5 +228,5 @@ def cards(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 def dot(colour: str) -> str:
-    """Return the mark of a vehicle's colour."""
+    """Return a dot in a vehicle's colour."""
     return f'<span class="dot" style="background:{colour}"></span>'

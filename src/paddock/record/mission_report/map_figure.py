@@ -1,4 +1,4 @@
-"""The map of a plan: tasks, zones, base and routes, and the common look of all figures."""
+"""The map of a plan: tasks, zones, base and routes; the common style of all figures."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from paddock.world.columns import Floats
 
 INK, SOFT, GRID, PAPER, ALARM = "#1f2a36", "#5f6b78", "#dfe4e9", "#ffffff", "#c4262e"
 DARK, LIGHT = "#202b37", "#fdfdfd"
-"""Text on coloured ground: it stays as it is when a page turns the others into those of the night."""
+"""Text on a coloured background; unlike other colours it is the same in dark mode."""
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b8860b", "#56b4e9", "#7a5195", "#8c6d5a")
-"""Distinguishable by colour-blind readers, on light and on dark paper (after Okabe and Ito)."""
+"""Colours distinguishable by colour-blind readers, on light and dark backgrounds (after Okabe and Ito)."""
 STROKES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)))  # for more vehicles than colours
 SETTINGS: Any = {
     "font.size": 9.0,
-    "font.family": "DejaVu Sans",  # comes with matplotlib: the same everywhere
+    "font.family": "DejaVu Sans",  # included in matplotlib: the same everywhere
     "text.color": INK,
     "axes.edgecolor": SOFT,
     "axes.labelcolor": SOFT,
@@ -44,7 +44,7 @@ SETTINGS: Any = {
 
 @contextmanager
 def styled() -> Iterator[Any]:
-    """While the block runs, figures look alike; gives the class of figures. No window system is touched."""
+    """Apply the common style while the block runs; yield the figure class. Needs no window system."""
     try:
         from matplotlib import rc_context
         from matplotlib.figure import Figure
@@ -55,17 +55,17 @@ def styled() -> Iterator[Any]:
 
 
 def colour(index: int) -> str:
-    """Of the vehicle with that place in the problem."""
+    """Return the colour of a vehicle by its index in the problem."""
     return COLOURS[index % len(COLOURS)]
 
 
 def stroke(index: int) -> Any:
-    """Return the dashes of its line."""
+    """Return the dashes of a vehicle's line."""
     return STROKES[index // len(COLOURS) % len(STROKES)]
 
 
 def dress(axes: Any, title: str, note: str = "") -> None:
-    """Title, note, grid and no needless frame."""
+    """Add title, note and grid; remove the upper and right frame."""
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold", color=INK, pad=10)
     if note:
         axes.set_title(note, loc="right", fontsize=8.5, color=SOFT, pad=10)
@@ -76,7 +76,7 @@ def dress(axes: Any, title: str, note: str = "") -> None:
 
 
 def time_axis(axes: Any, until: float) -> None:
-    """Let x be the time from 0 to `until` (s), marked in minutes and seconds at round moments."""
+    """Make x the time from 0 to `until` (s), with ticks at round minutes and seconds."""
     from matplotlib.ticker import FuncFormatter, MultipleLocator
 
     steps = (5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
@@ -95,7 +95,7 @@ def png(figure: Any) -> bytes:
 
 
 def svg(figure: Any) -> str:
-    """Return the picture for a page that has a title of its own, with text as text."""
+    """Return the figure as SVG for a page, without title, with text as text."""
     for axes in figure.axes:
         axes.set_title("", loc="left")
     if figure.get_suptitle():
@@ -111,7 +111,7 @@ ARROWS = 120  # legs up to which each shows its direction
 
 
 def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) -> None:
-    """Everything, to scale; small ones have no names, quiet ones show routes only faintly."""
+    """Draw everything to scale; `small`: without names, `quiet`: with faint routes."""
     undone = {one.task for one in plan.undone}
     for zone in plan.problem.zones:
         draw_zone(axes, zone, small)
@@ -136,7 +136,7 @@ def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) ->
 
 
 def _set_limits(axes: Any, square: bool) -> None:
-    """Show all that was drawn, with a margin; never much longer than wide."""
+    """Set the limits to everything drawn, with a margin and a limited aspect ratio."""
     box = axes.dataLim
     if np.isfinite(box.get_points()).all():
         middle = 0.5 * (box.p0 + box.p1)
@@ -156,7 +156,7 @@ def leg_points(leg: Leg) -> Floats:
 
 
 def _halo() -> list[Any]:
-    """Return the effect that sets text off against what it covers."""
+    """Return the outline effect that keeps text readable."""
     from matplotlib.patheffects import withStroke
 
     return [withStroke(linewidth=2.2, foreground=PAPER)]
@@ -202,7 +202,7 @@ def _draw_name(axes: Any, task: Task, undone: bool) -> None:
 
 
 def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) -> None:
-    """Thin on the way, thick while a task is done, pale on the way home."""
+    """Draw a route: thin in transit, thick on a task, pale on the way home."""
     widths = {"transit": 1.3, "wait": 1.0, "coverage": 2.6, "return": 1.1}
     for leg in route.legs:
         points = leg_points(leg)
@@ -213,7 +213,7 @@ def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) ->
 
 
 def _arrows(axes: Any, route: Route, tone: str) -> None:
-    """A head half way along each leg between tasks."""
+    """Draw an arrow head half way along each leg between tasks."""
     for leg in route.legs:
         if leg.kind in ("transit", "return") and leg.flown > 0.0:
             before, here = leg.path.at([0.5 * leg.path.flown - 0.5, 0.5 * leg.path.flown])
@@ -223,7 +223,7 @@ def _arrows(axes: Any, route: Route, tone: str) -> None:
 
 
 def _bases(axes: Any, plan: Plan, small: bool) -> None:
-    """Where they begin, each in its colour, and where they return to."""
+    """Draw the starts of vehicles, in their colours, and their bases."""
     for k, vehicle in enumerate(plan.problem.vehicles):
         look = {"markersize": 3.0 if small else 6.0, "markeredgecolor": PAPER, "markeredgewidth": 0.6, "zorder": 6}
         axes.plot(*vehicle.pose[:2], "D", color=colour(k), **look)
@@ -235,11 +235,11 @@ def _bases(axes: Any, plan: Plan, small: bool) -> None:
         axes.annotate("base", next(iter(homes)), fontsize=7.5, color=SOFT, path_effects=_halo(), zorder=7, **below)
 
 
-LISTED = 24  # vehicles named in a legend, at most
+LISTED = 24  # maximum number of vehicles in a legend
 
 
 def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
-    """Return the figure: everything from above, metres east and north of the origin."""
+    """Return the figure: the map in metres east and north of the origin."""
     figure = figure_class(figsize=(10.0, 7.6), layout="constrained")
     axes = figure.add_subplot()
     draw_map(axes, plan)

@@ -79,39 +79,39 @@ NAMES = {
 
 
 def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
-    """`4 aircraft do 20 of 20 tasks in 14 min 20 s; 41.3 km in all; uav[2] uses 62 % of its range.`"""
+    """Return `4 aircraft complete 20 of 20 tasks in 14 min 20 s; 41.3 km in total; uav[2] uses 62 % of its range.`"""
     parts, tasks = metrics.vehicles, len(metrics.tasks)
     out = [part for part in parts if part.tasks > 0]
     many = f"{len(out)} of {len(parts)}" if 0 < len(out) < len(parts) else f"{len(parts)}"
     kinds = {vehicle.moves for vehicle in vehicles}
     nouns = NAMES[kinds.pop()] if len(kinds) == 1 else ("vehicle", "vehicles")
     who = f"{many} {nouns[len(parts) != 1]}"
-    verb = "does" if len(out or parts) == 1 else "do"
+    verb = "completes" if len(out or parts) == 1 else "complete"
     said = f"{who} {verb} {metrics.done} of {tasks} task{'' if tasks == 1 else 's'}"
     if not out:
-        return f"{said}; no vehicle can do any of them." if tasks else f"{said}; there is nothing to do."
-    said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in all"
+        return f"{said}; no vehicle can do any of them." if tasks else f"{said}; there are no tasks."
+    said += f" in {duration(metrics.makespan)}; {distance(metrics.total)} in total"
     most = max((part for part in out if part.range_used is not None), key=lambda p: p.range_used or 0.0, default=None)
     return f"{said}; {most.name} uses {percent(most.range_used or 0.0)} of its range." if most else f"{said}."
 
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
-    """`uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; nothing where they stay apart."""
+    """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; empty if separation is kept."""
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
         return ""
     said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
     if kept is None:
         return f"{said}."
-    kept_apart = f"in flight they keep {kept[1]:g} m of height or {kept[0]:g} m across apart"
-    return f"{said} (in the plan, which does not spread heights; {kept_apart})."
+    kept_apart = f"in flight they keep {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation"
+    return f"{said} (in the plan, which does not separate heights; {kept_apart})."
 
 
-OBJECTIVES = {"total": "the distance flown by all together", "makespan": "the time until all are back"}
+OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}
 MOVES = {
-    "aircraft": "aircraft: they never stand still, and wait in circles",
-    "hover": "multirotors: they may wait where they are",
-    "ground": "on the ground: they may wait where they are",
+    "aircraft": "aircraft: cannot stop, wait in circles",
+    "hover": "multirotors: can wait in place",
+    "ground": "ground vehicles: can wait in place",
 }
 
 
@@ -121,9 +121,9 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
     vehicles = problem.vehicles
     rows = [
         ("vehicles", "; ".join(sorted({MOVES[vehicle.moves] for vehicle in vehicles})) or "none"),
-        ("speed through the air", _span((vehicle.speed for vehicle in vehicles), "m/s")),
+        ("airspeed", _span((vehicle.speed for vehicle in vehicles), "m/s")),
         ("turn radius", _span((vehicle.radius for vehicle in vehicles), "m")),
-        ("range that may be used", _span((vehicle.range for vehicle in vehicles), "m")),
+        ("usable range", _span((vehicle.range for vehicle in vehicles), "m")),
         ("steepest climb", _span((100.0 * vehicle.slope for vehicle in vehicles), "%")),
         ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
         ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
@@ -135,7 +135,7 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _span(values: Iterable[float], unit: str) -> str:
-    """`17.5 m/s`, or from the least to the most."""
+    """Return `17.5 m/s`, or the range of values."""
 
     def shown(value: float) -> str:
         return f"{value:,.4g} {unit}" if value < 1e4 else f"{value:,.0f} {unit}" if isfinite(value) else "no limit"
@@ -150,7 +150,7 @@ def _value(value: Any) -> str:
 
 
 def origin_of(scenario: Scenario) -> Origin | None:
-    """Return where the world lies on Earth, if the scenario says so."""
+    """Return the origin of the world on Earth, if the scenario has one."""
     return Origin(*scenario.world.origin) if "origin" in scenario.world.model_fields_set else None
 
 
@@ -158,7 +158,7 @@ def settings(scenario: Scenario, setup: MissionSetup) -> list[tuple[str, str]]:
     """Return names and values of the settings."""
     assert scenario.mission is not None
     apart, origin = setup.separation, origin_of(scenario)
-    kept = "none is kept" if apart is None else f"{apart[0]:g} m across or {apart[1]:g} m in height, kept in flight"
+    kept = "none" if apart is None else f"{apart[0]:g} m horizontal or {apart[1]:g} m vertical, in flight"
     rows = [("range kept in reserve", f"{scenario.mission.reserve:,.0f} m"), ("separation", kept)]
     if origin is not None:
         where = f"{latitude(origin.latitude_deg)}, {longitude(origin.longitude_deg)}, {origin.height_m:g} m"
@@ -171,9 +171,9 @@ LEG_HEADS = ("", "leg", "begins", "ends", "distance", "heading", "height", "east
 
 
 def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[bool, list[str]]]:
-    """Return whether a task is done on each leg, and its cells under LEG_HEADS; places are where it ends.
+    """Return whether a task is done on each leg, and its cells under LEG_HEADS; positions are those of its end.
 
-    Without an origin there are no latitude and longitude. Points take no time: the way to them is listed.
+    Without an origin there are no latitude and longitude. Points take no time: the leg to them is listed.
     """
     kinds = {task.name: task.shape.kind for task in plan.problem.tasks}
     legs = [leg for leg in route.legs if leg.kind != "coverage" or leg.ends > leg.begins or leg.flown > 0.0]
@@ -196,7 +196,7 @@ def leg_rows(route: Route, plan: Plan, origin: Origin | None) -> list[tuple[bool
     return rows
 
 
-SHOWN = 40  # vehicles that have a line of their own, at most
+SHOWN = 40  # maximum number of vehicles with their own line
 HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
 
 
@@ -229,19 +229,19 @@ def plain_table(first: str, others: Sequence[str]) -> Table:
 
 
 def cells(part: VehicleMetrics) -> tuple[str, ...]:
-    """Return the cells of a vehicle, under HEADS."""
+    """Return the cells of a vehicle under HEADS."""
     share = "-" if part.range_used is None else percent(part.range_used)
     back = "-" if part.rested is None else clock(part.rested)
     return f"{part.tasks}", distance(part.distance), share, *map(clock, spent(part)), back
 
 
 def sums(metrics: MissionMetrics) -> tuple[str, ...]:
-    """Return the same for all vehicles together."""
+    """Return the cells of the total under HEADS."""
     times = [clock(sum(column)) for column in zip(*map(spent, metrics.vehicles), strict=True)] or ["0:00"] * 5
     return f"{metrics.done}", distance(metrics.total), "", *times, clock(metrics.makespan)
 
 
 def spent(part: VehicleMetrics) -> tuple[float, ...]:
-    """Return seconds in transit, busy, waiting, returning, and at rest while others are out."""
+    """Return seconds in transit, busy, waiting, returning, and at rest while other vehicles are under way."""
     waited, times = part.waited or 0.0, part.seconds
     return times["transit"] - waited, times["busy"], waited, times["returning"], times["idle"] + times["home"]

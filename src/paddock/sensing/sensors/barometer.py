@@ -21,7 +21,7 @@ class Reading(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Near the ground 12 Pa are 1 m."""
+    """Noise and drift; near the ground 12 Pa correspond to 1 m."""
 
     rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 20.0
     delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0

@@ -12,9 +12,9 @@ from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
 GRAZING = 1e-3
-"""Beams flatter than this (cosine of the tilt) find no ground."""
+"""Beams flatter than this (cosine of the tilt) do not hit the ground."""
 NOWHERE = 1e9
-"""The distance (m) to a ground that the beam does not meet: beyond any range."""
+"""Distance (m) if the beam does not hit the ground: beyond any range."""
 
 
 class Reading(NamedTuple):

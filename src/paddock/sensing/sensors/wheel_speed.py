@@ -13,7 +13,7 @@ from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
 FINEST = 1e-6
-"""Resolutions below this (m/s) count as none."""
+"""Resolutions below this (m/s) are ignored."""
 
 
 class Reading(NamedTuple):
@@ -24,7 +24,7 @@ class Reading(NamedTuple):
 
 
 class Options(NamedTuple):
-    """Errors are shares of the speed: a worn tyre reads too fast at any speed, and nothing at rest."""
+    """Errors are shares of the speed: a worn tyre reads too high at any speed, and 0 at rest."""
 
     rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 50.0
     delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
@@ -72,7 +72,7 @@ def measure(
 
 
 def quantised(value: float, step: float) -> float:
-    """Return the nearest multiple of a step; the value without one."""
+    """Return the nearest multiple of a step; the value itself if the step is 0."""
     stepped = step >= FINEST
     size = select(stepped, step, 1.0)
     return select(stepped, nearest(value / size) * size, value)

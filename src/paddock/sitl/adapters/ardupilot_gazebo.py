@@ -160,7 +160,7 @@ RATE_LIMITS = (1.0, 65535.0)  # Hz: range of a servo packet
 
 
 class ArduPilotGazeboAdapter(RowAdapter):
-    """The k-th vehicle that is added talks to udp `port + 10 * k`; `rate` Hz is that of Gazebo's physics."""
+    """The k-th added vehicle uses UDP port `port + 10 * k`; `rate` (Hz) is that of Gazebo's physics."""
 
     adapter_type: ClassVar[str] = "ardupilot_gazebo"
     crafts: ClassVar[tuple[str, ...]] = tuple(FRAME_OF_CRAFT)

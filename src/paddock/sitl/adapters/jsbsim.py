@@ -109,7 +109,7 @@ class Aircraft:
 
     def run(self, seconds: float) -> None:
         """Advance the model by one step."""
-        if self._blown < RISE and any(self._wind):  # rises slowly: sudden wind is a gust after the trim in still air
+        if self._blown < RISE and any(self._wind):  # rises slowly: sudden wind after the trim is a gust
             self._blown = min(self._blown + seconds, RISE)
             for axis, value in zip(("north", "east", "down"), self._wind, strict=True):
                 self.fdm[f"atmosphere/wind-{axis}-fps"] = value / FOOT * self._blown / RISE
@@ -229,7 +229,7 @@ class JsbsimAdapter(RowAdapter):
             self._level[2, k] = altitude - self.origin.height_m
 
     def _show(self, count: int) -> None:
-        """Write the airspeed, and the truth along the local vertical: height is height far from the origin."""
+        """Write the airspeed, and the truth along the local vertical, for correct heights far from the origin."""
         if self.truth and self._looked_us != self._time_us:
             self._look()
         for k, aircraft in enumerate(self._flying):

@@ -103,7 +103,7 @@ class FleetFeed:
             if k == 0 and sensor.sample_tick == self._range_tick:
                 return
             distance, valid = sensor.published()
-            seen = (valid > 0.5) | (distance < farthest)  # too near counts, too far does not
+            seen = (valid > 0.5) | (distance < farthest)  # too near is a measurement, too far is not
             self.block[:, COLUMN["range_1"] + k] = np.where(seen, distance, np.nan)
             self._range_tick = sensor.sample_tick
             self.block[:, COLUMN["range_time_us"]] = round(self._range_tick * self._tick_us)
@@ -248,11 +248,11 @@ class WorldAdapter(BlockAdapter):
             return tuple(sorted(self._placed))
 
     def reset(self) -> None:
-        """Put all actuators at rest; the simulation itself is reset by its owner."""
+        """Set all actuators to rest; the owner resets the simulation."""
         self._restarted("reset")
 
     def _restarted(self, how: str) -> None:
-        """Forget the sensor data of a past that a reset or restore has discarded."""
+        """Discard sensor data from before a reset or restore."""
         with self.lock:
             exists = self.simulation.engine.applier.exists
             self._forget()

@@ -17,7 +17,7 @@ from paddock.wire.ardupilot_json import ServoPacket, State, decode_servos, encod
 from paddock.wire.error import WireError
 
 OUT_OF_RANGE = 10_000.0
-"""m: reading of a known rangefinder that sees nothing. ArduPilot keeps the last value of an omitted one."""
+"""m: reading of a known rangefinder without a target. ArduPilot keeps the last value of an omitted one."""
 SILENT_AFTER = 2.0
 """s of wall time without a packet after which the peer is gone. An unanswered ArduPilot repeats its packet every s."""
 TAKEOVER_AFTER = 1.0
@@ -135,8 +135,8 @@ class FrameClock:
     def advance(self, time_us: float, in_step: bool = True) -> float | None:
         """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
 
-        A peer `in_step` never sees more time than it asked for, whatever passed while it was silent: it would take a
-        longer step for the rate of the physics, and ask for such steps from then on.
+        A peer `in_step` never sees more time than it requested, even after a silence: it would take a
+        longer step for the rate of the physics, and request such steps from then on.
         """
         before, asked = self._replied_at_us, self._ticks * self._dt_us
         elapsed = asked if before is None else time_us - before
@@ -179,7 +179,7 @@ class ArduPilotAutopilot(Autopilot):
         self.instance, self.lockstep = instance, lockstep
         self._link = ServoLink(address, json_port(instance) if port is None else port)
         self._clock = FrameClock(dt)
-        self._ranged = [False] * RANGEFINDERS  # rangefinders that have measured
+        self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
         self._commands = ActuatorCommands()
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
@@ -296,7 +296,7 @@ class ArduPilotAutopilot(Autopilot):
         """Apply a packet; return whether it is a new frame."""
         arrival = self._clock.arrive(packet.frame_count)
         self._count = packet.frame_count
-        if arrival == "duplicate":  # the reply may be lost; a frame without a reply gets it when it is due
+        if arrival == "duplicate":  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
             if not self._owing and self._reply and self._peer is not None:
                 self._link.send(self._reply, self._peer)

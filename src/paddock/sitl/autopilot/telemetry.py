@@ -1,4 +1,4 @@
-"""What the autopilot reports to ground stations: `Telemetry` (SI units), and notices for its outbox."""
+"""Data for ground stations: `Telemetry` (SI units), and notices for the outbox."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class Mode(ABC):
 
 
 class MissionMode(Mode):
-    """What the AUTO of each vehicle type shares."""
+    """Common part of the AUTO modes of all vehicle types."""
 
     name = "AUTO"
 

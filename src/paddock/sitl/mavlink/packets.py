@@ -100,7 +100,7 @@ class PacketReader:
             if message is not None:
                 found.append(message)
             errors += message is None
-            at = start + (1 if message is None and known else len(packet))  # search for a packet inside an invalid one
+            at = start + (1 if message is None and known else len(packet))  # search inside an invalid packet
         return found
 
     def _decode(self, packet: bytes, whole: bool, counters: PacketCounters) -> tuple[Any, bool]:

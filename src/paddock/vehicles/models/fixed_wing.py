@@ -14,13 +14,13 @@ from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35
-"""rad: a circle of about 85 m radius to the right at 17.5 m/s, flown instead of standing still."""
+"""rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping."""
 
 BANK_GAIN = 1.2
-"""rad of bank for each rad of heading error, when guided: well damped with the default roll lag."""
+"""rad of bank per rad of heading error, when guided: well damped with the default roll lag."""
 
 GRAVITY = 9.80665
-"""m/s2: assumed when banking for a bend of the path."""
+"""m/s2: gravity assumed when banking for a bend of the path."""
 
 SLOPE_MAX = 0.7
 """The steepest climb as a share of the airspeed, beside `climb_max`."""
@@ -187,7 +187,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     wind_x, wind_y = s.vx - level * cosine, s.vy - level * sine
     sine_drift = (wind_y * east - wind_x * north) / maximum(level, 0.1)  # of the crosswind, to the left of the track
     error = wrap_angle(course(d.vx, d.vy, s.yaw) - asin(sine_drift) - s.yaw)
-    # in wind the heading turns at another rate than the track over the ground
+    # in wind the turn rate of the heading differs from that of the track over the ground
     turn = d.turn * wanted / maximum(level * sqrt(maximum(1.0 - sine_drift * sine_drift, 0.01)), 0.1)
     bank = -BANK_GAIN * error - atan(level * turn / GRAVITY)
     through_air = sqrt((d.vx - wind_x) * (d.vx - wind_x) + (d.vy - wind_y) * (d.vy - wind_y))

@@ -50,7 +50,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     """Command the wanted velocity in velocity mode, armed; the sticks stay unchanged.
 
-    The velocity loop turns an error into an acceleration: the one that a bend needs is added as such an error.
+    The velocity loop turns an error into an acceleration: that of a bend is added as an equivalent error.
     """
     bends = d.turn != 0.0
     inwards = d.turn / maximum(p.velocity_p, 0.1)

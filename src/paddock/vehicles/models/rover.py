@@ -14,7 +14,7 @@ from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
 TURN_GAIN = 3.0
-"""rad/s of turn rate for each rad of heading error, when guided."""
+"""rad/s of turn rate per rad of heading error, when guided."""
 
 
 class State(NamedTuple):
@@ -50,7 +50,7 @@ class Parameters(NamedTuple):
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Ramp to the wanted motion and follow an arc with the tick's mean speed and mean turn rate.
 
-    A saturated wheel reduces the forward speed, never the turn rate. Turning faster then takes speed away, so the turn
+    A saturated wheel reduces the forward speed, never the turn rate. Turning faster then reduces the speed, so the turn
     rate changes no faster than `acceleration_max` allows for the speed.
     """
     half_base = 0.5 * p.wheel_base
@@ -135,7 +135,7 @@ MODEL = VehicleModel(
     place=place,
     guide=guide,
     energy=energy,
-    order=2,  # while it speeds up in a turn; straight ramps and steady arcs are exact
+    order=2,  # while it accelerates in a turn; straight ramps and steady arcs are exact
     dt_max=0.1,
     telemetry=("wheel_left", "wheel_right"),
 )

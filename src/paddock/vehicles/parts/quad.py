@@ -143,7 +143,7 @@ def loaded_voltage(open_voltage: float, resistance: float, power: float) -> floa
 
 
 LEVELLING = 12.0
-"""1/s: how fast the legs right a vehicle that stands on the ground."""
+"""1/s: rate at which the legs level a vehicle that stands on the ground."""
 
 
 class MotorMix(NamedTuple):
@@ -153,7 +153,7 @@ class MotorMix(NamedTuple):
     motor_2: float
     motor_3: float
     motor_4: float
-    tilt_scale: float  # 1: roll and pitch were given in full
+    tilt_scale: float  # 1: roll and pitch were applied in full
     yaw_cut: float  # share of the yaw demand that was refused, with its sign
 
 
@@ -248,7 +248,7 @@ def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float,
 
 
 def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:
-    """Move; on the ground no sinking, sliding friction, and legs that right the vehicle."""
+    """Move; on the ground without sinking, with sliding friction, and legs that level the vehicle."""
     z = s.z + dt * b.vz
     touching = (z <= w.ground_z) & (b.vz <= 0.0)
     on = select(touching, 1.0, 0.0)
@@ -258,7 +258,7 @@ def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Bod
     vx, vy = b.vx * slide, b.vy * slide
     lean = 1.0 - on * minimum(LEVELLING * dt, 1.0)
     qx, qy = b.qx * lean, b.qy * lean
-    # upside down there is no heading to right itself by: the attitude stays
+    # upside down the heading is undefined: the attitude stays
     flat = b.qz * b.qz + b.qw * b.qw
     qx, qy = select(flat < 1e-4, b.qx, qx), select(flat < 1e-4, b.qy, qy)
     scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + flat, 1e-12))

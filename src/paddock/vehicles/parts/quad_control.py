@@ -195,14 +195,14 @@ def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidanc
     """Run position and velocity loops on the sticks or, in velocity, goto and track mode, on setpoints."""
     by_stick = (u.mode == ALTITUDE) | (u.mode == POSITION)
     goto = u.mode >= GOTO
-    alone = u.mode == GOTO  # a bare position: what velocity setpoints are left over does not count
-    # the velocity that the sticks or the setpoint ask for
+    alone = u.mode == GOTO  # a position alone: remaining velocity setpoints are ignored
+    # the velocity requested by the sticks or the setpoint
     forward, left = u.pitch * p.speed_max, -u.roll * p.speed_max
     stick_vx, stick_vy = a.cosine * forward - a.sine * left, a.sine * forward + a.cosine * left
     ask_x = select(by_stick, stick_vx, select(alone, 0.0, u.vx))
     ask_y = select(by_stick, stick_vy, select(alone, 0.0, u.vy))
     ask_z = select(by_stick, climb_stick(u.throttle) * p.climb_max, select(alone, 0.0, u.vz))
-    # the position to close in on: held under sticks, given in goto, none (the vehicle's own) in velocity mode
+    # the target position: held with sticks, given in goto, the vehicle's own in velocity mode
     hold_x = select(by_stick, held(s.hold_x, s.x, ask_x, dt), s.x)
     hold_y = select(by_stick, held(s.hold_y, s.y, ask_y, dt), s.y)
     hold_z = select(by_stick, held(s.hold_z, s.z, ask_z, dt), s.z)
@@ -228,7 +228,7 @@ def guidance(s: State, u: Command, p: Parameters, a: Axes, dt: float) -> Guidanc
 
 
 def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift: float) -> Vector:
-    """Body rates: the sticks in acro, the attitude error elsewhere, a blend of both in horizon."""
+    """Return body rates: from the sticks in acro, from the attitude error otherwise, blended in horizon."""
     by_vector = u.mode >= POSITION
     ax, ay = limited(g.ax, g.ay, lift * tan(p.angle_max))
     size = 1.0 / sqrt(ax * ax + ay * ay + lift * lift)
@@ -249,13 +249,13 @@ def wanted_rates(s: State, u: Command, p: Parameters, a: Axes, g: Guidance, lift
 
 
 def collective(u: Command, p: Parameters, a: Axes, lift: float) -> float:
-    """Share of the full thrust: what the height loop wants, compensated for tilt, or the throttle stick."""
+    """Return the share of full thrust: from the height loop, compensated for tilt, or from the throttle stick."""
     height = (p.mass / (4.0 * p.thrust_max)) * lift / maximum(a.up, 0.5)
     return select(u.mode >= ALTITUDE, height, u.throttle)
 
 
 def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, lift: float, dt: float) -> Vector:
-    """Integrate the velocity error: not on the ground, and not outward while the tilt limit stands in the way."""
+    """Integrate the velocity error: not on the ground, and not outward while the tilt is limited."""
     reach = lift * tan(p.angle_max)
     outward = (g.ax * g.ax + g.ay * g.ay > reach * reach) & (g.ax * g.error_x + g.ay * g.error_y > 0.0)
     active = (u.mode >= ALTITUDE) & (u.mode < MOTORS) & (u.armed > 0.5) & (s.z > w.ground_z)
@@ -270,7 +270,7 @@ def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, li
 
 
 def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Vector, dt: float) -> ControlOutput:
-    """Rate loop and mixer; integrals stand still where the mixer could not give what they ask for."""
+    """Run rate loop and mixer; integrals hold while the mixer is saturated."""
     smooth = 1.0 - exp(-dt / p.smoothing_time)
     low_pass = 1.0 - exp(-dt / p.filter_time)
     rate_x, rate_y = s.rate_x + smooth * (want[0] - s.rate_x), s.rate_y + smooth * (want[1] - s.rate_y)
@@ -285,7 +285,7 @@ def rate_control(s: State, u: Command, p: Parameters, thrust: float, want: Vecto
     lever = 0.7071067811865476 * p.arm
     m = mix(
         thrust,
-        ax * (p.inertia_x / (full * lever)),  # in brackets: the same for all, so divided once for the whole fleet
+        ax * (p.inertia_x / (full * lever)),  # in brackets: equal for all vehicles, so divided once per fleet
         ay * (p.inertia_y / (full * lever)),
         az * (p.inertia_z / (full * p.torque_ratio)),
     )

@@ -14,7 +14,7 @@ SLIP_MAX = 3.0
 """Beyond this (72 degrees) the side force hardly changes, and an unbounded slip would take long to decay."""
 
 PATCH_DAMPING = 0.7
-"""Damping ratio of a car on the spring of its contact patches, where rolling does not give as much."""
+"""Minimum damping ratio of a car on the spring of its contact patches."""
 
 
 def friction(load: float, mu: float, load_nominal: float, sensitivity: float) -> float:
@@ -29,7 +29,7 @@ def axle_friction(load: float, mu: float, load_nominal: float, sensitivity: floa
 
 
 def magic_formula(slip: float, b: float, c: float, d: float, e: float) -> float:
-    """Pacejka's curve: d sin(c atan(b slip - e (b slip - atan(b slip)))), in the unit of `d`."""
+    """Return Pacejka's curve: d sin(c atan(b slip - e (b slip - atan(b slip)))), in the unit of `d`."""
     bs = b * slip
     return d * sin(c * atan(bs - e * (bs - atan(bs))))
 
@@ -49,15 +49,15 @@ def patch_damping_time(rolling: float, stiffness: float, relaxation: float) -> f
     """Return the time (s) of slip rate to add to the slip, so that the contact patch never rings.
 
     On its contact patches a car is an oscillator of frequency sqrt(stiffness / relaxation) (stiffness in m/s2 per unit
-    slip) that rolling damps at rolling / relaxation. This supplies what is missing at low speed and nothing beyond; as
+    slip) that rolling damps at rolling / relaxation. This adds the missing damping at low speed; as
     it acts on the rate, steady turns do not change.
     """
-    per_slip = maximum(stiffness, 0.1)  # on ice without friction there is nothing to damp
+    per_slip = maximum(stiffness, 0.1)  # without friction there is nothing to damp
     return maximum(0.0, 2.0 * PATCH_DAMPING * sqrt(relaxation / per_slip) - absolute(rolling) * (1.0 / per_slip))
 
 
 def cosine_of_slip(slip: float) -> float:
-    """Cosine of the slip angle: the share of friction that a locked or spinning wheel turns along the car."""
+    """Return the cosine of the slip angle: the share of friction along the car of a locked or spinning wheel."""
     return 1.0 / sqrt(1.0 + slip * slip)
 
 

@@ -84,7 +84,7 @@ E_POSITION_OK, E_HEIGHT_OK = PLACE["position_ok"], PLACE["height_ok"]
 
 # attitude, body rates, mixer -----------------------------------------------------------------------------------------
 
-TILT_DECELERATION = 40.0  # rad/s2: what the slowest airframe can do
+TILT_DECELERATION = 40.0  # rad/s2: limit of the slowest airframe
 YAW_DECELERATION = 4.0  # rad/s2
 
 

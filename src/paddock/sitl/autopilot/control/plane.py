@@ -23,7 +23,7 @@ DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
 
 
 class PlaneSetpoint(NamedTuple):
-    """What the modes write."""
+    """The setpoint, written by the modes."""
 
     kind: float = DIRECT
     aileron: float = 0.0  # -1 to 1, with DIRECT

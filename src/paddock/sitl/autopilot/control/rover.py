@@ -22,7 +22,7 @@ REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle a
 
 
 class RoverSetpoint(NamedTuple):
-    """What the modes write."""
+    """The setpoint, written by the modes."""
 
     drive: float = REST
     throttle: float = 0.0  # -1 to 1, with DIRECT

@@ -54,7 +54,7 @@ def next_stretch(items: Sequence[MissionItem], sequence: int, jumps: dict[int, i
         if role is not Role.JUMP:
             actions.append(sequence)
         count = jumps.get(sequence, 0)
-        if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1 repeats for ever
+        if role is not Role.JUMP or 0.0 <= item.p2 <= count:  # -1: repeat endlessly
             sequence += 1
             continue
         jumps[sequence] = count + 1
@@ -133,7 +133,7 @@ class MissionActions:
         return abs(remainder(self.wanted_yaw - self.autopilot.estimate.yaw, tau)) <= YAW_REACHED
 
     def _do(self, sequence: int, item: MissionItem) -> None:
-        copter = self.autopilot.vehicle.kind == "copter"  # others cannot face another way than they move
+        copter = self.autopilot.vehicle.kind == "copter"  # others always face their direction of travel
         if ITEM_KINDS[item.command].role is Role.CAMERA or (item.command in SET_ROI and not copter):
             self._report(sequence, item, ", no camera on board")
             return

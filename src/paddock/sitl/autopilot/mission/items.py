@@ -65,7 +65,7 @@ class Role(Enum):
 
 
 class NavTask(Enum):
-    """What a NAV item asks of AUTO."""
+    """The task of AUTO for a NAV item."""
 
     TAKEOFF = "takeoff"  # climb to the target altitude
     WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there

@@ -38,7 +38,7 @@ from paddock.vehicles.parts.tyre import (
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-# a car that stands, sways slower than this (m/s, rad/s) and is pushed less than that (m/s2, rad/s2) is at rest
+# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
 CALM_SPEED = 1e-3
 CALM_ACCELERATION = 1e-2
 
@@ -151,7 +151,7 @@ def _pushing(
     load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
     drive = drive_force(u.throttle, u.gear, s.vx, p)
     brake_front, brake_rear = brake_forces(u, p)
-    direction = sign(s.vx)  # 0 while the brakes hold: then the tyres keep all their side force
+    direction = sign(s.vx)  # 0 while the brakes hold the car: the tyres then keep their full side force
     return (
         _axle(front[0], front[1], direction, load_front, drive * p.drive_front, brake_front, p, w),
         _axle(rear[0], rear[1], direction, load_rear, drive * (1.0 - p.drive_front), brake_rear, p, w),
@@ -189,7 +189,7 @@ def _speeds(
     sine, cosine = tilt
     turned_vx, turned_vy = _turned(s.vx, s.vy, s.yaw_rate * dt)
     push, resistance = _along(tilt, front, rear, drag[0])
-    per_mass = 1.0 / p.mass  # quotients of constants leave the loop over agents; divisions are what it spends most on
+    per_mass = 1.0 / p.mass  # quotients of constants leave the loop over vehicles, where divisions dominate
     vx, change = slowed(turned_vx + dt * per_mass * push, dt * per_mass * resistance)
     held = change * (p.mass / dt)
     used = held / maximum(resistance, 1e-9)
@@ -197,7 +197,7 @@ def _speeds(
     left = (side_front + rear.side + drag[1]) * per_mass
     turn = (p.cg_to_front * side_front - p.cg_to_rear * rear.side) * (1.0 / p.inertia_z)
     vy, rate = turned_vy + dt * left, s.yaw_rate + dt * turn
-    # a standing car comes to rest on its contact patches instead of swaying endlessly
+    # a standing car comes to rest on its contact patches instead of oscillating
     calm = (vx == 0.0) & (absolute(vy) < CALM_SPEED) & (absolute(rate) < CALM_SPEED)
     rest = calm & (absolute(left) < CALM_ACCELERATION) & (absolute(turn) < CALM_ACCELERATION)
     return vx, select(rest, 0.0, vy), select(rest, 0.0, rate), (push + held) * per_mass

@@ -1,6 +1,6 @@
 """Car, level 1: a kinematic bicycle about the centre of gravity, for traffic and planning at modest accelerations.
 
-The wheels roll where they point: no slip, so no understeer and no limit to lateral acceleration. Unused at this level:
+The wheels roll without slip, so there is no understeer and no limit of lateral acceleration. Unused at this level:
 inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force.
 Friction only limits the force along the car, as tyre_mu times its weight and down-force.
 """
@@ -57,7 +57,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     side, rate = _turning(speed, steer, p)
     half = 0.5 * rate * dt
     sine, cosine = sincos(s.yaw + half)
-    chord = dt * _sinc(half)  # the straight way from end to end of the arc, per speed
+    chord = dt * _sinc(half)  # the chord of the arc, per speed
     return State(
         x=s.x + chord * (speed * cosine - side * sine),
         y=s.y + chord * (speed * sine + side * cosine),
@@ -72,7 +72,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> float:
     """Return the forward speed after dt, m/s."""
     push, resistance = _along(s, u, p, w)
-    impulse = dt * (1.0 / p.mass)  # of a force, as speed; the quotient of constants leaves the loop over agents
+    impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
     return slowed(s.vx + impulse * push, impulse * resistance)[0]
 
 
@@ -86,7 +86,7 @@ def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, 
     grip = mu * load
     drive = clamp(drive_force(u.throttle, u.gear, s.vx, p), -grip, grip)
     front, rear = brake_forces(u, p)
-    # a hard handbrake locks the rear wheels: they cannot give more than their part of the weight allows
+    # a hard handbrake locks the rear wheels: friction of their share of the weight limits the force
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
     return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip)
@@ -139,7 +139,7 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
 
 MODEL = VehicleModel(
     kind="car",
-    summary="Kinematic bicycle: rolls where its wheels point",
+    summary="Kinematic bicycle: rolls in the direction of its wheels, without slip",
     state=State,
     command=Command,
     parameters=Parameters,

@@ -1,4 +1,4 @@
-"""What the modes of copters share: limits, paths, the pilot's sticks, the ground."""
+"""Common parts of copter modes: limits, paths, the pilot's sticks, the ground."""
 
 from __future__ import annotations
 

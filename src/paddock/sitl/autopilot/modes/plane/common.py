@@ -1,4 +1,4 @@
-"""What the modes of planes share."""
+"""Common parts of plane modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the modes of rovers share."""
+"""Common parts of rover modes."""
 
 from __future__ import annotations
 

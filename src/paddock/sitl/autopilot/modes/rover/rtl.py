@@ -37,7 +37,7 @@ class RoverSmartRtl(RoverMode):
         return "no return path" if trail.full or not trail.points else ""
 
     def enter(self) -> None:
-        """Take the path; what is driven from now on does not belong to it."""
+        """Take the recorded path; later driving is not added to it."""
         super().enter()
         self.start: Point = self.driver.position
         self.path = self.rover.trail.way_back(self.start)
