@@ -1,4 +1,4 @@
-"""How Sphinx builds the documentation: `sphinx-build -W docs docs/_build`."""
+"""Sphinx configuration of the documentation: `sphinx-build -W docs docs/_build`."""
 
 from importlib import metadata
 

@@ -1,6 +1,6 @@
 """Writes the tables of the documentation from the code: `python docs/generate.py`.
 
-A page says `<!-- generated: NAME -->` where a table belongs and `<!-- end -->` behind it; all else is written by hand.
+A page has `<!-- generated: NAME -->` before a table and `<!-- end -->` after it; everything else is written by hand.
 """
 
 from __future__ import annotations
@@ -67,25 +67,25 @@ REGION = re.compile(r"(<!-- generated: (?P<name>[a-z0-9-]+) -->\n).*?(<!-- end -
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table."""
+    """Return a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
 
 
 def number(value: float | None) -> str:
-    """A short number; nothing for none."""
+    """Return a short number; empty for None."""
     return "" if value is None else f"{value:.10g}"
 
 
 def span(column: Column) -> str:
-    """The range of a column."""
+    """Return the range of a column."""
     if column.choices:
         return ", ".join(f"`{choice}`" for choice in column.choices)
     return "" if isinf(column.low) and isinf(column.high) else f"{number(column.low)} to {number(column.high)}"
 
 
 def value_of(column: Column, value: float | None) -> str:
-    """A value as a user would write it."""
+    """Return a value as a user writes it."""
     return f"`{column.choices[int(value)]}`" if column.choices and value is not None else number(value)
 
 
@@ -98,29 +98,29 @@ def scenario_tables() -> str:
     return "\n".join(sections("Top level", schema, schema["$defs"], set()))
 
 
-def sections(path: str, section: dict[str, Any], parts: dict[str, Any], told_of: set[str]) -> Iterable[str]:
-    """A section's table, then those of the sections inside it, each once."""
+def sections(path: str, section: dict[str, Any], parts: dict[str, Any], listed: set[str]) -> Iterable[str]:
+    """Yield a section's table, then those of its subsections, each once."""
     fields = section["properties"]
     rows = [[f"`{name}`", f["description"], kind(f), default(name, f, section)] for name, f in fields.items()]
-    told = section["description"].partition(" Read it with")[0]
+    about = section["description"].partition(" Load it with")[0]
     title = path if " " in path else f"`{path}`"
-    yield f"## {title}\n\n{told}\n\n" + table(["field", "meaning", "value", "default"], rows)
+    yield f"## {title}\n\n{about}\n\n" + table(["field", "meaning", "value", "default"], rows)
     for name, field in fields.items():
         inner = parts.get(reference(field), {})
-        if "properties" in inner and reference(field) not in told_of:
-            told_of.add(reference(field))
+        if "properties" in inner and reference(field) not in listed:
+            listed.add(reference(field))
             prefix = "" if " " in path else path + "."
-            yield from sections(f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}", inner, parts, told_of)
+            yield from sections(f"{prefix}{name}{'[]' if field.get('type') == 'array' else ''}", inner, parts, listed)
 
 
 def reference(field: dict[str, Any]) -> str:
-    """The name of the section that a field holds; empty for a plain value."""
+    """Return the name of the section in a field; empty for a plain value."""
     found = re.search(r"#/\$defs/(\w+)", str(field))
     return found[1] if found else ""
 
 
 def kind(field: dict[str, Any]) -> str:
-    """What may stand in a field."""
+    """Describe the valid values of a field."""
     if "anyOf" in field:
         return " or ".join(kind(option) for option in field["anyOf"])
     if "const" in field:
@@ -137,7 +137,7 @@ def kind(field: dict[str, Any]) -> str:
 
 
 def lists(field: dict[str, Any]) -> str:
-    """A list of numbers, or of lists."""
+    """Describe a list of numbers or lists."""
     if field.get("items", {}).get("type") == "array":
         return lists(field["items"]).replace("list of", "list of lists of")
     if "enum" in field.get("items", {}):
@@ -151,7 +151,7 @@ def lists(field: dict[str, Any]) -> str:
 
 
 def limits(field: dict[str, Any]) -> str:
-    """The range of a number."""
+    """Return the range of a number."""
     signs = {"minimum": ">=", "exclusiveMinimum": ">", "maximum": "<=", "exclusiveMaximum": "<"}
     found = [f"{sign} {whole(field[key])}" for key, sign in signs.items() if key in field]
     if "exclusiveMinimum" in field and "minimum" in field:
@@ -160,12 +160,12 @@ def limits(field: dict[str, Any]) -> str:
 
 
 def whole(value: float) -> str:
-    """A limit; the largest as a power of two."""
+    """Return a limit; the largest as a power of two."""
     return f"2^{value.bit_length() - 1}" if isinstance(value, int) and value > 2**53 else number(value)
 
 
 def default(name: str, field: dict[str, Any], section: dict[str, Any]) -> str:
-    """The default of a field, as YAML."""
+    """Return the default of a field, as YAML."""
     if name in section.get("required", ()):
         return "required"
     value = field.get("default", "")
@@ -223,7 +223,7 @@ def model_section(model: VehicleModel) -> str:
 
 
 def report_table(model: VehicleModel) -> Iterable[str]:
-    """What snapshots carry beside pose and state, for the models that report something."""
+    """Return the table of report columns, for models with a report."""
     if model.report_type is not None:
         rows = [[f"`{c.name}`", c.unit, c.meaning] for c in columns_of(model.report_type)]
         yield "**Report** (in snapshots)\n"
@@ -274,7 +274,7 @@ def option_row(column: Column) -> list[str]:
 
 
 def option_table(rows: Iterable[Sequence[str]]) -> str:
-    """The options of something."""
+    """Return a table of options."""
     return table(["option", "unit", "meaning", "range", "default"], rows)
 
 
@@ -363,7 +363,7 @@ def command_name(key: int) -> str:
 
 
 def item_table() -> str:
-    """What a mission may hold."""
+    """Return the supported mission items."""
     roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
     rows = [
         [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
@@ -373,7 +373,7 @@ def item_table() -> str:
 
 
 def crafts_of(flying: bool) -> str:
-    """Who may do an item."""
+    """Return the vehicle types that support an item."""
     return "copter, plane" if flying else "all"
 
 
@@ -387,7 +387,7 @@ def command_table() -> str:
 
 
 def message_rates() -> str:
-    """What vehicles send by themselves, how often, and what only on request."""
+    """Return the messages that vehicles stream, with their rates, and those sent on request."""
     rows = []
     for key in EVERY:
         group = GROUP_OF.get(key)
@@ -398,7 +398,7 @@ def message_rates() -> str:
 
 
 def frame_table() -> str:
-    """The frames of ArduPilot that can be flown or driven."""
+    """Return the supported ArduPilot frames."""
     rows = []
     for name, frame in FRAMES.items():
         vehicle = ", ".join(f"`{VEHICLES[frame.craft][what]}`" for what in ("model", "preset"))
@@ -410,7 +410,7 @@ def frame_table() -> str:
 
 
 def adapter_table() -> str:
-    """What each adapter offers."""
+    """Return the features of each adapter."""
     rows = []
     for name in adapter_types():
         adapter = find_adapter(name)()
@@ -422,7 +422,7 @@ def adapter_table() -> str:
 
 
 def craft_table() -> str:
-    """The kinds of craft, and the vehicles that `paddock sitl --type` makes."""
+    """Return the vehicle types, and the vehicles that `paddock sitl --type` creates."""
     rows = [
         [f"`{craft}`", f"`{VEHICLES[craft]['model']}`, preset `{VEHICLES[craft]['preset']}`",
          f"{1e6 / find_vehicle(craft).control_period_us:g} Hz"]
@@ -438,7 +438,7 @@ def byte_section(title: str, record: Record) -> str:
     """The bytes of a record, one line per field."""
     head = ["offset", "bytes", "type", "field", "unit", "meaning"]
     rows = [["" if row[0] is None else str(row[0]), *map(str, row[1:])] for row in byte_table(record)]
-    size = f"{record.size} bytes" + (" and what follows them" if record.tail else "")
+    size = f"{record.size} bytes" + (" and the variable part" if record.tail else "")
     return f"### {title}\n\n{size}.\n\n" + table(head, [[*r[:3], f"`{r[3]}`", *r[4:]] for r in rows])
 
 
@@ -477,7 +477,7 @@ def argument(one: Argument) -> str:
 
 
 def zmq_operations() -> str:
-    """The operations of ZeroMQ clients: those called by name, and those with a message of their own."""
+    """The operations of ZeroMQ clients: those called by name, and those with their own message."""
     offered = [one for one in OPERATIONS.values() if one.entry.zmq]
     rows = [[f"`{one.name}`", one.entry.zmq, *operation_columns(one)] for one in offered]
     return table(["operation", "message", "arguments", "handled", "what it does"], rows)
@@ -485,7 +485,7 @@ def zmq_operations() -> str:
 
 def operation_columns(one: Operation) -> list[str]:
     """Arguments, place and summary of an operation."""
-    places = {"hub": "in the hub", "read": "between ticks", "change": "between ticks", "post": "at once"}
+    places = {"hub": "in the hub", "read": "between ticks", "change": "between ticks", "post": "immediately"}
     names = ", ".join(
         f"`{argument.name}`" for argument in one.arguments if not (argument.in_rpc and argument.in_rpc.value)
     )
@@ -512,18 +512,18 @@ def vds1_sources() -> str:
 
 
 def vds1_source(car: VehicleModel, values: Sequence[str]) -> str:
-    """Where some values of one quantity come from."""
+    """Return the sources of some values of one quantity."""
     found = sources((*car.telemetry, *car.report_columns))
     taken = dict.fromkeys(found[value] for value in values if value in found)
-    told = [f"`{column}`" if factor == 1 else f"`{column}` x {number(factor)}" for column, factor in taken]
-    return ", ".join(told) or "0"
+    listed = [f"`{column}`" if factor == 1 else f"`{column}` x {number(factor)}" for column, factor in taken]
+    return ", ".join(listed) or "0"
 
 
 MESSAGE = re.compile(r"((?:^//[^\n]*\n)*)^message (\w+) \{", re.MULTILINE)
 
 
 def message_tables() -> str:
-    """Every message of messages.proto that travels over ZeroMQ: its comment and its fields."""
+    """Return every message of messages.proto for ZeroMQ: its comment and its fields."""
     text = (ROOT / "src/paddock/wire/messages.proto").read_text(encoding="utf-8")
     live, _, recorded = text.partition("// recordings -")
     text = live + recorded[recorded.index("message Event {") :]  # the one that is recorded and published
@@ -531,8 +531,8 @@ def message_tables() -> str:
 
 
 def message_section(name: str, comment: str, text: str) -> str:
-    """One message; what is told of its fields stands behind them in the file."""
-    told = " ".join(line.removeprefix("//").strip() for line in comment.splitlines())
+    """Return one message; the descriptions of its fields are the comments after them in the file."""
+    about = " ".join(line.removeprefix("//").strip() for line in comment.splitlines())
     block = text.partition(f"message {name} {{")[2]
     notes = dict(
         re.findall(r"^ +(?:\w+ )*?[\w<>, ]+? (\w+) = \d+;\s*// (.*)$", block.partition("\nmessage ")[0], re.MULTILINE)
@@ -541,7 +541,7 @@ def message_section(name: str, comment: str, text: str) -> str:
     rows = [[str(f.number), f"`{f.name}`", field_kind(f), notes.get(f.name, "")] for f in fields]
     return (
         f"### {name}\n\n"
-        + (f"{told}\n\n" if told else "")
+        + (f"{about}\n\n" if about else "")
         + (table(["no.", "field", "type", "meaning"], rows) if rows else "")
     )
 
@@ -560,7 +560,7 @@ def field_kind(field: Any) -> str:
 
 
 def channel_table() -> str:
-    """What a recording holds."""
+    """Return the channels of a recording."""
     rows = [[f"`{spec.topic}`", f"`{spec.schema_name}`", spec.content, spec.when] for spec in CHANNELS]
     return table(["channel", "message", "content", "when"], rows)
 
@@ -569,7 +569,7 @@ SHORTCUT = re.compile(r'group: "(\w+)",\s+key: "[^"]*",\s+shown: "([^"]+)",\s+me
 
 
 def shortcut_table() -> str:
-    """The keys of the page, from the table that its handler and its own sheet read."""
+    """Return the keys of the page, from the table used by its key handler and help dialog."""
     text = (ROOT / "web/src/panels/shortcuts.tsx").read_text(encoding="utf-8")
     found = [(group, shown.replace("\\\\", "\\"), meaning) for group, shown, meaning in SHORTCUT.findall(text)]
     groups = dict.fromkeys(group for group, _, _ in found)
@@ -578,7 +578,7 @@ def shortcut_table() -> str:
 
 
 def keys(shown: str) -> str:
-    """Keys in the order in which they are pressed, or that belong together."""
+    """Return keys that are pressed in sequence or belong together."""
     return " ".join(f"`{key}`" for key in shown.split())
 
 
@@ -613,7 +613,7 @@ PARTS: dict[str, Callable[[], str]] = {
 
 
 def refreshed(text: str) -> str:
-    """A page with its tables written anew."""
+    """Return a page with its tables regenerated."""
     return REGION.sub(lambda match: f"{match[1]}{PARTS[match['name']]()}{match[3]}", text)
 
 

@@ -1,4 +1,4 @@
-"""A first drive: put two cars into a world, press the throttle, and look where they went."""
+"""A first drive: create a world with two cars, command them, and print their positions."""
 
 import paddock
 
@@ -20,11 +20,11 @@ with paddock.load(scenario) as sim:
         for car in (snap["red"], snap["blue"]):
             print(f"{snap.time:.0f} s: {car.name:4} at x = {car.position[0]:4.1f} m with {car.speed:4.1f} m/s")
 
-    sim.command("red", steer=0.3, throttle=0.2)  # steer left; inputs that are not named stay as they are
+    sim.command("red", steer=0.3, throttle=0.2)  # steer left; other inputs keep their values
     sim.command("blue", throttle=0, brake=1)
     sim.step(2000)
 
     snap = sim.snapshot()
     print(f"red has turned to {snap['red'].yaw:+.2f} rad, blue stands at x = {snap['blue'].position[0]:.1f} m")
-    print("what you may ask a car for:", ", ".join(snap["red"].columns[13:]))
-    print("what you may tell a car:", ", ".join(sim.inspect("red")["command"]))
+    print("columns of a car:", ", ".join(snap["red"].columns[13:]))
+    print("inputs of a car:", ", ".join(sim.inspect("red")["command"]))

@@ -1,4 +1,4 @@
-"""A flock of 1,000 drones: each sees only the neighbours within 15 m, and yet all come to fly the same way."""
+"""A flock of 1,000 drones: each sees only neighbours within 15 m, but all align to one direction."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ scenario = {
             "model": "quad",
             "preset": "micro",
             "speed": 4,
-            "spawn": {"random": {"low": [-50, -50, 30], "high": [50, 50, 60]}},  # every nose in a direction of its own
+            "spawn": {"random": {"low": [-50, -50, 30], "high": [50, 50, 60]}},  # random headings
             "behaviour": {"flock": {"radius": 15, "alignment": 0.8, "z": 45, "range": 50, "homing": 0.1}},
         }
     ],
@@ -24,7 +24,7 @@ scenario = {
 
 
 def report(snap: Snapshot) -> None:
-    """Print how well the flock agrees: 0 is every direction at once, 1 is all the same."""
+    """Print the alignment of the flock: 0 is random directions, 1 is one direction."""
     drones = snap.fleet("drones")  # arrays over the whole fleet: no loop over drones
     speed = np.linalg.norm(drones.velocity, axis=1)
     order = np.linalg.norm((drones.velocity / speed[:, None]).mean(axis=0))

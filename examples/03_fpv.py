@@ -1,4 +1,4 @@
-"""An FPV drone: arm, climb, flip, fly by the sticks, then let it find its own way home; watch the battery."""
+"""An FPV drone: arm, climb, flip, fly with sticks, then return home automatically; print the battery state."""
 
 import paddock
 
@@ -7,7 +7,7 @@ sim = paddock.load({"clock": {"rate": 500}, "vehicles": [drone]})
 
 
 def fly(title: str, seconds: float, **inputs: float | str) -> None:
-    """Command the drone, let the time pass, and say how it is."""
+    """Command the drone, advance the time, and print its state."""
     sim.command("fpv", **inputs)
     sim.step(round(500 * seconds))
     fpv = sim.snapshot()["fpv"]
@@ -18,12 +18,12 @@ def fly(title: str, seconds: float, **inputs: float | str) -> None:
     print(f"{sim.time:5.2f} s  {title:20} {x:5.1f} {y:5.1f} {z:5.1f} m  {fpv.speed:4.1f} m/s  {tilt:+.2f}  {battery}")
 
 
-fly("disarmed", 1, mode="angle", throttle=0.6)  # nothing turns
+fly("disarmed", 1, mode="angle", throttle=0.6)  # disarmed: the motors stay off
 fly("velocity: climb", 3, armed=1, mode="velocity", vz=4)
 fly("angle: punch out", 0.3, mode="angle", throttle=0.6)
 fly("acro: into the flip", 0.25, mode="acro", roll=1, throttle=0)  # stick to the right, throttle down
 fly("acro: out of it", 0.2, roll=1)
 fly("angle: caught", 0.5, mode="angle", roll=0, throttle=0.15)
 fly("angle: nose down", 1.5, pitch=0.4, throttle=0.14)
-fly("position: hands off", 3, mode="position", pitch=0, throttle=0.5)  # the middle holds the height
+fly("position: hands off", 3, mode="position", pitch=0, throttle=0.5)  # mid stick holds the height
 fly("goto: home", 8, mode="goto", x=0, y=0, z=2, heading=1.57, vz=0)  # inputs stay until changed: vz was still 4

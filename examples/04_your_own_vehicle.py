@@ -1,4 +1,4 @@
-"""Your own vehicle: check the model in `my_boat.py`, beside this file, then let a shipped behaviour drive it."""
+"""Your own vehicle: check the model in `my_boat.py`, next to this file, then drive it with a built-in behaviour."""
 
 import my_boat
 

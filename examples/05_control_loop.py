@@ -1,4 +1,4 @@
-"""A controller with noisy sensors that the simulation waits for; then the same run again, from its log."""
+"""A synchronous controller with noisy sensors; then a replay of the run from its log."""
 
 from threading import Thread
 
@@ -10,7 +10,7 @@ scenario = {"seed": 3, "clock": {"rate": 100, "sync": {"every": 10, "timeout": 5
 
 
 def controller(source: Claim) -> None:
-    """Drive along y = 5 m by what the sensors say, until the simulation is over."""
+    """Drive along y = 5 m using the sensors, until the simulation ends."""
     while request := source.wait():  # None when the source is released
         gnss, compass = request.sensors["rover"].values()
         turn = 0.3 * (5 - gnss["y"]) - compass["heading"]

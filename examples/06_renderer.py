@@ -1,4 +1,4 @@
-"""A renderer's side of the stream: `python 06_renderer.py HOST:PORT`, or without an address a flock of its own."""
+"""A renderer client of the stream: `python 06_renderer.py HOST:PORT`; without an address it serves its own flock."""
 
 import json
 import socket
@@ -11,7 +11,7 @@ from paddock.wire.stream.split import Splitter, StreamFrame
 
 
 def watch(host: str, port: int, groups: int) -> None:
-    """Subscribe, and print what the next groups of frames show."""
+    """Subscribe, and print the next groups of frames."""
     with socket.create_connection((host, port)) as server:
         call = {"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"rate": 30, "frame": "unreal"}}
         server.sendall(json.dumps(call).encode() + b"\n")

@@ -10,14 +10,14 @@ scenario = {"seed": 4, "clock": {"rate": 500, "pace": 0, "sync": {"every": 5, "t
 
 
 def drive(request: RemoteControlRequest) -> dict[str, dict[str, float]]:
-    """Back to the x axis, at 10 m/s; the simulation waits for this answer."""
+    """Return to the x axis at 10 m/s; the simulation waits for this reply."""
     red = request.snapshot["red"]
     steer = -0.05 * red.position[1] - 0.6 * red.yaw
     return {"red": {"steer": steer, "throttle": 0.2 * (10 - red.speed)}}
 
 
 def control(url: str) -> None:
-    """The same verbs as for a simulation of this process."""
+    """Use the same verbs as for a local simulation."""
     with paddock.connect(url, name="controller") as sim:
         sim.on_control_request("red", handler=drive)
         for _ in range(4):

@@ -1,4 +1,4 @@
-"""A driver with plain sockets: hears STATE, sends CMD over UDP. `python 08_udp_driver.py [HOST:PORT [VEHICLE]]`."""
+"""A driver with plain sockets: receives STATE, sends CMD over UDP. `python 08_udp_driver.py [HOST:PORT [VEHICLE]]`."""
 
 import math
 import socket
@@ -11,7 +11,7 @@ RADIUS, SPEED = 20.0, 8.0  # m, m/s
 
 
 def driven(car: dict[str, float]) -> tuple[float, float]:
-    """Steering (rad) and throttle that keep a car on a circle about the origin."""
+    """Return steering (rad) and throttle that keep a car on a circle around the origin."""
     outside = math.hypot(car["x"], car["y"]) - RADIUS
     tangent = math.atan2(car["y"], car["x"]) + math.pi / 2
     turned = math.remainder(tangent - car["yaw"], 2 * math.pi)
@@ -26,7 +26,7 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
         for number in range(1, commands + 1):
             link.sendto(encode_command(Command(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
             state = decode(link.recv(2048))
-            while not (isinstance(state, State) and state.vehicle == vehicle):  # it may be of another car
+            while not (isinstance(state, State) and state.vehicle == vehicle):  # skip states of other cars
                 state = decode(link.recv(2048))
             car = state.named()
             steer, throttle = driven(car)

@@ -1,4 +1,4 @@
-"""Who does what: a mission is planned by two methods, then flown to its end while things go wrong."""
+"""A mission: planned by two methods, then flown to its end with events and replanning."""
 
 from paddock.planning import plan, simulate
 from paddock.planning.metrics import measure
@@ -11,7 +11,7 @@ mission = {
         {"name": "road", "line": {"at": [-700, 300], "heading": 0.5, "length": 200}},
         {"name": "mast", "circle": {"at": [300, -700], "heading": 0, "radius": 150}},
         {"name": "field", "area": {"at": [600, 500], "heading": 0, "length": 400, "spacing": 250, "passes": 3}},
-        {"name": "far", "point": {"at": [30_000, 0]}},  # beyond everybody's range of 20 km
+        {"name": "far", "point": {"at": [30_000, 0]}},  # beyond every vehicle's range of 20 km
     ],
     "zones": [{"name": "village", "circle": {"at": [-300, 150], "radius": 120}}],
     "events": [
@@ -19,7 +19,7 @@ mission = {
         {"at": 45, "damage": "uav[0]"},
     ],
 }
-scenario = {"name": "example", "seed": 3, "mission": mission}  # four aircraft, as it names none
+scenario = {"name": "example", "seed": 3, "mission": mission}  # no vehicles: four aircraft by default
 
 for method in ("greedy", "auction"):
     found = plan(scenario, method)

@@ -1,4 +1,4 @@
-"""A ground station of your own for `paddock sitl --type rover`. `python 10_autopilots.py [udpin:127.0.0.1:14550]`."""
+"""A small ground station for `paddock sitl --type rover`. `python 10_autopilots.py [udpin:127.0.0.1:14550]`."""
 
 import socket
 import sys
@@ -13,7 +13,7 @@ WAYPOINT, AUTO, ARM, SET_MODE, START = 16, 10, 400, 176, 300  # MAV_CMDs, and th
 
 
 def ask(link: mavutil.mavfile, command: int, *values: float) -> None:
-    """A command, again and again until it is accepted: the autopilot may still look for its position."""
+    """Repeat a command until it is accepted: the autopilot may not have a position yet."""
     accepted = f"COMMAND_ACK.command=={command} and COMMAND_ACK.result==0"
     link.mav.command_long_send(1, 1, command, 0, *values, *[0.0] * (7 - len(values)))
     while not link.recv_match(type="COMMAND_ACK", condition=accepted, blocking=True, timeout=0.5):
@@ -21,7 +21,7 @@ def ask(link: mavutil.mavfile, command: int, *values: float) -> None:
 
 
 def upload(link: mavutil.mavfile, home: tuple[float, float]) -> None:
-    """Item 0 is home, then the points: the vehicle asks for one after the other."""
+    """Upload the mission: item 0 is home, then the points; the vehicle requests them in sequence."""
     north, east = 1e7 / 111_195.0, 1e7 / (111_195.0 * cos(radians(home[0])))
     places = [(round(home[0] * 1e7 + n * north), round(home[1] * 1e7 + e * east)) for n, e in [(0, 0), *POINTS]]
     link.mav.mission_count_send(1, 1, len(places), 0)
@@ -32,7 +32,7 @@ def upload(link: mavutil.mavfile, home: tuple[float, float]) -> None:
 
 
 def drive(link: mavutil.mavfile) -> None:
-    """From the first heartbeat to the last point."""
+    """Run the mission, from the first heartbeat to the last point."""
     link.wait_heartbeat()
     home = link.recv_match(type="HOME_POSITION", blocking=True)
     upload(link, (home.latitude / 1e7, home.longitude / 1e7))
@@ -50,7 +50,7 @@ if len(sys.argv) > 1:
 else:  # no server running: run a rover with the built-in autopilot here, at ten times real time
     link = mavutil.mavlink_connection("udpin:127.0.0.1:0")
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))  # a port that is free
+        probe.bind(("127.0.0.1", 0))  # a free port
         ports = {"station": link.port.getsockname()[1], "port": probe.getsockname()[1]}
     scenario = {"clock": {"rate": 50, "pace": 10}, "vehicles": [{"name": "rover", "model": "rover", "preset": "skid"}]}
     scenario["sitl"] = {"pilots": [{"vehicles": "rover"}], "mavlink": ports}

@@ -1,4 +1,4 @@
-"""A motor boat: a propeller pushes, a rudder turns, the water drags, a keel keeps it from sliding sideways."""
+"""A motor boat with a propeller, a rudder and drag; a keel prevents sideways motion."""
 
 from typing import Annotated, NamedTuple
 
@@ -10,7 +10,7 @@ from paddock.world.pose import Environment, Pose
 
 
 class State(NamedTuple):
-    """What the boat remembers from tick to tick."""
+    """The state of the boat."""
 
     x: Annotated[float, Column("m", "position east")]
     y: Annotated[float, Column("m", "position north")]
@@ -20,14 +20,14 @@ class State(NamedTuple):
 
 
 class Command(NamedTuple):
-    """What its skipper may do."""
+    """The inputs of the boat."""
 
     thrust: Annotated[float, Column("", "propeller, - astern", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
     rudder: Annotated[float, Column("", "rudder, + to the left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
 
 
 class Parameters(NamedTuple):
-    """What it is made of."""
+    """The parameters of the boat."""
 
     mass: Annotated[float, Column("kg", "mass", 1.0, 1e6)] = 500.0
     thrust_max: Annotated[float, Column("N", "full thrust", 1.0, 1e6)] = 1000.0
@@ -36,7 +36,7 @@ class Parameters(NamedTuple):
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """The state after dt seconds: no `if`, no loop, no libm, so that it compiles for any number of boats."""
+    """Return the state after dt seconds; no `if`, no loop, no libm, so that it compiles for whole fleets."""
     force = u.thrust * p.thrust_max - p.drag * s.speed * absolute(s.speed)
     sine, cosine = sincos(s.yaw)
     return State(
@@ -49,18 +49,18 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """What everyone else sees of it: position, attitude, velocity (world), angular velocity (body)."""
+    """Return the pose: position, attitude, velocity (world), angular velocity (body)."""
     sine, cosine = sincos(s.yaw)
     return Pose(s.x, s.y, s.z, *yaw_quaternion(s.yaw), s.speed * cosine, s.speed * sine, 0.0, 0.0, 0.0, 0.0)
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """The state in which it starts: afloat, wherever it is put."""
+    """Return the initial state at a placement, afloat."""
     return State(at.x, at.y, w.ground_z, at.yaw, at.speed)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
-    """Commands for a wanted velocity; with this, every behaviour can drive it."""
+    """Return the commands for a wanted velocity; every behaviour uses this."""
     wanted = sqrt(d.vx * d.vx + d.vy * d.vy)
     error = wrap_angle(course(d.vx, d.vy, s.yaw) - s.yaw)
     cruise = p.drag * wanted * wanted / p.thrust_max
@@ -68,7 +68,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Kinetic energy, J."""
+    """Return the kinetic energy, J."""
     return 0.5 * p.mass * s.speed * s.speed
 
 

@@ -70,7 +70,7 @@ class MySimulator(SimulatorAdapter):
             self._rovers = {} if self._rovers is None else self._rovers
 
     def disconnect(self) -> None:
-        """Forget everything."""
+        """Discard the simulation."""
         with self.lock:
             self._rovers, self._time_us = None, 0
 
