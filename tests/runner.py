@@ -1,4 +1,4 @@
-"""Runs Python programs one after another, so that imports are paid once: {"program", "folder", "paths", "out", "err"}.
+"""Runs Python programs in sequence, so that modules are imported once: {"program", "folder", "paths", "out", "err"}.
 
 Each line of stdin is a program; after it has ended, its exit code is a line of stdout.
 """

@@ -56,7 +56,7 @@ def test_generated_tables_are_up_to_date(generator: ModuleType, page: str) -> No
 
 
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda page: page.stem)
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_are_valid(page: Path) -> None:
     for target in LINK.findall(page.read_text(encoding="utf-8")):
         if Path(target).name != "performance.md":
             assert (page.parent / target).exists(), target

@@ -23,19 +23,27 @@ AVOIDED = {
     r"lets? go( of)?": "release",
     r"(may|can|could|to) be had": "is available",
     "there by itself": "exists by default",
+    r"for ever": "endlessly, without limit, forever",
+    r"(of|for) its own accord": "automatically",
+    r"(says|say|said) so": "reports it, logs it",
+    r"in the words of": "with the same errors as",
+    r"those who|the one who": "vehicles that, clients that",
+    r"what (it|he|she|they) (is|are) made of": "its parts, its parameters",
 }
 PATTERN = re.compile(rf"\b({'|'.join(AVOIDED)})\b", re.IGNORECASE)
 GENERATED = ("messages_pb2.py", "schema.ts")
 
 
 def python_text(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line number and text of every comment, and of every string that is not a single identifier (a key)."""
+    """Yield line number and text of comments, strings that are not a single identifier (a key), and names of tests."""
     source = path.read_text(encoding="utf-8")
-    if not PATTERN.search(source):  # parsing is slow
+    if not PATTERN.search(source.replace("_", " ")):  # parsing is slow
         return
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and not node.value.isidentifier():
             yield node.lineno, node.value
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            yield node.lineno, node.name.replace("_", " ")
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string
@@ -53,20 +61,18 @@ def lines(path: Path) -> Iterator[tuple[int, str]]:
     yield from enumerate(path.read_text(encoding="utf-8").splitlines(), 1)
 
 
-def files_of_tests() -> list[Path]:
-    """Return the files of tests, but for this one and those of planning."""
-    return [path for path in ROOT.glob("tests/**/*.py") if path != Path(__file__) and path.parent.name != "planning"]
+READERS = (
+    (python_text, ("src/**/*.py", "examples/**/*.py", "tests/**/*.py", "*.py", "docs/*.py", "web/*.py")),
+    (typescript_text, ("web/src/**/*.ts", "web/src/**/*.tsx", "web/test/**/*.ts", "web/test/**/*.tsx")),
+    (lines, ("*.md", "docs/*.md", "web/*.md", "src/**/*.yaml", "src/**/*.proto", "web/index.html", "Makefile")),
+)
 
 
 def texts() -> Iterator[tuple[Path, int, str]]:
-    readers = (
-        (python_text, [*ROOT.glob("src/**/*.py"), *ROOT.glob("examples/**/*.py"), *files_of_tests()]),
-        (typescript_text, [*ROOT.glob("web/src/**/*.ts"), *ROOT.glob("web/src/**/*.tsx")]),
-        (lines, [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.yaml"), ROOT / "Makefile"]),
-    )
-    for reader, paths in readers:
-        for path in paths:
-            if path.name not in GENERATED:
+    """Yield file, line number and text of everything that a person reads, except this list of words."""
+    for reader, patterns in READERS:
+        for path in (path for pattern in patterns for path in ROOT.glob(pattern)):
+            if path.name not in GENERATED and path != Path(__file__):
                 for number, text in reader(path):
                     yield path, number, text
 
@@ -83,6 +89,17 @@ def test_pattern_matches_avoided_words(text: str) -> None:
 @pytest.mark.parametrize("text", ["the method `let_go`", "a recommendation", "amount", "behold"])
 def test_pattern_ignores_identifiers_and_other_words(text: str) -> None:
     assert not found(text)
+
+
+def test_names_of_tests_are_checked(tmp_path: Path) -> None:
+    file = tmp_path / "test_words.py"
+    file.write_text("def test_nobody_drives() -> None:\n    told = 1\n", encoding="utf-8")
+    assert [(number, found(text)) for number, text in python_text(file)] == [(1, ["nobody"])]
+
+
+def test_all_kinds_of_files_are_read() -> None:
+    read = {path.relative_to(ROOT).parts[0] for path, _, _ in texts()}
+    assert {"README.md", "docs", "src", "web"} <= read
 
 
 def test_texts_avoid_the_listed_words() -> None:

@@ -1,4 +1,4 @@
-"""Errors in one line: what, where, and what would be valid."""
+"""One-line errors with the problem, the location and the valid values."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_every_error_is_a_paddock_error() -> None:
         ),
     ],
 )
-def test_what_is_wrong_with_a_scenario_is_said_where_it_is(scenario: dict, message: str) -> None:
+def test_scenario_errors_have_a_location(scenario: dict, message: str) -> None:
     with pytest.raises(PaddockError) as caught:
         paddock.load(scenario)
     assert str(caught.value) == message

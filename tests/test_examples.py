@@ -10,7 +10,7 @@ EXAMPLES = sorted((ROOT / "examples").glob("[0-9]*.py"))
 LONGER = ("06_renderer", "08_udp_driver", "10_autopilots")
 
 
-def test_there_are_examples() -> None:
+def test_examples_exist() -> None:
     assert len(EXAMPLES) >= 5
 
 

@@ -1,4 +1,4 @@
-"""The build hook: the page is built when its sources have changed, and Node is asked for only then."""
+"""The build hook: the page is built when its sources have changed, and Node is required only then."""
 
 import importlib.util
 import json

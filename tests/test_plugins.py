@@ -143,13 +143,13 @@ def test_a_shipped_model_cannot_be_replaced_by_an_entry_point(monkeypatch: pytes
         ("quod", "unknown model 'quod'; did you mean 'quad'?"),
     ],
 )
-def test_what_is_no_model(name: str, message: str) -> None:
+def test_invalid_models_are_refused(name: str, message: str) -> None:
     with pytest.raises(PaddockError) as caught:
         find_model(name)
     assert str(caught.value).startswith(message)
 
 
-def test_what_is_no_behaviour() -> None:
+def test_invalid_behaviours_are_refused() -> None:
     with pytest.raises(PaddockError) as caught:
         find_rule("my_fleet.wrong")
     assert str(caught.value) == "behaviour 'my_fleet.wrong': module 'my_fleet.wrong' has no RULE = Rule(...)"

@@ -1,4 +1,4 @@
-"""Running a behaviour and looking at the way it went."""
+"""Fixtures: run a behaviour and record the trajectory."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def test_pursuit_takes_the_time_of_the_collision_course(place: Any, velocity: An
     assert sim.time == pytest.approx(time, rel=0.02)
 
 
-def test_pursuit_of_something_equally_fast_or_faster_stays_finite(watch: Watch) -> None:
+def test_pursuit_of_an_equally_fast_or_faster_target_stays_finite(watch: Watch) -> None:
     for speed in (8.0, 12.0):
         prey = leader(10, speed, parameters={"speed_max": 20.0})
         hawk = {"name": "hawk", "model": "quad", "pose": [-30, 0, 10, 0]}
@@ -98,7 +98,7 @@ def test_slots_are_spacing_apart(shape: str, count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [4, 9])
-def test_followers_leave_the_first_place_to_their_leader(count: int) -> None:
+def test_the_first_slot_is_reserved_for_the_leader(count: int) -> None:
     for shape in ("column", "wedge"):
         led = slots(count, Options(shape=float(SHAPES.index(shape)), spacing=3.0, has_target=1.0))
         alone = slots(count + 1, Options(shape=float(SHAPES.index(shape)), spacing=3.0))
@@ -131,14 +131,14 @@ def test_a_formation_settles_in_its_slots_and_moves_with_its_leader(watch: Watch
     assert sim.snapshot().fleet("wing").velocity == pytest.approx(np.tile(velocity, (7, 1)), abs=0.02)
 
 
-def test_a_formation_without_a_leader_stands_at_its_given_place(watch: Watch) -> None:
+def test_a_formation_without_a_leader_stays_at_its_position(watch: Watch) -> None:
     wing = {"name": "wing", "count": 3, "model": "quad", "spawn": {"grid": {"spacing": 3, "z": 20}}}
     options = {"shape": "line", "spacing": 4, "x": 10, "y": 20, "z": 15, "heading": np.pi / 2}
     _, ways = watch(30, {**wing, "behaviour": {"formation": options}})
     assert ways["wing"][-1] == pytest.approx(np.array([[14, 20, 15], [10, 20, 15], [6, 20, 15]]), abs=0.05)
 
 
-def test_slots_close_up_when_someone_leaves_and_open_when_someone_joins() -> None:
+def test_slots_close_when_a_vehicle_leaves_and_open_when_one_joins() -> None:
     wing = {"name": "wing", "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 20}}}
     sim = paddock.load({"vehicles": [{**wing, "behaviour": {"formation": {"shape": "line", "spacing": 4, "z": 20}}}]})
     sim.remove("wing[1]")
@@ -167,7 +167,7 @@ def rest(sim: Simulation) -> tuple[Any, Any]:
         {"formation": {"target": "lead", "x": -8}},
     ],
 )
-def test_a_vehicle_whose_target_has_gone_says_so_and_stays(model: str, behaviour: dict[str, Any]) -> None:
+def test_a_lost_target_is_reported_and_the_vehicle_stops(model: str, behaviour: dict[str, Any]) -> None:
     z = 20 if model in ("quad", "point") else 0
     dog = {"name": "dog", "model": model, "pose": [-20, 5, z, 0], "behaviour": behaviour}
     sim = paddock.load({"every": {"behaviour": 4}, "vehicles": [leader(z, 3.0), dog]})

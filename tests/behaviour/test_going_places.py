@@ -1,4 +1,4 @@
-"""goto, hold, waypoints, patrol, orbit: places in the world, for every model that can get there."""
+"""goto, hold, waypoints, patrol, orbit: positions in the world, for every suitable model."""
 
 from __future__ import annotations
 

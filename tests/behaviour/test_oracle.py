@@ -1,4 +1,4 @@
-"""The compiled decision of a whole fleet is that of the plain Python functions, bit for bit, for every rule."""
+"""The compiled decision of a whole fleet equals the plain Python functions bit for bit, for every rule."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_every_model_and_every_rule_is_among_the_pairs() -> None:
 @pytest.mark.parametrize(
     ("model", "rule"), [pair if pair in PAIRS else pytest.param(*pair, marks=pytest.mark.soak) for pair in EVERY_PAIR]
 )
-def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
+def test_the_kernel_equals_plain_python(model: str, rule: str) -> None:
     sim = fleet_of(model, rule)
     sim.step(40)
     program = sim.engine.programs["it"]
@@ -82,7 +82,7 @@ def test_the_kernel_decides_like_plain_python(model: str, rule: str) -> None:
         assert np.array_equal(fleet.tables["memory"][:, i], np.array(new_memory))
 
 
-def test_without_a_target_there_is_no_wish_to_move() -> None:
+def test_without_a_target_the_desire_is_zero() -> None:
     sim = fleet_of("point", "pursue")
     program = sim.engine.programs["it"]
     conduct = program.behaviour
@@ -103,7 +103,7 @@ def test_without_a_target_there_is_no_wish_to_move() -> None:
     assert command == (0.0, 0.0, 0.0)
 
 
-def test_the_urges_of_a_flock_are_those_of_plain_python() -> None:
+def test_urges_of_a_flock_equal_plain_python() -> None:
     sim = fleet_of("point", "flock")
     sim.step(40)
     program = sim.engine.programs["it"]

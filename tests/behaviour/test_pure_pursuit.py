@@ -42,7 +42,7 @@ def test_cars_follow_an_oval_and_count_their_laps(model: str, offset: float) -> 
     assert np.diff(passed) == pytest.approx(length / 14, rel=0.02)
 
 
-def test_it_slows_down_for_bends_as_its_profile_says() -> None:
+def test_it_slows_down_for_bends_according_to_the_speed_profile() -> None:
     driver = {"pure_pursuit": {"path": {"oval": {}}, "speed": 25, "lateral": 4}}
     car = {"name": "red", "model": "car.kinematic", "pose": [0, -50, 0], "speed": 20, "driver": driver}
     sim = paddock.load({"clock": {"rate": 500}, "every": {"behaviour": 5}, "vehicles": [car]})
@@ -78,7 +78,7 @@ def test_an_open_path_ends_at_its_end(watch: Watch, model: str, beyond: float, p
     assert np.argmax(x > 90) / 20 < 12.5  # it drives at 10 m/s most of the way
 
 
-def test_a_point_agent_keeps_the_height_of_its_path(watch: Watch) -> None:
+def test_a_point_mass_keeps_the_height_of_its_path(watch: Watch) -> None:
     driver = {"pure_pursuit": {"path": {"circle": {"radius": 30, "z": 12}}, "speed": 5, "lookahead": 2}}
     _, ways = watch(60, {"name": "it", "model": "point", "pose": [30, 0, 12, 1.57], "driver": driver})
     assert ways["it"][:, 0, 2] == pytest.approx(12.0, abs=0.01)
@@ -137,7 +137,7 @@ def test_a_speed_profile_respects_every_limit() -> None:
         ({"oval": 5}, "the options of path 'oval' must be a mapping, not 5"),
     ],
 )
-def test_what_is_no_path(path: Any, message: str) -> None:
+def test_invalid_paths_are_refused(path: Any, message: str) -> None:
     with pytest.raises(paddock.PaddockError) as caught:
         path_points(path, "here")
     assert str(caught.value) == f"here: {message}"

@@ -1,4 +1,4 @@
-"""Options of behaviours: errors name the place in the file."""
+"""Options of behaviours: errors name the location in the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ vehicles:
 """
 
 
-def test_all_rules_are_there() -> None:
+def test_all_rules_are_listed() -> None:
     shipped = {"flock", "follow", "formation", "goto", "hold", "orbit", "patrol", "pure_pursuit", "pursue", "waypoints"}
     assert shipped <= set(rule_names())
     for name in shipped:
@@ -81,7 +81,7 @@ def test_all_rules_are_there() -> None:
         ("driver: {orbit: {direction: up}}", "up}", "unknown orbit option direction 'up'; valid: left, right"),
     ],
 )
-def test_errors_say_where(tmp_path: Path, written: str, at: str, message: str) -> None:
+def test_errors_name_the_location(tmp_path: Path, written: str, at: str, message: str) -> None:
     file = tmp_path / "race.yaml"
     file.write_text(f"{HEAD}    {written}\n")
     with pytest.raises(paddock.PaddockError) as caught:

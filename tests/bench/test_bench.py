@@ -1,4 +1,4 @@
-"""The benchmark's form and judgement; its speed is not tested here."""
+"""Form and targets of the benchmark; speeds are not tested here."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from paddock.errors import UnknownNameError
 from paddock.vehicles.model import model_names
 
 
-def test_targets_are_judged() -> None:
+def test_results_are_compared_with_targets() -> None:
     assert meets(10.0, ">= 10")
     assert not meets(9.99, ">= 10")
     assert meets(0.4, "<= 0.4")
@@ -69,7 +69,7 @@ def test_the_single_vehicle_benchmark_reports_its_cases() -> None:
 
 
 @pytest.mark.parametrize("name", model_names())
-def test_bare_fleets_fly_as_benchmarks_need_them(name: str) -> None:
+def test_benchmark_fleets_are_airborne(name: str) -> None:
     fleet = bare_fleet(name, 50)
     before = fleet.state.copy()
     kernel(fleet.model.step_spec())(fleet.n, 50, *fleet.arguments)
@@ -85,7 +85,7 @@ def test_vector_instructions_are_distinguished_from_scalar_ones() -> None:
     assert len(re.findall(SCALAR, text)) == 1
 
 
-def test_the_swarm_is_what_the_figure_says() -> None:
+def test_the_swarm_has_the_size_of_the_figure() -> None:
     scenario = swarm.swarm(1000)
     assert scenario["clock"]["rate"] == 240
     assert scenario["every"] == {"behaviour": 8, "snapshot": 8}

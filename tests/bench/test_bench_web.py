@@ -1,4 +1,4 @@
-"""The benchmark of the page: its figures are there and possible."""
+"""The benchmark of the page yields all figures with plausible values."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_processor_time_is_that_of_the_process() -> None:
 
 
 @pytest.mark.slow
-def test_what_a_page_costs_the_server() -> None:
+def test_cost_of_a_page_for_the_server() -> None:
     figures = {result.case.partition(": ")[2]: result for result in cost(quick=True)}
     assert 10 < figures["groups that arrived"].value < 60
     # 16 bytes a vehicle, 46 around them: a tick frame and two headers

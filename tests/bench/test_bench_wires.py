@@ -1,4 +1,4 @@
-"""The benchmarks of wires measure what they say, with few vehicles and for a moment."""
+"""The wire benchmarks, with few vehicles and for a short time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from paddock.bench.server import Server, cars, swarm
 from paddock.bench.suites.wires import encoding, shared_memory, speed, watched
 
 
-def test_the_worlds_are_as_large_and_as_fast_as_the_cases_say() -> None:
+def test_worlds_have_the_size_and_rate_of_their_cases() -> None:
     assert swarm(1000, 60)["clock"]["rate"] == 240 and swarm(1000, 30)["clock"]["rate"] == 240
     assert swarm(77, 30)["vehicles"][0]["count"] == 77
     assert [entry["id"] for entry in cars(3, 1000)["vehicles"]] == [1, 2, 3]

@@ -1,4 +1,4 @@
-"""The command line as its users meet it: another process, its output and its exit code."""
+"""Fixtures: the command line in another process, with its output and exit code."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The lines about autopilots in the live view, at the widths that terminals have."""
+"""The autopilot lines of the live view, at typical terminal widths."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_everything_fits_the_column_of_a_wide_terminal() -> None:
     ]
 
 
-def test_what_does_not_fit_is_left_out_from_the_right() -> None:
+def test_columns_that_do_not_fit_are_dropped_from_the_right() -> None:
     assert [lines(status_of(ROVER, COPTER), width)[0].split()[4:] for width in (52, 51, 46, 41, 35)] == [
         ["item", "m", "m/s", "bat"],
         ["item", "m", "m/s"],
@@ -49,16 +49,16 @@ def test_what_does_not_fit_is_left_out_from_the_right() -> None:
     ]
 
 
-def test_heights_take_no_room_where_nothing_flies() -> None:
+def test_the_height_column_is_omitted_without_aircraft() -> None:
     assert lines(status_of(ROVER), 54)[0].split() == ["sys", "vehicle", "port", "mode", "item", "m/s", "bat"]
 
 
 @pytest.mark.parametrize("width", [54, 48, 42])
-def test_a_note_stands_instead_and_is_cut_with_an_ellipsis(width: int) -> None:
+def test_a_note_is_truncated_with_an_ellipsis(width: int) -> None:
     late = row(7, "a_rover_with_a_long_name", "SMART_RTL_OF_MINE", True, "adapter 'gazebo' is not connected: no server")
     text = lines(status_of((late, Progress())), width)[1]
     assert text.startswith("  7 a_rover_w… 14556 ● SMART_RT… adap") and text.endswith("…") and len(text) == width
 
 
-def test_more_than_there_is_room_for() -> None:
+def test_excess_rows_are_counted() -> None:
     assert lines(status_of(*[ROVER] * 9), 54, 6)[-1] == "and 5 more"

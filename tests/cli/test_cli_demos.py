@@ -1,4 +1,4 @@
-"""The demos load, run and look alive."""
+"""The demos load and run, and their vehicles move."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""A mistake costs one line on stderr and exit code 2; there is never a traceback."""
+"""A usage error is one line on stderr and exit code 2, never a traceback."""
 
 import json
 import subprocess

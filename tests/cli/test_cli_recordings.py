@@ -75,7 +75,7 @@ def test_export(here: Run, recorded: Path, tmp_path: Path) -> None:
     assert here("export", "run.mcap", "--to", "plots").stdout.split()[0] == "run_plots/tracks.png"
 
 
-def test_the_scenario_may_say_it(here: Run, small: Path, tmp_path: Path) -> None:
+def test_the_scenario_may_set_the_recording(here: Run, small: Path, tmp_path: Path) -> None:
     small.write_text(small.read_text() + "record: {file: own.mcap, rate: 10, precision: single}\n")
     done = here("run", str(small), "--json", "--seconds", "1")
     recording = json.loads(done.stdout)["recording"]
@@ -84,7 +84,7 @@ def test_the_scenario_may_say_it(here: Run, small: Path, tmp_path: Path) -> None
     assert here("replay", "own.mcap", "--verify").returncode == 0
 
 
-def test_a_run_that_was_recorded_is_the_same_run(here: Run, small: Path) -> None:
+def test_recording_does_not_change_the_run(here: Run, small: Path) -> None:
     plain, recorded = (
         json.loads(here("run", str(small), "--json", "--seconds", "2", *more).stdout)
         for more in ((), ("--record", "run.mcap"))
@@ -132,7 +132,7 @@ def test_a_recording_that_was_cut_off(here: Run, recorded: Path) -> None:
     assert "the recording is truncated" in here("replay", "run.mcap", "--verify").stdout
 
 
-def test_the_picture_and_its_keys(recorded: Path) -> None:
+def test_the_view_and_its_keys(recorded: Path) -> None:
     console = Console(width=100, height=24, file=io.StringIO())
     with Player(recorded, pace=0) as player:
         view = PlaybackView(player, console, keys=True)

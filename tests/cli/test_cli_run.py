@@ -1,4 +1,4 @@
-"""What a run prints, and that the same seed prints the same."""
+"""The output of a run; the same seed gives the same output."""
 
 import json
 import signal
@@ -52,12 +52,12 @@ def test_a_single_vehicle_by_flags(capsys: pytest.CaptureFixture[str]) -> None:
     assert (numbers["scenario"], numbers["ticks"], numbers["vehicles"]) == ("point", 50, 1)
 
 
-def test_a_pace_is_kept(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_pace_is_applied(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     numbers = ran(capsys, str(small), "--pace", "2")
     assert 0 < numbers["real_time_factor"] < 2.1  # slower on a busy machine, never faster
 
 
-def test_the_summary_for_people(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_summary_as_text(small: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["run", str(small), "--headless", "--seconds", "0.5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("small: 6 vehicles, 0.500 s simulated (50 ticks) in ")
@@ -85,7 +85,7 @@ def test_an_interrupted_run_prints_its_summary(small: Path, number: int, code: i
     assert "state hash" in out
 
 
-def test_a_reader_that_has_gone(small: Path) -> None:
+def test_a_broken_pipe(small: Path) -> None:
     command = [sys.executable, "-m", "paddock", "run", str(small), "--no-web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None and process.stderr is not None

@@ -21,7 +21,7 @@ def ports(udp_block: Callable[[int], int]) -> list[str]:
     return ["--base-port", str(base), "--station-port", str(base + 20)]
 
 
-def test_so_many_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_number_of_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--vehicles", "3", "--type", "rover", "--seconds", "2", "--pace", "0", "--headless", *ports]
     assert exit_code(["sitl", *flags]) == 0
     out = capsys.readouterr().out
@@ -100,7 +100,7 @@ def test_mistakes(arguments: list[str], message: str, capsys: pytest.CaptureFixt
     assert message in error and len(error.splitlines()) == 1
 
 
-def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]

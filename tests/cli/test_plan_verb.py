@@ -1,4 +1,4 @@
-"""`paddock plan` as its users meet it."""
+"""`paddock plan`: options, output, files and errors."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_drawn_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path) -> None:
+def test_a_random_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path) -> None:
     code, out, err = ask(*SMALL)
     assert (code, err) == (0, "")
     assert "5 of 5 tasks" in out and "uav[1]" in out and "mission_3_plan/report.html" in out
@@ -148,7 +148,7 @@ def test_methods_are_compared(ask: Ask, tmp_path: Path) -> None:
     assert "computed in" in table and "method greedy" in table  # --method is shown
 
 
-def test_a_mission_is_drawn_as_yaml(ask: Ask, tmp_path: Path) -> None:
+def test_a_random_mission_is_written_as_yaml(ask: Ask, tmp_path: Path) -> None:
     code, out, err = ask("--generate", *SMALL)
     assert (code, err) == (0, "")
     scenario = load_scenario(out)
@@ -173,7 +173,7 @@ def test_the_seed_and_the_objective_can_be_chosen(ask: Ask) -> None:
     assert (numbers["objective"], numbers["seed"], numbers["tasks"]) == ("makespan", 3, 5)
 
 
-def test_tasks_come_from_a_map(ask: Ask, tmp_path: Path, far: str) -> None:
+def test_tasks_are_imported_from_geojson(ask: Ask, tmp_path: Path, far: str) -> None:
     place = {
         "type": "Feature",
         "properties": {"name": "barn"},
@@ -186,7 +186,7 @@ def test_tasks_come_from_a_map(ask: Ask, tmp_path: Path, far: str) -> None:
     assert (alone["scenario"], alone["tasks"], alone["done"]) == ("farm", 1, 1)
 
 
-def test_a_plan_file_of_a_ground_station_brings_its_own_origin(ask: Ask, tmp_path: Path, far: str) -> None:
+def test_a_qgroundcontrol_plan_sets_the_origin(ask: Ask, tmp_path: Path, far: str) -> None:
     assert ask(far, "--output", "out")[0] == 0
     file = next(path for path in sorted((tmp_path / "out").glob("*.plan")))
     code, out, _ = ask("--import-tasks", str(file), "--method", "greedy", "--output", "again", "--json")
@@ -231,7 +231,7 @@ def test_an_animation(ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert (tmp_path / "film.gif").read_bytes().startswith(b"GIF89a")
 
 
-def test_without_matplotlib_all_but_pictures_is_there(
+def test_without_matplotlib_everything_but_pictures_is_written(
     ask: Ask, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
@@ -269,7 +269,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
 
 
 @pytest.mark.parametrize("case", MISTAKES)
-def test_a_mistake_costs_one_line(case: str, ask: Ask, far: str) -> None:
+def test_usage_errors_are_one_line(case: str, ask: Ask, far: str) -> None:
     arguments, message = MISTAKES[case]
     code, out, err = ask(*arguments)
     assert (code, out) == (2, "")
@@ -283,7 +283,7 @@ def test_no_tasks_and_no_vehicles(ask: Ask) -> None:
     assert (numbers["done"], len(numbers["undone"]), numbers["total_m"]) == (0, 2, 0)
 
 
-def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
+def test_strict_applies_to_the_outcome_of_events(ask: Ask, tmp_path: Path) -> None:
     near = "".join(line for line in FAR.splitlines(keepends=True) if "beyond" not in line)
     (tmp_path / "near.yaml").write_text(near + "  events:\n    - {at: 0, damage: uav}\n")
     code, out, _ = ask("near.yaml", "--no-files", "--strict")
@@ -291,14 +291,14 @@ def test_strict_minds_what_came_of_the_events(ask: Ask, tmp_path: Path) -> None:
     assert "2 of 2 tasks" in out and "With its events: 0 of 2 tasks" in out and "near not done: " in out
 
 
-def test_routing_is_brief_in_comparisons_and_says_so(ask: Ask) -> None:
+def test_routing_is_reduced_in_comparisons_and_this_is_reported(ask: Ask) -> None:
     pytest.importorskip("pyvrp")
     out = ask(*SMALL[:6], "--methods", "greedy,routing", "--no-files")[1]
     assert "routing, reduced for the comparison: iterations 1,000 instead of 4,000, polish 50,000 instead of" in out
     assert "reduced for" not in ask(*SMALL[:6], "--method", "routing", "--no-files")[1]
 
 
-def test_what_cannot_be_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) -> None:
+def test_a_scenario_that_cannot_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) -> None:
     quad = "clock: {rate: 50}\nvehicles: [{name: quad, model: quad, pose: [0, 0, 0]}]\n"
     mission = "mission: {method: greedy, tasks: [{name: a, point: {at: [50, 0]}}]}\n"
     (tmp_path / "slow.yaml").write_text(quad + mission)
@@ -312,6 +312,6 @@ def test_without_vehicles_there_is_no_table(ask: Ask) -> None:
     assert "0 of 2 tasks" in out and "home at" not in out
 
 
-def test_drawing_takes_no_scenario(ask: Ask) -> None:
+def test_generate_takes_no_scenario(ask: Ask) -> None:
     code, _, err = ask("--generate", "a.yaml", "survey")
     assert code == 2 and err.endswith("unexpected argument 'survey': --generate takes no scenario, it creates one\n")

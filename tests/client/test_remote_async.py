@@ -75,7 +75,7 @@ def test_handlers_run_in_the_loop(serve: Any) -> None:
     asyncio.run(story())
 
 
-def test_a_handlers_error_comes_out_of_step(serve: Any) -> None:
+def test_a_handlers_error_is_raised_by_step(serve: Any) -> None:
     served = serve()
 
     async def story() -> None:

@@ -32,7 +32,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def test_a_server_that_is_not_there() -> None:
+def test_a_missing_server_times_out() -> None:
     port = free_port()
     with pytest.raises(NoAnswerError) as caught:
         paddock.connect(f"tcp://127.0.0.1:{port}", timeout=0.3)
@@ -43,7 +43,7 @@ def test_a_server_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:5556", "tcp://nowhere", "http://127.0.0.1:80"])
-def test_something_that_is_no_address(url: str) -> None:
+def test_an_invalid_address(url: str) -> None:
     with pytest.raises(paddock.PaddockError, match=r"is not a valid address: .* e\.g\. tcp://127\.0\.0\.1:5556"):
         paddock.connect(url, timeout=0.3)
 
@@ -63,7 +63,7 @@ def test_the_token_is_needed(serve: Any) -> None:
         assert seen
 
 
-def test_the_clock_has_one_owner_until_it_dies(serve: Any) -> None:
+def test_the_clock_has_one_owner_until_it_disconnects(serve: Any) -> None:
     served = serve(drive=True)
     command = [sys.executable, "-c", OWNER, served.url]
     with (
@@ -102,7 +102,7 @@ def test_leaving_releases_claims_and_clock_immediately(serve: Any) -> None:
     assert run.claims == {} and run.owner.client is None
 
 
-def test_a_restarted_server_is_met_again(serve: Any) -> None:
+def test_a_restarted_server_is_reconnected(serve: Any) -> None:
     served = serve(drive=True)
     with paddock.connect(served.url, timeout=8.0) as sim:
         seen: list[int] = []
@@ -114,7 +114,7 @@ def test_a_restarted_server_is_met_again(serve: Any) -> None:
         deadline = monotonic() + 20
         while served.host.hub_pid == first and monotonic() < deadline:
             sleep(0.05)
-        with suppress(NoAnswerError):  # what was under way is lost, and says so
+        with suppress(NoAnswerError):  # pending requests fail with an error
             sim.step(8)
         sim.step(8)
         sim.step(8)
@@ -127,7 +127,7 @@ def test_a_restarted_server_is_met_again(serve: Any) -> None:
         assert seen
 
 
-def test_a_request_under_way_when_the_server_goes_ends_with_an_error(serve: Any) -> None:
+def test_a_pending_request_fails_when_the_server_ends(serve: Any) -> None:
     port = free_port()
     served = serve(drive=True, zmq={"port": port})
     sim = paddock.connect(served.url, timeout=1.0)
@@ -160,7 +160,7 @@ def test_a_request_under_way_when_the_server_goes_ends_with_an_error(serve: Any)
     sim.close()
 
 
-def test_any_thread_may_ask(serve: Any) -> None:
+def test_requests_are_thread_safe(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
         hashes: list[str] = []

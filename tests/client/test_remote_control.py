@@ -101,7 +101,7 @@ def test_a_slow_client_is_not_waited_for(serve: Any, steps: list[int]) -> None:
         assert sim.controls.late >= 1
 
 
-def test_an_error_of_a_handler_comes_out_of_step(serve: Any) -> None:
+def test_an_error_of_a_handler_is_raised_by_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
 
@@ -119,7 +119,7 @@ def test_an_error_of_a_handler_comes_out_of_step(serve: Any) -> None:
         assert sim.inspect("red")["command"]["throttle"] == 0.5
 
 
-def test_a_control_that_makes_no_sense_comes_out_of_step(serve: Any) -> None:
+def test_an_invalid_control_is_raised_by_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
         sim.on_control_request("red", handler=lambda request: {"red": {"stear": 0.5}})
@@ -147,7 +147,7 @@ def test_verbs_work_within_a_handler(serve: Any) -> None:
         assert seen == [0, 1, 2]
 
 
-def test_requests_that_a_thread_fetches_itself(serve: Any) -> None:
+def test_requests_fetched_by_a_thread(serve: Any) -> None:
     served = serve()
     expected = local_hash(served.sim.scenario, 30, "client")
     with paddock.connect(served.url) as sim:

@@ -1,4 +1,4 @@
-"""The verbs of a mission over the wire: the same view, the same run, the same errors as at home."""
+"""The verbs of a mission over the wire: the same view, run and errors as in a local simulation."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def seen(view: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("drive", [False, True])
-def test_a_mission_is_the_same_from_elsewhere(serve: Any, drive: bool) -> None:
+def test_a_remote_mission_equals_a_local_one(serve: Any, drive: bool) -> None:
     served = serve(SCENARIO, drive=drive)
     with paddock.load(SCENARIO) as local:
         expected = story(local)
@@ -136,7 +136,7 @@ def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None
     assert messages[19] == "move_task.x: must be a number, not null"
 
 
-def test_where_there_is_no_mission(serve: Any) -> None:
+def test_without_a_mission(serve: Any) -> None:
     served = serve({"vehicles": [ROVERS]})
     with paddock.connect(served.url) as sim:
         assert sim.mission is None
@@ -145,7 +145,7 @@ def test_where_there_is_no_mission(serve: Any) -> None:
             sim.damage("bus[0]")
 
 
-def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
+def test_a_recording_has_no_mission(tmp_path: Path) -> None:
     file = tmp_path / "run.mcap"
     with paddock.load(SCENARIO) as sim, Recorder(sim, file):
         sim.step(10)

@@ -86,7 +86,7 @@ def bits(snapshot: paddock.Snapshot) -> list[bytes]:
 
 
 @pytest.mark.parametrize("drive", [False, True])
-def test_a_notebook_moves_by_changing_one_line(serve: Any, drive: bool) -> None:
+def test_the_same_program_runs_locally_and_remotely(serve: Any, drive: bool) -> None:
     served = serve(drive=drive)
     with paddock.load(served.sim.scenario) as local:
         expected = story(local)
@@ -194,7 +194,7 @@ UNSENDABLE: list[Callable[[Any], object]] = [
 ]
 
 
-def test_what_cannot_be_sent_is_refused_in_the_words_of_a_local_simulation(shared: Any) -> None:
+def test_invalid_values_are_refused_with_the_errors_of_a_local_simulation(shared: Any) -> None:
     served = shared
     with paddock.load(served.sim.scenario) as local, paddock.connect(served.url) as remote:
         before = remote.state_hash()
@@ -214,7 +214,7 @@ def test_a_command_without_vehicles_is_refused(shared: Any, target: Any) -> None
 
 
 @pytest.mark.parametrize("target", [None, 1.5, [0.5], [[1], [2, 3]], [["red"]], {}])
-def test_a_target_that_is_none_is_refused(shared: Any, target: Any) -> None:
+def test_an_invalid_target_is_refused(shared: Any, target: Any) -> None:
     with paddock.connect(shared.url) as sim, pytest.raises(InvalidValueError, match="a name, an id, or a list of ids"):
         sim.command(target, steer=0.0)
 
@@ -225,7 +225,7 @@ def test_a_frame_without_numbers_is_refused(shared: Any) -> None:
     assert str(caught.value) == "position must be a list of numbers, not None"
 
 
-def test_a_handlers_commands_are_checked_in_the_same_words(serve: Any) -> None:
+def test_commands_of_handlers_have_the_same_errors(serve: Any) -> None:
     with paddock.connect(serve().url) as sim:
         sim.on_control_request("red", handler=lambda request: {"red": {"steer": None}})
         with pytest.raises(InvalidValueError, match=r"^red: input 'steer' must be a finite number, not None$"):

@@ -1,4 +1,4 @@
-"""The CUDA path on a few vehicles in Numba's CUDA simulator, which needs no GPU but a process of its own.
+"""The CUDA path on a few vehicles in Numba's CUDA simulator, which needs no GPU but a separate process.
 
 The simulator runs the generated kernel as Python and the model's function compiled for the CPU, in the kernel's number
 type: loading, substeps, casts and storing are tested here, the machine code of a GPU by `paddock bench cuda`.

@@ -1,4 +1,4 @@
-"""The neighbour grid against brute force: no neighbour is missed, none is counted twice, nothing else matters."""
+"""The neighbour grid against brute force: no neighbour is missed or counted twice."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def test_far_from_the_origin(points: Any, where: tuple[int, int, int]) -> None:
     check(points + np.array(where, float), 2.5)
 
 
-def test_the_order_of_visits_does_not_depend_on_who_is_far_away() -> None:
+def test_the_order_of_visits_does_not_depend_on_distant_vehicles() -> None:
     points, radius = cloud("box", 300)
     alone = gathered(points, radius)
     rng = np.random.default_rng(9)
@@ -193,13 +193,13 @@ def test_threads_do_not_change_a_bit(kind: str, limited: Any) -> None:
     assert np.array_equal(results[0], results[1])
 
 
-def test_columns_beyond_the_agents_are_left_alone() -> None:
+def test_columns_beyond_n_are_unchanged() -> None:
     points, radius = cloud("box", 100)
     assert np.array_equal(gathered(points, radius, capacity=256), gathered(points, radius))
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
-def test_an_agent_that_is_nowhere_does_not_disturb_the_others(bad: float) -> None:
+def test_a_vehicle_at_nan_does_not_affect_the_others(bad: float) -> None:
     points, radius = cloud("box", 60)
     expected = brute(points, radius)
     lost = np.concatenate([points, [[bad, 0.0, 0.0]]])

@@ -1,4 +1,4 @@
-"""Routines: compiled as they are, alone and shared by threads, and kept between processes."""
+"""Routines: compiled, on one thread and on several, and cached between processes."""
 
 import os
 import subprocess

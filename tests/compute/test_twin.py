@@ -1,4 +1,4 @@
-"""Twins: the same function as compiled code and on arrays, and clear refusals where that cannot be."""
+"""Twins: the same function as compiled code and on arrays, and clear errors where that is impossible."""
 
 import math
 from collections.abc import Callable
@@ -151,7 +151,7 @@ def test_builtin_or_class_is_refused(function: Callable) -> None:
         compiled(function)
 
 
-def test_functions_deep_inside_are_exchanged() -> None:
+def test_nested_functions_are_replaced() -> None:
     p = Pair(0.5, 4.0)
     other = rebound(outer, {inner: other_inner})
     assert other(p) == Pair(-0.5 + 2.0, 4.0) == compiled(other)(p)
@@ -160,7 +160,7 @@ def test_functions_deep_inside_are_exchanged() -> None:
     assert rebound(calls_default, {inner: other_inner}) is calls_default
 
 
-def test_compiled_functions_of_one_name_have_names_of_their_own() -> None:
+def test_compiled_functions_of_equal_name_get_unique_names() -> None:
     names = [
         dressed(f, dtype, False).__qualname__
         for f in (outer, rebound(outer, {inner: other_inner}))

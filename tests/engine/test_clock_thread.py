@@ -98,7 +98,7 @@ def test_a_local_verb_waits_for_a_request_instead_of_being_refused() -> None:
         assert sim.tick == 2
 
 
-def test_a_command_with_a_timeout_of_its_own_ends_in_the_failsafe() -> None:
+def test_a_command_with_its_own_timeout_ends_in_the_failsafe() -> None:
     with paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR, {**CAR, "name": "blue"}]}) as sim:
         sim.engine.post(CommandAction("red", {"throttle": 0.5, "steer": 0.1}, timeout=0.1))
         sim.engine.post(CommandAction("blue", {"throttle": 0.5}))
@@ -107,7 +107,7 @@ def test_a_command_with_a_timeout_of_its_own_ends_in_the_failsafe() -> None:
         sim.step(1)
         red = sim.inspect("red")["command"]
         assert (red["throttle"], red["brake"], red["steer"]) == (0.0, 0.3, 0.1)
-        assert sim.inspect("blue")["command"]["throttle"] == 0.5  # held for ever
+        assert sim.inspect("blue")["command"]["throttle"] == 0.5  # held without limit
         assert sim.engine.world.fleets["blue"].tables["expires"][0] == NEVER
         assert [(event.kind, event.tick) for event in sim.events.since()] == [("failsafe", 100)]
 

@@ -1,4 +1,4 @@
-"""Members of a mission follow planned paths: how far beside them they are, measured against the analytic path."""
+"""Vehicles of a mission follow planned paths: cross-track errors against the analytic path."""
 
 from __future__ import annotations
 

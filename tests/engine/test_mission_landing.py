@@ -1,4 +1,4 @@
-"""What hovers lands: at home when its mission is over, where it is when it fails; and it takes off again."""
+"""Hovering vehicles land at home after their mission, in place when they fail, and take off again."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def places(sim: Simulation) -> list[tuple[float, float, float]]:
     return [tuple(snapshot[f"q[{k}]"].position.tolist()) for k in (0, 1)]
 
 
-def test_they_land_at_home_and_take_off_again() -> None:
+def test_hovering_vehicles_land_at_home_and_take_off_again() -> None:
     """From 30 m at most and at 1 m/s they are down half a minute after they are home; a new task is done from there."""
     sim = fly(paddock.load(QUADS), 80.0)
     assert sim.mission is not None and [m.status for m in sim.mission.vehicles] == ["home", "home"]
@@ -57,7 +57,7 @@ def test_they_land_at_home_and_take_off_again() -> None:
     assert [z for _, _, z in places(sim)] == pytest.approx([0.0, 0.0], abs=0.1)
 
 
-def test_a_landing_goes_on_after_a_restore() -> None:
+def test_a_landing_continues_after_a_restore() -> None:
     """The memory says that it lands: nothing else has to be kept."""
     sim = fly(paddock.load(QUADS), 45.0)
     other = paddock.load(QUADS)
@@ -66,7 +66,7 @@ def test_a_landing_goes_on_after_a_restore() -> None:
     assert [z for _, _, z in places(sim)] == pytest.approx([0.0, 0.0], abs=0.1)
 
 
-def test_a_damaged_one_lands_where_it_is() -> None:
+def test_a_damaged_vehicle_lands_in_place() -> None:
     """It goes down without going on."""
     sim = fly(paddock.load(QUADS), 8.0)
     x, y, z = places(sim)[0]
@@ -78,7 +78,7 @@ def test_a_damaged_one_lands_where_it_is() -> None:
     assert ((east - x) ** 2 + (north - y) ** 2) ** 0.5 < 10.0
 
 
-def test_a_low_battery_is_the_reason_and_ends_on_the_ground() -> None:
+def test_a_low_battery_is_reported_and_ends_with_a_landing() -> None:
     """A reserve of nearly the whole charge calls all vehicles home at once; undone tasks have a reason."""
     mission = {**QUADS["mission"], "battery_reserve": 0.999}
     sim = fly(paddock.load({**QUADS, "mission": mission}), 70.0)

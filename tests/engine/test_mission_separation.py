@@ -1,4 +1,4 @@
-"""Aircraft of a mission keep apart: by layers of height, and by opposite offsets where they share one."""
+"""Separation of aircraft in a mission: height layers, and opposite offsets within a layer."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def towards_each_other(gap: float) -> tuple[Any, ...]:
     return np.concatenate(rows), *ints, np.zeros(2), np.full(2, 20.0)
 
 
-def test_layers_are_farther_apart_than_asked_for() -> None:
+def test_layers_exceed_the_required_separation() -> None:
     """One each while there are enough; with room for both of a pair where they are shared."""
     assert np.diff(layers(4, 20.0)[1]).tolist() == [25.0] * 3
     layer, offsets = layers(20, 20.0)
@@ -35,7 +35,7 @@ def test_layers_are_farther_apart_than_asked_for() -> None:
     assert np.bincount(layer).max() == 3
 
 
-def test_the_future_is_along_the_path() -> None:
+def test_predictions_follow_the_path() -> None:
     """At 20 m/s, second by second; a path that is repeated goes round and round."""
     places = predicted(*towards_each_other(1000.0))
     assert places[0, :, 0] == pytest.approx(20.0 * np.arange(21))
@@ -48,7 +48,7 @@ def test_the_future_is_along_the_path() -> None:
     assert round_[0, 5] == pytest.approx((0.0, 200.0 / np.pi), abs=1e-6)
 
 
-def test_opposite_senses_for_those_who_meet() -> None:
+def test_vehicles_that_meet_get_opposite_senses() -> None:
     """Within 20 s, in the same layer; who went up before goes on."""
     near, far = predicted(*towards_each_other(700.0)), predicted(*towards_each_other(1700.0))
     same, different = np.array([0, 0]), np.array([0, 1])
@@ -76,7 +76,7 @@ def head_on(**fields: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("shared", [False, True])
-def test_head_on_they_keep_apart(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_head_on_vehicles_keep_separation(shared: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """In two layers, and also where there is one for both: never nearer than 50 m across and 20 m up."""
     if shared:
         monkeypatch.setattr(separation, "LAYERS", 1)
@@ -94,7 +94,7 @@ def test_head_on_they_keep_apart(shared: bool, monkeypatch: pytest.MonkeyPatch) 
     assert view.metrics["separation"] == pytest.approx(share, abs=0.2)
 
 
-def test_without_separation_they_meet() -> None:
+def test_without_separation_vehicles_meet() -> None:
     """The same without it: they pass through each other."""
     sim = paddock.load(head_on(separation=None))
     nearest = np.inf

@@ -37,7 +37,7 @@ def interfere(sim: Simulation) -> None:
 
 
 @pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
-def test_two_runs_are_equal_however_they_are_stepped(execute: str) -> None:
+def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
     """Same scenario, same verbs: the same hash, in one go or in uneven strides."""
     one, other = paddock.load(scenario(execute=execute)), paddock.load(scenario(execute=execute))
     interfere(one)
@@ -109,7 +109,7 @@ def test_a_recording_verifies(tmp_path: Path) -> None:
     assert result.actions == 4
 
 
-def test_it_may_be_prepared_later() -> None:
+def test_a_mission_can_be_prepared_later() -> None:
     """A simulation that is not prepared at once is the same once it is."""
     source = paddock.load(scenario()).scenario
     late = Simulation(source, prepared=False)
@@ -141,7 +141,7 @@ def test_verbs_are_checked() -> None:
     assert sim.state_hash() == before
 
 
-def test_a_vehicle_that_is_removed_is_lost_to_the_mission() -> None:
+def test_a_removed_vehicle_leaves_the_mission() -> None:
     """Its tasks are given to others."""
     sim = paddock.load(scenario(events=[]))
     sim.step(100)

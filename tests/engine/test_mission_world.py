@@ -1,4 +1,4 @@
-"""Missions in the world: fleets of every kind do all their tasks with their own dynamics, and come home."""
+"""Missions in the world: fleets of every kind complete all tasks with full dynamics, and return home."""
 
 from __future__ import annotations
 
@@ -97,14 +97,14 @@ def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None
     assert view.metrics["travelled"] == pytest.approx(_view(exact).metrics["travelled"], rel=0.05)
 
 
-def test_those_who_can_stand_wait_for_a_window() -> None:
+def test_hovering_and_ground_vehicles_wait_for_a_window() -> None:
     """A task that opens at 90 s is not begun before, by the vehicle that has it."""
     sim = finished(paddock.load(ROVERS))
     started = next(e.time for e in _view(sim).log if e.kind == "started" and e.task == "late")
     assert started >= 90.0
 
 
-def test_exact_flight_is_on_its_path() -> None:
+def test_kinematic_flight_is_exactly_on_its_path() -> None:
     """Without dynamics: after 20 s at 17.5 m/s a vehicle has flown 350 m of its route, and is there."""
     sim = paddock.load(with_mission(PLANES, execute="kinematic"))
     sim.step(400)
@@ -117,7 +117,7 @@ def test_exact_flight_is_on_its_path() -> None:
         assert sim.snapshot()[f"uav[{k}]"].position == pytest.approx(here[:3], abs=1e-6)
 
 
-def test_an_aircraft_that_is_home_circles_there() -> None:
+def test_an_aircraft_circles_at_home() -> None:
     """It loiters within two radii of its home, on and on, and uses up no range."""
     sim = finished(paddock.load(PLANES))
     before = [vehicle.travelled for vehicle in _view(sim).vehicles]
@@ -146,7 +146,7 @@ def test_a_quad_with_a_small_battery_returns() -> None:
     assert np.hypot(*sim.snapshot()["q"].position[:2]) < 1.0
 
 
-def test_damage_hands_tasks_on() -> None:
+def test_tasks_of_a_damaged_vehicle_are_reassigned() -> None:
     """The tasks of an aircraft that fails half-way are done by the other; it circles where it was."""
     sim = paddock.load(with_mission(PLANES, events=[{"at": 30, "damage": "uav[0]"}]))
     sim.step(20 * 31)
@@ -167,7 +167,7 @@ def test_damage_hands_tasks_on() -> None:
     assert "replanned" in kinds(sim)
 
 
-def test_what_fails_comes_to_rest() -> None:
+def test_a_failed_vehicle_comes_to_rest() -> None:
     """A damaged quad lands where it is, a damaged rover stops."""
     quads, rovers = paddock.load(QUADS), paddock.load(ROVERS)
     for sim, name in ((quads, "q[0]"), (rovers, "r[0]")):
@@ -178,7 +178,7 @@ def test_what_fails_comes_to_rest() -> None:
     assert quads.snapshot()["q[0]"].position[2] < 0.2
 
 
-def test_vehicles_tasks_and_zones_come_on_the_way() -> None:
+def test_vehicles_tasks_and_zones_are_added_during_the_run() -> None:
     """A vehicle joins at its time, a new task is done, and a new zone is flown around."""
     joining = {"name": "late", "model": "fixed_wing", "pose": [0, 200, 100, 0], "speed": 17.5}
     events = [
@@ -200,7 +200,7 @@ def test_vehicles_tasks_and_zones_come_on_the_way() -> None:
     assert {"joined", "task_added", "zone_added"} <= set(kinds(sim))
 
 
-def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
+def test_an_override_suspends_the_mission_of_a_vehicle() -> None:
     """It follows the override, keeps its place on its route, and goes on when it is given back."""
     sim = paddock.load(ROVERS)
     sim.step(50 * 10)
@@ -215,7 +215,7 @@ def test_an_order_suspends_the_mission_of_a_vehicle() -> None:
     assert {task.state for task in _view(sim).tasks} == {"completed"}
 
 
-def test_commands_for_members_are_refused() -> None:
+def test_commands_for_vehicles_of_a_mission_are_refused() -> None:
     """A member is driven by its mission."""
     sim = paddock.load(ROVERS)
     with pytest.raises(PaddockError, match=r"r\[0\].*'mission'"):
@@ -223,7 +223,7 @@ def test_commands_for_members_are_refused() -> None:
 
 
 @pytest.mark.parametrize("field", [{"behaviour": {"hold": {}}}, {"driver": "external"}, {"commands": {"speed": 1.0}}])
-def test_a_member_has_no_other_driver(field: dict[str, Any]) -> None:
+def test_a_vehicle_of_a_mission_has_no_other_driver(field: dict[str, Any]) -> None:
     """The error names its place in the file."""
     wrong = {**ROVERS, "vehicles": [{**ROVERS["vehicles"][0], **field}]}
     with pytest.raises(InvalidValueError, match=rf"vehicles\[0\]\.{next(iter(field))}.*takes part in the mission"):

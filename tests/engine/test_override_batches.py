@@ -52,7 +52,7 @@ def launches(sim: Simulation, fleet: str = "crew") -> int:
 
 
 @pytest.mark.parametrize("model", ["point", "quad"])
-def test_each_vehicle_moves_as_it_would_alone(load: Load, model: str) -> None:
+def test_each_vehicle_moves_as_alone(load: Load, model: str) -> None:
     single, listed = load(LEADS, crew(model)), load(LEADS, crew(model))
     for k in (4, 0, 5, 2, 1, 3):
         single.behaviours.override(f"crew[{k}]", goto(k))

@@ -113,7 +113,7 @@ def test_capacity_doubles(load: Load) -> None:
         ({"model": "point", "spread": {"mas": 0.1}}, "vehicles[0].spread.mas: unknown parameter of point 'mas'"),
     ],
 )
-def test_a_refused_spawn_leaves_the_world_as_it_was(load: Load, fields: dict[str, Any], message: str) -> None:
+def test_a_refused_spawn_changes_nothing(load: Load, fields: dict[str, Any], message: str) -> None:
     sim = load(CAR, SCOUTS)
     sim.step(5)
     before = sim.state_hash()
@@ -160,7 +160,7 @@ def test_removals_are_reported_by_name(load: Load) -> None:
     ]
 
 
-def test_a_refused_spawn_is_reported_in_the_words_of_earlier_recordings(load: Load) -> None:
+def test_a_refused_spawn_is_reported_as_in_earlier_versions(load: Load) -> None:
     sim = load(CAR)
     sim.engine.post(SpawnAction({"model": "point", "name": "red"}), source="client")
     sim.step(1)

@@ -1,4 +1,4 @@
-"""The film of a plan: as many frames as wanted, in which the vehicle is where it should be."""
+"""Animations of plans: number of frames, and positions of vehicles in them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_an_mp4_has_all_frames_and_a_still_end(tmp_path: File) -> None:
     assert ffmpeg.count_frames_and_secs(str(path))[0] == 12 + 36  # 1.5 s at 24 Hz
 
 
-def test_without_ffmpeg_it_says_how_to_get_it(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_ffmpeg_the_error_names_the_package(tmp_path: File, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
     with pytest.raises(MissingFeatureError, match=r"pip install 'paddock\[plan\]'; a .gif works without"):
         animate(straight(), tmp_path / "film.mp4", "film", seconds=0.5)

@@ -52,7 +52,7 @@ def test_never_worse_than_its_start(seed: int, objective: str) -> None:
         assert value(costs, hot) <= value(costs, solved(costs, "greedy").orders)
 
 
-def test_it_is_a_good_deal_better_than_clustered_greedy() -> None:
+def test_annealing_improves_on_clustered_greedy() -> None:
     ratios = []
     for seed in range(4):
         costs = Costs(problem(seed, 4, 20))
@@ -61,7 +61,7 @@ def test_it_is_a_good_deal_better_than_clustered_greedy() -> None:
     assert np.mean(ratios) < 0.9
 
 
-def test_two_vehicles_share_two_far_tasks_when_the_last_one_home_counts() -> None:
+def test_two_vehicles_share_two_far_tasks_for_the_makespan() -> None:
     home = (0.0, 0.0, 0.0, 0.0)
     who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))
     what = tuple(Task(f"t{k}", PointShape(x, 0.0)) for k, x in enumerate((1000.0, -1000.0, 900.0, -900.0)))
@@ -69,7 +69,7 @@ def test_two_vehicles_share_two_far_tasks_when_the_last_one_home_counts() -> Non
     assert value(costs, solved(costs, steps=2000).orders) == (0, pytest.approx(200.0 + 0.001 * 200.0))
 
 
-def test_ranges_and_windows_are_kept_and_what_was_left_out_comes_in() -> None:
+def test_ranges_and_windows_are_kept_and_undone_tasks_are_inserted() -> None:
     short = problem(3, 3, 12)
     short = replace(short, vehicles=tuple(replace(vehicle, range=6000.0) for vehicle in short.vehicles))
     tasks = (
@@ -84,7 +84,7 @@ def test_ranges_and_windows_are_kept_and_what_was_left_out_comes_in() -> None:
     assert sum(len(order) for order in orders) >= 10
 
 
-def test_an_impossible_start_is_mended() -> None:
+def test_an_infeasible_start_is_repaired() -> None:
     short = problem(3, 2, 8)
     costs = Costs(replace(short, vehicles=tuple(replace(vehicle, range=7000.0) for vehicle in short.vehicles)))
     orders = polished(costs, [list(range(8)), []], 5000)
@@ -99,7 +99,7 @@ def test_same_seed_same_orders_and_another_seed_another_search() -> None:
     assert annealed(Costs(replace(given, seed=2)), start, 500, Options(500, 0.01)) != first
 
 
-def test_plans_that_end_at_the_same_time_are_not_wasteful() -> None:
+def test_equal_makespans_prefer_shorter_tours() -> None:
     """One far task decides the end; the three near ones lie on a line, and the vehicle that does them flies it once."""
     home = (0.0, 0.0, 0.0, 0.0)
     who = tuple(Vehicle(f"u{k}", home, home, 10.0, 0.0, moves="hover") for k in range(2))

@@ -76,7 +76,7 @@ def test_auction_of_whole_numbers_is_exact_below_one_nth(n: int, m: int, seed: i
 
 
 @given(sizes, sizes, seeds, st.floats(0.1, 0.95))
-def test_forbidden_pairs_are_never_taken_and_as_many_as_can_be_are(n: int, m: int, seed: int, share: float) -> None:
+def test_forbidden_pairs_are_never_assigned_and_others_all(n: int, m: int, seed: int, share: float) -> None:
     draw = np.random.default_rng(seed)
     cost = np.where(draw.random((n, m)) < share, np.inf, draw.integers(0, 20, (n, m)))
     # the same by brute weight: a pair that exists is worth more than any total
@@ -91,14 +91,14 @@ def test_forbidden_pairs_are_never_taken_and_as_many_as_can_be_are(n: int, m: in
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rows_that_can_do_nothing_are_left_out(method: str) -> None:
+def test_rows_without_valid_columns_are_left_out(method: str) -> None:
     inf = np.inf
     assert assign([[inf, inf], [inf, 3.0], [7.0, 9.0]], method).pairs == ((1, 1), (2, 0))
     assert assign([[inf, inf]], method) == Assignment((), 0.0)
 
 
 @given(sizes, sizes, seeds, st.booleans())
-def test_greedy_equals_a_plain_one_and_so_does_consensus(n: int, m: int, seed: int, ties: bool) -> None:
+def test_greedy_and_consensus_equal_a_reference(n: int, m: int, seed: int, ties: bool) -> None:
     draw = np.random.default_rng(seed)
     cost = draw.integers(0, 4, (n, m)).astype(float) if ties else draw.random((n, m))
     cost[draw.random((n, m)) < 0.1] = np.inf
@@ -115,7 +115,7 @@ def test_rectangles_have_as_many_pairs_as_their_shorter_side(method: str, shape:
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_equal_costs_are_no_trouble(method: str) -> None:
+def test_equal_costs_are_handled(method: str) -> None:
     assert assign(np.full((6, 4), 2.5), method).total == 10.0
     assert assign(np.zeros((5, 5)), method).total == 0.0
 
@@ -134,7 +134,7 @@ def test_equal_costs_are_no_trouble(method: str) -> None:
         (3.0, "shape"),
     ],
 )
-def test_what_is_no_cost_is_refused_in_one_line(cost: object, words: str) -> None:
+def test_invalid_costs_are_refused_in_one_line(cost: object, words: str) -> None:
     with pytest.raises(InvalidValueError, match=words) as caught:
         assign(cost)  # type: ignore[arg-type]
     assert "\n" not in str(caught.value)
@@ -146,6 +146,6 @@ def test_unknown_methods_get_a_suggestion() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
-def test_auction_refuses_what_is_no_epsilon(epsilon: float) -> None:
+def test_auction_refuses_an_invalid_epsilon(epsilon: float) -> None:
     with pytest.raises(InvalidValueError, match="epsilon"):
         auction(np.ones((2, 2)), epsilon)

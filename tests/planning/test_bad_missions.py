@@ -1,4 +1,4 @@
-"""Missions that cannot be, or only in part: one clear line, or a plan that lists what is not done, and why."""
+"""Impossible missions: a one-line error, or a plan that lists undone tasks with reasons."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ UNDONE = {
 
 
 @pytest.mark.parametrize("case", UNDONE)
-def test_what_is_not_done_is_listed_with_its_reason(case: str, planned: RunPlan) -> None:
+def test_undone_tasks_are_listed_with_their_reasons(case: str, planned: RunPlan) -> None:
     mission, reasons = UNDONE[case]
     code, out, err = planned(HEAD + mission)
     assert (code, err) == (0, "")
@@ -139,7 +139,7 @@ def test_what_is_not_done_is_listed_with_its_reason(case: str, planned: RunPlan)
 
 
 @pytest.mark.parametrize("method", ["annealing", "auction", "cbba", "clustered_greedy", "greedy", "hungarian"])
-def test_every_method_lists_them(method: str, planned: RunPlan) -> None:
+def test_every_method_lists_undone_tasks(method: str, planned: RunPlan) -> None:
     mission = UNDONE["task in a zone"][0].replace("radius: 150", "radius: 151")
     code, out, _ = planned(HEAD + mission, "--json", "--method", method)
     result = json.loads(out)
@@ -148,7 +148,7 @@ def test_every_method_lists_them(method: str, planned: RunPlan) -> None:
 
 
 @pytest.mark.parametrize("at", [0, 8])
-def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: RunPlan) -> None:
+def test_when_all_vehicles_are_damaged_no_task_is_done(at: int, planned: RunPlan) -> None:
     code, out, err = planned(HEAD + f"  tasks: [{NEAR}]\n  events: [{{at: {at}, damage: uav}}]\n")
     assert (code, err) == (0, "")
     result = json.loads(out)
@@ -157,7 +157,7 @@ def test_when_all_are_damaged_nothing_more_is_done(at: int, planned: RunPlan) ->
     assert {vehicle["status"] for vehicle in result["outcome"]["metrics"]["agents"]} == {"damaged"}
 
 
-def test_what_comes_too_late_for_a_plan_that_stands_is_listed(planned: RunPlan) -> None:
+def test_tasks_added_too_late_are_listed(planned: RunPlan) -> None:
     late = "{at: 3, task: {name: late, point: {at: [200, 200]}}}"
     code, out, _ = planned(HEAD + f"  replan: false\n  tasks: [{NEAR}]\n  events: [{late}]\n", "--strict")
     assert code == 1 and "late not done: it was added after planning, and replanning is off" in out

@@ -70,7 +70,7 @@ def test_single_tasks_equal_sequential_greedy_within_the_bound(
 
 @pytest.mark.parametrize("kind", ["line", "ring", "complete"])
 @pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 4))])
-def test_bundles_agree_within_the_bound_whatever_the_graph(kind: str, seed: int) -> None:
+def test_bundles_agree_within_the_bound_for_any_graph(kind: str, seed: int) -> None:
     costs = Costs(problem(seed, 5, 14))
     links, diameter = graph(kind, 5)
     found = bidding_for(costs, Options())
@@ -116,7 +116,7 @@ def test_links_may_come_and_go() -> None:
     assert [order[0] for order in found.orders()] == columns[np.argsort(rows)].tolist()
 
 
-def test_bundles_hold_no_more_than_they_may() -> None:
+def test_bundles_are_limited() -> None:
     answer = solve(Costs(problem(2, 3, 12)), Options(2), quiet)
     assert [len(order) for order in answer.orders] == [2, 2, 2]
     assert answer.notes["rounds"] >= 1 and answer.notes["messages"] % 6 == 0

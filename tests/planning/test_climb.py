@@ -65,19 +65,19 @@ def test_two_turns_then_the_level_path() -> None:
     assert sum(s.length for s in path.segments) == pytest.approx(1600.0)
 
 
-def test_a_little_too_steep_is_a_longer_arc_not_a_turn() -> None:
+def test_slightly_too_steep_needs_a_longer_arc() -> None:
     path = climbing((0.0, 0.0, 300.0, 0.0), (1000.0, 0.0, 190.0, None), 80.0, 0.1)
     assert sum(s.length for s in path.segments) == pytest.approx(1100.0, abs=1e-6)
     assert path.segments[0].slope == pytest.approx(-0.1)
 
 
-def test_what_turns_on_the_spot_climbs_on_one_wide_turn() -> None:
+def test_a_vehicle_that_turns_on_the_spot_climbs_on_a_wide_turn() -> None:
     path = climbing((0.0, 0.0, 0.0, 0.0), (100.0, 0.0, 50.0, None), 0.0, 0.25)
     assert sum(s.length for s in path.segments) == pytest.approx(200.0)
     np.testing.assert_allclose(path.end[:3], (100.0, 0.0, 50.0), atol=1e-9)
 
 
-def test_nowhere_to_go() -> None:
+def test_start_and_goal_coincide() -> None:
     path = climbing((1.0, 2.0, 3.0, 0.5), (1.0, 2.0, 3.0, 0.5), 80.0, 0.1)
     assert path.length == 0.0
     assert path.end == (1.0, 2.0, 3.0, 0.5)

@@ -1,4 +1,4 @@
-"""Clusters, and the method that gives one to each vehicle."""
+"""Clusters, and the method that assigns one to each vehicle."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_clusters_that_are_far_apart_are_found() -> None:
         assert [len(set(labels[k : k + 25].tolist())) for k in range(0, 100, 25)] == [1, 1, 1, 1]
 
 
-def test_equal_points_are_no_trouble() -> None:
+def test_equal_points_are_handled() -> None:
     labels, centres = clusters_of(np.zeros((5, 2)), 3, 0)
     assert labels.tolist() == [0] * 5
     assert np.isfinite(centres).all()
@@ -98,7 +98,7 @@ def test_fewer_tasks_than_vehicles() -> None:
     assert sorted(len(order) for order in found.orders) == [0, 0, 0, 1, 1]
 
 
-def test_vehicles_that_can_do_nothing_get_no_cluster() -> None:
+def test_vehicles_without_feasible_tasks_get_no_cluster() -> None:
     problem = scattered(1, 12, 3)
     lame = replace(problem, vehicles=(replace(problem.vehicles[0], range=1.0), *problem.vehicles[1:]))
     found = solved(lame)
@@ -149,6 +149,6 @@ def test_a_new_vehicle_takes_over_part_of_the_longest_tour() -> None:
 
 
 @pytest.mark.parametrize("vehicles", [0, 1])
-def test_nothing_to_do(vehicles: int) -> None:
+def test_no_tasks(vehicles: int) -> None:
     assert solved(fleet([], vehicles)).orders == [[]] * vehicles
     assert revised(fleet([], vehicles), [[]] * vehicles).orders == [[]] * vehicles

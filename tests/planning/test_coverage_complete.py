@@ -1,4 +1,4 @@
-"""All of any polygon is covered, swaths stay out of holes, and a vehicle can fly the path."""
+"""Polygons are covered completely, swaths avoid holes, and the path is feasible."""
 
 from __future__ import annotations
 

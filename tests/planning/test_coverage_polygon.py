@@ -1,4 +1,4 @@
-"""Polygons: the angle of the sweep, cells, rows, orders, lengths known beforehand, and outlines that are refused."""
+"""Polygons: the angle of the sweep, cells, rows, orders, known lengths, and invalid outlines."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_rows_end_at_the_steps_of_an_outline() -> None:
     assert lengths == [120.0] * 10 + [400.0] * 4  # 4 x 30 = 120, and none of the long ones for a strip
 
 
-def test_a_margin_keeps_off_the_outline_and_the_holes() -> None:
+def test_a_margin_excludes_the_outline_and_the_holes() -> None:
     shape = PolygonShape(SQUARE, [HOLE], 20.0, 0.0, margin=30.0)
     assert shape.region.area == pytest.approx(340.0**2 - 160.0 * 160.0)
     assert shape.swaths.min() == pytest.approx(30.0)
@@ -152,14 +152,14 @@ def test_the_outline_is_closed() -> None:
     assert PolygonShape([*SQUARE, SQUARE[0]], spacing=30.0) == PolygonShape(SQUARE, spacing=30.0)
 
 
-def test_nothing_covers_nothing() -> None:
+def test_an_empty_region_has_an_empty_path() -> None:
     shape = PolygonShape(SQUARE, spacing=30.0, angle=0.0)
     assert covered_share(shape, shape.path(15.0).subpath(0.0, 0.0), 30.0) == 0.0
     half = shape.path(15.0).subpath(0.0, shape.path(15.0).length / 2)
     assert covered_share(shape, half, 30.0) == pytest.approx(0.5, abs=0.03)
 
 
-def test_interleaved_orders_hold_every_swath_once() -> None:
+def test_interleaved_orders_contain_every_swath_once() -> None:
     assert interleaved(6, 1) == [0, 1, 2, 3, 4, 5]
     assert interleaved(6, 3) == [0, 3, 1, 4, 2, 5]
     assert interleaved(7, 2) == [0, 2, 1, 3, 4, 6, 5]
@@ -199,7 +199,7 @@ def test_a_polished_tour_is_the_shortest_of_all(seed: int) -> None:
         (SQUARE, [[(10, 10), (20, 20), (20, 10), (10, 20)]], r"the hole 0 crosses or touches itself at \(15, 15\)"),
     ],
 )
-def test_outlines_that_are_none_are_refused_and_the_place_is_said(
+def test_invalid_outlines_are_refused_with_the_location(
     outer: Points, holes: list[Points], says: str
 ) -> None:
     with pytest.raises(InvalidValueError, match=says) as caught:
@@ -224,6 +224,6 @@ def test_impossible_values_are_named(given: dict[str, object], says: str) -> Non
         PolygonShape(SQUARE, **given)  # type: ignore[arg-type]
 
 
-def test_a_radius_that_is_none_is_refused() -> None:
+def test_an_invalid_radius_is_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"turn radius is -1\.0"):
         PolygonShape(SQUARE, spacing=30.0).path(-1.0)

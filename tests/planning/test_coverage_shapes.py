@@ -1,4 +1,4 @@
-"""Points, lines, circles and areas: lengths known beforehand, entries, turns that are too tight."""
+"""Points, lines, circles and areas: known lengths, entries, turns that are too tight."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_passes_of_an_area_lie_on_its_side(left: bool, side: float) -> None:
     assert path.end[:2] == pytest.approx((10.0, 2.0 * side))
 
 
-def test_the_outline_of_an_area_is_what_its_passes_cover() -> None:
+def test_the_outline_of_an_area_contains_its_passes() -> None:
     ring = AreaShape(0.0, 0.0, pi / 2, 10.0, 2.0, 3).outline()
     assert ring == pytest.approx(np.array([(1, 0), (1, 10), (-5, 10), (-5, 0), (1, 0)], dtype=float), abs=1e-12)
 
@@ -80,7 +80,7 @@ def test_a_turn_tighter_than_the_radius_is_refused_in_one_line() -> None:
         AreaShape(1.0, 2.0, 0.0, 100.0, 159.0, 2).path(80.0)
 
 
-def test_a_turn_of_just_the_radius_is_flown() -> None:
+def test_a_turn_of_exactly_the_radius_is_accepted() -> None:
     assert CircleShape(0.0, 0.0, 0.0, 80.0 * (1.0 - 1e-12)).path(80.0).length == pytest.approx(80.0 * tau)
     assert AreaShape(0.0, 0.0, 0.0, 100.0, 160.0, 2).path(80.0).length == pytest.approx(200.0 + 80.0 * pi)
 

@@ -1,4 +1,4 @@
-"""Ways around zones as methods estimate them: against geometry, and against the search for real paths."""
+"""Estimated detours around zones, against geometry and against the path search."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _ring(side: float, width: float) -> list[list[Point]]:
 
 
 @pytest.mark.parametrize("seed", [1, *(pytest.param(k, marks=pytest.mark.soak) for k in (2, 3))])
-def test_the_estimate_is_what_the_search_finds_without_a_radius(seed: int) -> None:
+def test_the_estimate_equals_the_search_without_a_radius(seed: int) -> None:
     draw = np.random.default_rng(seed)
     zones = (SQUARE, CircleZone("right", 350.0, 50.0, 90.0), CircleZone("left", -320.0, -120.0, 120.0))
     places = [tuple(p) for p in draw.uniform(-600.0, 600.0, (40, 2)).tolist()]

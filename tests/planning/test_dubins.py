@@ -1,4 +1,4 @@
-"""Dubins paths with a fixed final heading: known answers, a solver written another way, symmetries, awkward poses."""
+"""Dubins paths with a fixed final heading: known answers, a second solver, symmetries, degenerate poses."""
 
 import math
 from itertools import pairwise
@@ -98,14 +98,14 @@ def test_there_and_back_on_the_spot_is_right_left_right() -> None:
 
 
 @given(rounded, rounded)
-def test_shortest_of_six_words_found_another_way(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
+def test_shortest_of_six_words_equals_a_second_solver(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
     path = dubins(start, goal, 1.0)
     assert same_length_or_at_a_jump(path.length, by_search_for_centres(start, goal), start, goal)
     assert path.length >= math.hypot(goal[0] - start[0], goal[1] - start[1]) - 1e-9
 
 
 @given(pose, pose, st.floats(0.1, 100.0))
-def test_the_path_begins_and_ends_where_it_should(
+def test_the_path_starts_and_ends_at_its_poses(
     start: tuple[float, ...], goal: tuple[float, ...], radius: float
 ) -> None:
     path = dubins(start, goal, radius)
@@ -145,7 +145,7 @@ def test_moving_turning_and_scaling_change_nothing(
 
 
 @given(rounded, rounded)
-def test_the_way_back_with_headings_reversed_is_as_long(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
+def test_the_reversed_path_has_the_same_length(start: tuple[float, ...], goal: tuple[float, ...]) -> None:
     there = dubins(start, goal, 1.0).length
     back = dubins((goal[0], goal[1], goal[2] + PI), (start[0], start[1], start[2] + PI), 1.0).length
     assert same_length_or_at_a_jump(there, back, start, goal)

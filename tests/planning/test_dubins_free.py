@@ -59,7 +59,7 @@ def test_a_point_inside_a_turn_circle_needs_two_turns() -> None:
     assert path.end[:2] == pytest.approx((0.0, 1.0), abs=1e-12)
 
 
-def test_where_one_stands_is_reached_at_once() -> None:
+def test_the_start_itself_has_length_zero() -> None:
     assert dubins((3, 4, 1), (3, 4, None), 80.0).length == 0.0
     assert length_to(3.0, 4.0, 1.0, 3.0, 4.0, math.nan, 80.0) == (0.0, 1.0)
 
@@ -87,14 +87,14 @@ def test_a_goal_next_to_the_start_needs_no_more_than_with_a_fixed_heading(y: flo
 
 @pytest.mark.parametrize("turn", [1e-3, 0.5, 2.0, PI, 6.0])
 @pytest.mark.parametrize("inside", [0.0, 4e-10, 6e-10, 9.9e-10])
-def test_a_goal_on_a_turn_circle_but_for_rounding(turn: float, inside: float) -> None:
+def test_a_goal_on_a_turn_circle_within_rounding(turn: float, inside: float) -> None:
     x, y = (1.0 - inside) * math.sin(turn), 1.0 - (1.0 - inside) * math.cos(turn)
     fixed = dubins_lengths([(0.0, 0.0, 0.0)], [(x, y, turn)], 1.0)[0, 0]
     assert fixed == pytest.approx(turn, abs=1e-6)
     assert dubins((0.0, 0.0, 0.0), (x, y, None), 1.0).length <= fixed + 1e-9
 
 
-def test_mixed_goals_keep_their_places() -> None:
+def test_mixed_goals_keep_their_order() -> None:
     goals = np.array([(3.0, 1.0, np.nan), (2.0, 2.0, 1.0), (0.5, -0.5, np.nan), (4.0, 0.0, 0.0)])
     lengths = dubins_lengths([(0, 0, 0), (1, 1, 2)], goals, 1.0)
     for i, start in enumerate([(0, 0, 0), (1, 1, 2)]):

@@ -1,4 +1,4 @@
-"""MissionMetrics as files: read again by other libraries."""
+"""MissionMetrics as files, read back by other libraries."""
 
 from __future__ import annotations
 

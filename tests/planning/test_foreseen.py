@@ -1,4 +1,4 @@
-"""What is foreseen for a plan is what is measured when it is flown."""
+"""Metrics expected from a plan equal those measured when it is flown."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def both(setup: MissionSetup) -> tuple[MissionMetrics, MissionMetrics, Kinematic
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_drawn_mission_goes_as_foreseen(seed: int) -> None:
+def test_a_random_mission_matches_its_forecast(seed: int) -> None:
     setup = replace(setup_of(generate(seed, 3, 12)), method="greedy")
     planned, flown, _ = both(setup)
     for name in ("makespan", "total"):
@@ -71,7 +71,7 @@ def test_waiting_is_counted_separately() -> None:
     assert (found.waited, found.seconds["transit"], found.rested, found.range_used) == (15.0, 25.0, 35.0, 0.2)
 
 
-def test_how_often_distances_are_looked_at() -> None:
+def test_time_step_of_the_separation() -> None:
     assert (pause(600.0, 4), pause(600.0, 1), pause(0.0, 4)) == (0.5, None, None)
     assert pause(1000.0, 2000) == 1.0
     assert pause(1000.0, 10_000) is None

@@ -39,7 +39,7 @@ def test_shares_of_kinds_and_headings() -> None:
     assert stats.binomtest(headed, counts[0], 0.3).pvalue > 1e-3
 
 
-def test_places_are_uniform_about_the_base() -> None:
+def test_positions_are_uniform_around_the_base() -> None:
     at = np.array([task.shape.at for task in MANY])  # type: ignore[union-attr]
     assert np.abs(at).max() <= 1250.0
     for column in at.T:
@@ -73,12 +73,12 @@ def test_a_task_does_not_depend_on_how_many_are_drawn() -> None:
     assert drawn_tasks(11, Generate(tasks=0), RADIUS) == ()
 
 
-def test_names_go_on_behind_those_that_are_taken() -> None:
+def test_names_continue_after_existing_ones() -> None:
     found = drawn_tasks(1, Generate(tasks=3), RADIUS, names=("gate", "task_3"))
     assert [task.name for task in found] == ["task_2", "task_3_", "task_4"]
 
 
-def test_no_turn_is_tighter_than_the_radius_whatever_it_is() -> None:
+def test_no_turn_is_tighter_than_the_radius() -> None:
     for radius in (80.0004, 33.3333333, 0.0):
         for task in drawn_tasks(3, Generate(tasks=300), radius):
             if task.circle:

@@ -1,4 +1,4 @@
-"""GeoJSON: the rules of RFC 7946, coordinates against pymap3d, round trips, and mistakes at their place."""
+"""GeoJSON: the rules of RFC 7946, coordinates against pymap3d, round trips, and errors with their location."""
 
 import json
 import re
@@ -150,7 +150,7 @@ def round_trip(mission: dict[str, Any], origin: Origin) -> None:
 
 
 @pytest.mark.parametrize("origin", [ZURICH, Origin(-80, 179.9999, 0), Origin(35.6812, 139.7671, 40.0)])
-def test_there_and_back(origin: Origin) -> None:
+def test_round_trip(origin: Origin) -> None:
     round_trip(MISSION, origin)
     generated = generate(4, zones=2).to_dict()["mission"]
     round_trip({key: generated[key] for key in ("tasks", "zones")}, origin)
@@ -160,7 +160,7 @@ def test_there_and_back(origin: Origin) -> None:
     st.lists(st.tuples(st.floats(-2e4, 2e4), st.floats(-2e4, 2e4)), min_size=1, max_size=5),
     st.floats(-85, 85), st.floats(-180, 180), st.floats(-400, 8000),
 )  # fmt: skip
-def test_places_there_and_back(points: list[tuple[float, float]], lat: float, lon: float, height: float) -> None:
+def test_positions_round_trip(points: list[tuple[float, float]], lat: float, lon: float, height: float) -> None:
     origin = Origin(lat, lon, height)
     np.testing.assert_allclose(to_local(to_places(points, origin), origin), points, atol=1e-6)
 
@@ -173,7 +173,7 @@ def collection(*features: Any) -> dict[str, Any]:
     return {"type": "FeatureCollection", "features": list(features)}
 
 
-def test_files_of_others() -> None:
+def test_files_of_other_programs() -> None:
     found = mission_from_geojson(
         collection(
             feature("Point", [8.5456, 47.3977, 500], name="Field 1", color="red"),
@@ -267,7 +267,7 @@ tags = st.fixed_dictionaries({}, optional={
 
 
 @given(st.lists(st.builds(lambda kind, where, more: feature(kind, where, **more), kinds, anything, tags), max_size=3))
-def test_anything_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
+def test_any_input_is_read_or_refused(given_: list[dict[str, Any]]) -> None:
     try:
         found = mission_from_geojson(collection(*given_), ZURICH)
     except PaddockError as error:

@@ -73,7 +73,7 @@ def test_a_new_task_on_the_way_home() -> None:
     assert said(run, "completed")[-1] == (pytest.approx(18.0), "d", "second")
 
 
-def test_damage_gives_the_task_at_hand_to_another() -> None:
+def test_damage_reassigns_the_active_task() -> None:
     line = Task("line", LineShape(100.0, 0.0, 0.0, 50.0))
     run = run_of([drone("a"), drone("b", y=300.0)], [line], Happening(12.0, damage="a"))
     run.finish()
@@ -94,7 +94,7 @@ def test_without_replanning_tasks_of_the_damaged_are_undone_and_new_ones_wait() 
     assert run.mission.tasks["new"].state == "unassigned"
 
 
-def test_an_event_after_everyone_is_home_is_served() -> None:
+def test_an_event_after_the_return_is_handled() -> None:
     run = run_of([drone()], [point("p", 100.0)], Happening(1000.0, task=point("late", 50.0)))
     assert run.finish() == 1010.0
     assert said(run, "completed") == [(10.0, "d", "p"), (1005.0, "d", "late")]
@@ -107,7 +107,7 @@ def test_an_added_vehicle_takes_tasks_out_of_reach_of_others() -> None:
     assert said(run, "completed") == [(22.0, "long", "p")]
 
 
-def test_a_zone_is_gone_around_and_what_lies_inside_is_undone() -> None:
+def test_a_zone_is_avoided_and_tasks_inside_are_undone() -> None:
     zone = CircleZone("closed", 500.0, 0.0, 50.0)
     run = run_of([drone()], [point("behind", 1000.0), point("within", 510.0)], Happening(10.0, zone=zone))
     run.finish()
@@ -134,7 +134,7 @@ def test_a_vehicle_inside_a_new_zone_leaves_it_the_shortest_way() -> None:
     assert seconds.max() == pytest.approx(12.0, abs=0.1)
 
 
-def test_steps_change_nothing() -> None:
+def test_results_do_not_depend_on_the_step() -> None:
     def log(*steps: float) -> list[object]:
         run = run_of(
             [drone("a"), drone("b", y=70.0, speed=7.0)],
@@ -150,7 +150,7 @@ def test_steps_change_nothing() -> None:
     assert log() == log(*[0.01] * 3000) == log(1.0, 0.3, 11.0, 0.0, 50.0)
 
 
-def test_a_trace_follows_the_ways() -> None:
+def test_a_trace_follows_the_routes() -> None:
     run = run_of([drone()], [point("p", 100.0)])
     run.finish()
     found = trace(run, 2.5)

@@ -1,4 +1,4 @@
-"""What holds for every method, and greedy and the rounds in particular."""
+"""Properties of every planning method; greedy and the round-based methods in detail."""
 
 from __future__ import annotations
 
@@ -98,14 +98,14 @@ def test_one_vehicle_on_a_line_flies_there_and_back(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_what_is_out_of_range_is_left(name: str) -> None:
+def test_tasks_out_of_range_are_undone(name: str) -> None:
     costs = line_up([(100.0, 0.0), (900.0, 0.0)], 2, reach=1000.0)
     plan = build(costs, answer(costs, name), name)
     assert plan.done == 1 and [item.task for item in plan.undone] == ["t1"]
     assert "1,800 m" in plan.undone[0].reason
 
 
-def test_greedy_takes_what_adds_least() -> None:
+def test_greedy_chooses_the_task_that_adds_least() -> None:
     # 100 there and back: 200; 300 then adds 400; -400 (800) is last, whichever vehicle has it
     costs = line_up([(300.0, 0.0), (-400.0, 0.0), (100.0, 0.0)], 2)
     assert answer(costs, "greedy").orders == [[2, 0, 1], []]  # from 300 on to -400 and home: 800 more, as from home
@@ -135,7 +135,7 @@ def plain_greedy(costs: Costs, by_time: bool) -> list[list[int]]:
 
 @given(st.integers(0, 10_000), st.integers(1, 4), st.integers(1, 10), st.sampled_from(["total", "makespan"]))
 @settings(max_examples=settings.default.max_examples // 4)
-def test_greedy_equals_a_plain_one(seed: int, vehicles: int, tasks: int, objective: str) -> None:
+def test_greedy_equals_a_reference(seed: int, vehicles: int, tasks: int, objective: str) -> None:
     costs = Costs(random_problem(seed, vehicles, tasks, objective=objective))
     assert answer(costs, "greedy").orders == plain_greedy(costs, objective == "makespan")
 

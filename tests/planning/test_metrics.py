@@ -52,7 +52,7 @@ def test_a_vehicle_that_joins_counts_from_then_on() -> None:
     assert sum(found.vehicles[2].seconds.values()) == pytest.approx(18.0)
 
 
-def test_separation_of_two_that_pass_each_other() -> None:
+def test_separation_of_two_vehicles_that_pass_each_other() -> None:
     times = np.arange(0.0, 10.5, 0.5)
     poses = np.zeros((len(times), 3, 4))
     poses[:, 0, 0], poses[:, 1, 0] = 10.0 * times, 100.0 - 10.0 * times
@@ -73,7 +73,7 @@ def test_separation_is_measured_in_a_trace() -> None:
     assert measure(run.mission).separation is None
 
 
-def test_numbers_that_are_none_are_none() -> None:
+def test_undefined_numbers_are_none() -> None:
     mission = Mission(MissionSetup(Problem((), (Task("p", PointShape(0.0, 0.0), closes=inf),)), "greedy"))
     mission.start()
     plain = measure(mission).to_dict()

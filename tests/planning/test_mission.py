@@ -1,4 +1,4 @@
-"""The state machine, given by hand what a world would report."""
+"""The state machine of a mission, with observations given by the tests."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_legs_end_where_they_are_passed() -> None:
     assert mission.tasks["b"].state == "completed"
 
 
-def test_who_flies_further_than_planned_gives_tasks_back() -> None:
+def test_a_vehicle_that_exceeds_its_plan_gives_tasks_back() -> None:
     mission = mission_of([drone(range_=420.0)], [point("a", 100.0), point("b", 200.0)])
     observe(mission, 5.0, 50.0, 50.0, 60.0)
     assert mission.vehicles[0].ahead == ["a", "b"]
@@ -76,7 +76,7 @@ def test_a_task_that_would_strand_its_vehicle_is_given_up() -> None:
     assert mission.tasks["line"].state == "undone"
 
 
-def test_a_low_battery_calls_home_and_others_take_over() -> None:
+def test_a_low_battery_returns_the_vehicle_and_others_take_over() -> None:
     mission = mission_of([drone("a"), drone("b", y=5000.0)], [point("far", 1000.0)], battery_reserve=0.2)
     assert mission.tasks["far"].vehicle == "a"
     poses = np.array([[500.0, 0.0, 0.0, 0.0], [0.0, 5000.0, 0.0, 0.0]])
@@ -106,7 +106,7 @@ def test_a_busy_vehicle_finishes_first() -> None:
     assert (mission.tasks["line"].started, mission.tasks["line"].completed) == (12.0, 15.0)
 
 
-def test_a_route_whose_order_stands_is_kept() -> None:
+def test_a_route_with_an_unchanged_order_is_kept() -> None:
     mission = mission_of([drone("a"), drone("b", y=1000.0)], [point("p", 300.0)])
     route = mission.vehicles[0].route
     mission.add_task(point("q", 10.0, 1000.0))
@@ -138,7 +138,7 @@ def test_a_polygon_moves_with_its_mean() -> None:
     np.testing.assert_allclose([outline.min(0), outline.max(0)], [[1000.0, 0.0], [1200.0, 200.0]])
 
 
-def test_what_is_asked_for_wrongly_is_refused_at_once() -> None:
+def test_invalid_requests_are_refused_immediately() -> None:
     mission = mission_of([drone("alpha")], [point("a", 100.0)])
     with pytest.raises(UnknownNameError, match="did you mean 'alpha'"):
         mission.damage("alfa")
@@ -157,7 +157,7 @@ def test_what_is_asked_for_wrongly_is_refused_at_once() -> None:
         mission.add_vehicle(Vehicle("slow", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 0.0, 0.0))
 
 
-def test_a_home_that_is_closed_is_still_returned_to() -> None:
+def test_a_home_inside_a_zone_is_still_the_destination() -> None:
     mission = Mission(MissionSetup(Problem((drone(),), (point("a", 100.0), point("b", 500.0))), "greedy"))
     run = KinematicRun(mission)
     run.advance(20.0)
@@ -170,7 +170,7 @@ def test_a_home_that_is_closed_is_still_returned_to() -> None:
     np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
 
 
-def test_aircraft_circle_over_home_and_others_stand() -> None:
+def test_aircraft_circle_at_home_and_others_stop() -> None:
     home = (10.0, 20.0, 100.0, 0.5)
     plane = Vehicle("p", home, home, 17.5, 80.0)
     mission = mission_of([plane, drone()], [])
@@ -180,7 +180,7 @@ def test_aircraft_circle_over_home_and_others_stand() -> None:
     assert mission.loiter_path(mission.vehicles[1]).length == 0.0
 
 
-def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
+def test_a_restored_state_continues_identically() -> None:
     home = (0.0, 0.0, 50.0, 0.0)
     plane = Vehicle("p", home, home, 15.0, 40.0, 9000.0)
     area = Task("area", AreaShape(200.0, 100.0, 0.3, 200.0, 90.0, 3))
@@ -204,7 +204,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_been() -> None:
     assert run(saved=True) == run(saved=False)
 
 
-def test_all_who_fail_at_once_are_causes() -> None:
+def test_simultaneous_failures_are_all_causes() -> None:
     mission = mission_of([drone("a"), drone("b"), drone("c")], [point("p", 300.0)])
     for name in "abc":
         mission.damage(name)
@@ -213,7 +213,7 @@ def test_all_who_fail_at_once_are_causes() -> None:
     assert detail.startswith("damage of a and 2 more: 0 new routes")
 
 
-def test_a_battery_stays_the_reason() -> None:
+def test_a_low_battery_stays_the_reason() -> None:
     mission = mission_of([drone("a")], [point("p", 300.0)])
     here = np.array([[250.0, 0.0, 0.0, 0.0]])
     mission.observe(0.0, np.zeros(1), np.zeros((1, 4)), np.zeros(1), np.ones(1))

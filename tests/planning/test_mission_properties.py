@@ -1,4 +1,4 @@
-"""What holds for every mission: random vehicles, tasks, zones, winds, happenings and steps."""
+"""Properties of every mission: random vehicles, tasks, zones, winds, events and steps."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_no_vehicle_flies_beyond_its_range(r: Random) -> None:
 
 @few
 @given(chances)
-def test_steps_do_not_matter_and_what_is_flown_is_the_length_of_the_way(r: Random) -> None:
+def test_steps_do_not_matter_and_the_distance_is_the_route_length(r: Random) -> None:
     setup = a_setup(r)
     whole = finished(setup)
     run = KinematicRun(Mission(setup))
@@ -132,7 +132,7 @@ def _flown(route: object, since: float, until: float) -> float:
 
 @few
 @given(chances)
-def test_a_run_that_is_saved_and_restored_goes_on_to_the_last_bit(r: Random) -> None:
+def test_a_restored_run_continues_bit_for_bit(r: Random) -> None:
     setup = a_setup(r)
     whole = finished(setup)
     run = KinematicRun(Mission(setup))

@@ -96,7 +96,7 @@ def test_the_first_zone_entered_is_named() -> None:
     assert blocked_by(west, ()) is None
 
 
-def test_where_it_enters_is_exact() -> None:
+def test_the_entry_point_is_exact() -> None:
     table = walls([ROUND])
     _, along, _ = path_entry(table, Path([line(-50.0, 6.0, 0.0, 100.0)]).table)
     assert along == pytest.approx(50.0 - 8.0, abs=1e-6)
@@ -105,7 +105,7 @@ def test_where_it_enters_is_exact() -> None:
     assert along == pytest.approx(10.0 * (pi - 2.0 * np.arcsin(0.5)), abs=1e-6)
 
 
-def test_curves_in_the_wind_are_followed() -> None:
+def test_curves_in_wind_are_checked() -> None:
     # straight ahead north at 1, carried east at 1: it moves north-east
     carried = Path([Segment(-20.0, -20.0, 0.0, pi / 2.0, 40.0, drift_x=1.0)])
     assert blocked_by(carried, [ROUND]) is ROUND
@@ -119,7 +119,7 @@ def test_curves_in_the_wind_are_followed() -> None:
         assert clear(path, [zone]) == (drawn.distance(Point(0.0, 0.0)) > radius)
 
 
-def test_places_inside_are_found() -> None:
+def test_points_inside_are_found() -> None:
     assert inside(0.0, 9.9, ZONES) is ROUND and inside(0.0, 10.0, ZONES) is None
     assert inside(25.0, 0.0, ZONES) is BLOCK and inside(-20.0, -20.0, ZONES) is None
     assert inside(31.0, 6.0, ZONES, clearance=1.4) is None and inside(31.0, 6.0, ZONES, clearance=1.5) is BLOCK

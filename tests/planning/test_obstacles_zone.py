@@ -1,4 +1,4 @@
-"""Zones: what is refused, how far away they are, and what they become when they grow."""
+"""Zones: validation, distances, and growth by a clearance."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ places = st.tuples(st.floats(-20.0, 60.0), st.floats(-20.0, 60.0))
         (lambda: SQUARE.grown(-1.0), "zone 'yard': a clearance must be a number of metres >= 0, not -1.0"),
     ],
 )
-def test_what_is_no_zone_is_refused_by_name(make: object, message: str) -> None:
+def test_invalid_zones_are_refused_by_name(make: object, message: str) -> None:
     with pytest.raises(InvalidValueError) as refused:
         make()  # type: ignore[operator]
     assert str(refused.value) == message
@@ -88,7 +88,7 @@ def test_polygon_distance_is_that_of_shapely(place: tuple[float, float]) -> None
         assert zone.contains(*place) == shape.contains(Point(place))
 
 
-def test_a_grown_zone_holds_all_that_is_near_and_little_more() -> None:
+def test_a_grown_zone_contains_its_clearance_tightly() -> None:
     assert CircleZone("c", 1.0, 2.0, 3.0).grown(2.0) == CircleZone("c", 1.0, 2.0, 5.0)
     grown = Polygon(PolygonZone("hook", HOOK).grown(3.0).points)
     exact = Polygon(HOOK).buffer(3.0, quad_segs=400)

@@ -32,7 +32,7 @@ def some_path(kind: str, x: float, y: float, heading: float) -> Path:
 kinds = st.sampled_from(["level", "drifting", "both ways", "held"])
 
 
-def test_a_line_and_arcs_end_where_geometry_says() -> None:
+def test_lines_and_arcs_end_at_the_analytic_pose() -> None:
     assert ends_at(line(1.0, 2.0, PI / 6, 10.0)) == pytest.approx((1 + 5 * math.sqrt(3), 7.0, 0.0, PI / 6))
     assert ends_at(arc(0.0, 0.0, 0.0, 2.0, PI / 2)) == pytest.approx((2.0, 2.0, 0.0, PI / 2))
     assert ends_at(arc(0.0, 0.0, 0.0, 2.0, -PI)) == pytest.approx((0.0, -4.0, 0.0, -PI))
@@ -109,7 +109,7 @@ def test_points_of_arcs_have_the_curvature_of_their_circle(x: float, y: float, h
 
 
 @pytest.mark.parametrize("kind", ["level", "drifting", "both ways", "held"])
-def test_many_poses_at_once_are_those_one_by_one(kind: str) -> None:
+def test_vectorised_poses_equal_single_ones(kind: str) -> None:
     path = some_path(kind, 200.0, -150.0, 2.0)
     for k, segment in enumerate(path.segments):
         before = float(path.ends[k - 1]) if k else 0.0
@@ -118,7 +118,7 @@ def test_many_poses_at_once_are_those_one_by_one(kind: str) -> None:
             np.testing.assert_allclose(path.at(before + part * flown_of(segment))[0], expected, atol=1e-9)
 
 
-def test_beyond_its_ends_it_stays_there() -> None:
+def test_positions_are_clipped_to_the_ends() -> None:
     path = Path([line(1.0, 2.0, 0.0, 10.0)])
     np.testing.assert_array_equal(path.at([-5.0, 15.0])[:, 0], [1.0, 11.0])
     assert path.subpath(-3.0, 99.0).length == 10.0
@@ -132,7 +132,7 @@ def test_a_part_that_ends_before_it_begins_is_refused() -> None:
         path.subpath(2.0, 1.0)
 
 
-def test_an_empty_path_stands_somewhere() -> None:
+def test_an_empty_path_has_a_pose() -> None:
     path = Path((), (1.0, 2.0, 3.0, 0.5))
     assert path.length == path.flown == 0.0
     assert path.start == path.end == (1.0, 2.0, 3.0, 0.5)

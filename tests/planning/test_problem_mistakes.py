@@ -1,4 +1,4 @@
-"""Problems that make no sense, and names that do not exist: one line each."""
+"""Invalid problems and unknown names: one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""QGroundControl's plans: a plan written by hand, plans that are written, round trips, and mistakes at their place."""
+"""QGroundControl plans: reading, writing, round trips, and errors with their location."""
 
 import json
 from math import hypot, pi, radians
@@ -134,7 +134,7 @@ def test_a_plan_is_read() -> None:
     assert len(load_scenario({"mission": mission}).vehicles) == 1
 
 
-def test_what_is_not_supported_is_named() -> None:
+def test_unsupported_parts_are_reported() -> None:
     assert mission_from_plan(PLAN, HOME).notes == [
         "item 1: take-off is skipped: vehicles start where the scenario places them",
         "item 3: the waypoint's hold of 5 s is not supported",
@@ -214,7 +214,7 @@ def test_fences_of_zones() -> None:
         st.tuples(*[st.floats(-1e4, 1e4)] * 2, st.floats(10, 500), st.just(0.0)), min_size=2, max_size=6, unique=True
     )
 )
-def test_there_and_back(points: list[tuple[float, ...]]) -> None:
+def test_round_trip(points: list[tuple[float, ...]]) -> None:
     waypoints = np.array(points)
     plan = to_plans([("a", waypoints)], MISSION, HOME, tolerance=-1.0)["a"]
     imported = mission_from_plan(document_text(plan), HOME)
@@ -227,7 +227,7 @@ def test_there_and_back(points: list[tuple[float, ...]]) -> None:
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(st.integers(2, 200), st.floats(0.1, 20))
-def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
+def test_thinned_routes_stay_within_the_tolerance(count: int, tolerance: float) -> None:
     angle = np.linspace(0, 3 * pi, count)
     way = np.stack([200 * np.cos(angle), 200 * np.sin(angle), 10 * angle, angle], axis=1)
     few = thinned(way, tolerance)
@@ -238,7 +238,7 @@ def test_thinned_ways_stay_near(count: int, tolerance: float) -> None:
     assert nearest.max() <= tolerance + gaps
 
 
-def test_a_straight_way_has_two_ends() -> None:
+def test_a_straight_route_has_two_waypoints() -> None:
     way = np.stack([np.arange(100.0), np.zeros(100), np.full(100, 50.0), np.zeros(100)], axis=1)
     assert thinned(way, 0.01).tolist() == [[0, 0, 50, 0], [99, 0, 50, 0]]
     assert len(thinned(way[:1], 1.0)) == 1 and len(thinned(way[:0], 1.0)) == 0

@@ -1,4 +1,4 @@
-"""Reeds-Shepp paths: known answers, symmetries, Dubins as a bound, and an optimiser that knows no formulas."""
+"""Reeds-Shepp paths: known answers, symmetries, Dubins as a bound, and a numerical optimiser."""
 
 import math
 from itertools import product
@@ -53,7 +53,7 @@ def test_known_answers(goal: tuple[float, float, float], length: float) -> None:
 
 
 @given(pose, pose, st.floats(0.1, 50.0))
-def test_the_path_ends_where_it_should(start: tuple[float, ...], goal: tuple[float, ...], radius: float) -> None:
+def test_the_path_ends_at_the_goal(start: tuple[float, ...], goal: tuple[float, ...], radius: float) -> None:
     path = reeds_shepp(start, goal, radius)
     np.testing.assert_allclose(path.end[:2], goal[:2], atol=1e-7)
     assert apart(path.end[3], goal[2]) < 1e-8

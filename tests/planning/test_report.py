@@ -103,7 +103,7 @@ def ink(content: bytes, colour: str) -> int:
 # words ---------------------------------------------------------------------------------------------------------------
 
 
-def test_numbers_are_written_as_people_write_them() -> None:
+def test_numbers_are_readable() -> None:
     assert [distance(metres) for metres in (0.0, 850.4, 999.6, 41_340.0)] == ["0 m", "850 m", "1.0 km", "41.3 km"]
     assert [duration(s) for s in (0.0, 59.4, 59.6, 860.0, 7500.0)] == [
         "0 s", "59 s", "1 min 00 s", "14 min 20 s", "2 h 05 min",
@@ -193,7 +193,7 @@ def test_tasks_are_counted_when_they_are_done() -> None:
 # comparison ----------------------------------------------------------------------------------------------------------
 
 
-def test_methods_are_ranked_by_tasks_done_then_by_what_counts() -> None:
+def test_methods_are_ranked_by_tasks_done_then_by_the_objective() -> None:
     plan = by_hand()
     all_done = replace(plan, undone=())
     longer = replace(all_done, routes=(*plan.routes, Route("uav[2]", plan.routes[0].legs[:1], 10.0)))
@@ -215,7 +215,7 @@ def test_methods_are_ranked_by_tasks_done_then_by_what_counts() -> None:
 
 
 @pytest.mark.parametrize("name", DRAWINGS)
-def test_pictures_have_ink_and_are_the_same_every_time(name: str) -> None:
+def test_pictures_are_not_empty_and_reproducible(name: str) -> None:
     signs = "$x_{$ \\frac"  # of mathematics, which a task may be called
     first = picture(name, by_hand(signs))
     assert first == picture(name, by_hand(signs))
@@ -225,7 +225,7 @@ def test_pictures_have_ink_and_are_the_same_every_time(name: str) -> None:
         assert ink(first, COLOURS[0]) > 200
 
 
-def test_undone_tasks_and_zones_are_seen_on_the_map() -> None:
+def test_undone_tasks_and_zones_are_on_the_map() -> None:
     plan = by_hand()
     assert ink(picture("routes", plan), ALARM) > 300
     clear = replace(plan, undone=(), problem=replace(plan.problem, zones=()))
@@ -241,14 +241,14 @@ def test_the_gantt_is_solid_while_a_task_is_done() -> None:
     assert solid[row].sum() / pale[row].sum() == pytest.approx(20.0 / 150.0, rel=0.15)
 
 
-def test_nothing_to_draw_is_drawn() -> None:
+def test_empty_plans_are_drawn() -> None:
     nothing = Plan(Problem((), ()), "x", ())
     for name in DRAWINGS:
         assert picture(name, nothing)
     assert "there are no tasks" in report_html(nothing, "empty")
 
 
-def test_without_matplotlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_matplotlib_the_error_names_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingFeatureError, match=r"pip install 'paddock\[plan\]'"), styled():
         pass
@@ -306,7 +306,7 @@ def full_report(name: str, times: int = 1) -> str:
     return report_html(plan, NASTY, f"{NASTY}!", origin=origin, settings=settings, trials=trials, pictures=pictures)
 
 
-def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
+def test_user_text_is_escaped() -> None:
     page = full_report(NASTY)
     reader = read(page)
     words = "".join(reader.words)
@@ -317,7 +317,7 @@ def test_whatever_a_user_wrote_is_shown_and_breaks_nothing() -> None:
     assert "<td>it is &lt;far&gt; &amp; &quot;wide&quot; &#x27;of&#x27; us</td>" in page
 
 
-def test_the_report_stands_alone() -> None:
+def test_the_report_is_self_contained() -> None:
     page = full_report(NASTY)
     reader = read(page)
     assert not reader.tags & {"script", "link", "iframe", "img"}
@@ -338,11 +338,11 @@ def test_the_report_lists_legs_with_times_and_places() -> None:
     assert "3 m/s from 180°" in words and "10 m/s" in words and "80 m" in words
 
 
-def test_the_report_is_the_same_every_time() -> None:
+def test_the_report_is_reproducible() -> None:
     assert full_report(NASTY, 1) == full_report(NASTY, 2)
 
 
-def test_a_report_without_pictures_says_why() -> None:
+def test_a_report_without_pictures_gives_the_reason() -> None:
     page = report_html(by_hand(), "mission", missing="pictures need matplotlib")
     assert "pictures need matplotlib" in page and "<svg" not in page
 

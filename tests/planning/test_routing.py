@@ -1,4 +1,4 @@
-"""Routing: no worse than what it starts against, the same again, and nothing beyond range, window or radius."""
+"""Routing: never worse than the baseline, reproducible, within range, window and radius."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_equal_iterations_give_equal_plans(objective: Objective) -> None:
     assert (first.total, first.makespan) == (second.total, second.makespan)
 
 
-def test_each_objective_is_better_at_its_own() -> None:
+def test_each_objective_minimises_its_own_value() -> None:
     total, makespan = (solve(drawn(5, o), "routing", QUICK) for o in ("total", "makespan"))
     assert total.total <= makespan.total and makespan.makespan <= total.makespan
 
@@ -59,7 +59,7 @@ def held(plan: Plan) -> None:
                 assert tasks[str(leg.task)].opens - 1e-6 <= leg.begins <= tasks[str(leg.task)].closes + 1e-6
 
 
-def test_windows_ranges_and_speeds_hold() -> None:
+def test_windows_ranges_and_speeds_are_respected() -> None:
     """Three different aircraft; some tasks open late or close early, one is out of reach."""
     draw = np.random.default_rng(8)
     kinds = [(10.0, 30.0, 9000.0), (20.0, 80.0, 9000.0), (30.0, 150.0, 12_000.0)]
@@ -79,7 +79,7 @@ def test_windows_ranges_and_speeds_hold() -> None:
         assert "far" in undone and plan.done + len(undone) == len(tasks) and plan.done >= 8
 
 
-def test_the_fast_one_does_more_where_time_counts() -> None:
+def test_a_fast_vehicle_does_more_for_the_makespan() -> None:
     """Two lines of points on both sides; one aircraft is four times as fast."""
     home = (0.0, 0.0, 0.0, 0.0)
     vehicles = (Vehicle("slow", home, home, 5.0, 20.0), Vehicle("fast", home, home, 20.0, 20.0))
@@ -111,7 +111,7 @@ def test_headings_against_all_of_a_grid() -> None:
     assert found < costs.tour(0, [0, 1])[0] - 1.0  # straight at the next one is worse
 
 
-def test_headings_that_matter_are_left_alone() -> None:
+def test_fixed_headings_are_unchanged() -> None:
     vehicle = Vehicle("a", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 60.0)
     tasks = (Task("free", PointShape(300.0, 200.0)), Task("fixed", PointShape(-200.0, 300.0, 1.0)))
     assert set(chosen_headings(Costs(Problem((vehicle,), tasks)), [[0, 1]])) == {0}

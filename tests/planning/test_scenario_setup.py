@@ -1,4 +1,4 @@
-"""From scenarios to problems: what vehicles can do follows from their presets, and mistakes have places."""
+"""From scenarios to problems: limits of vehicles from their presets, and errors with their location."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def one(vehicle: dict[str, Any], **mission: Any) -> Vehicle:
     ("preset", "tightest", "planned", "speed", "climb"),
     [("survey", 80.0, 100.0, 17.5, 3.0), ("mapper", 64.0, 80.0, 17.5, 4.0)],
 )
-def test_fixed_wings_turn_wider_than_they_must(
+def test_fixed_wings_turn_wider_than_the_minimum(
     preset: str, tightest: float, planned: float, speed: float, climb: float
 ) -> None:
     vehicle = one({"model": "fixed_wing", "preset": preset, "pose": [0, 0, 100, 0]})
@@ -46,7 +46,7 @@ def test_fixed_wings_turn_wider_than_they_must(
     assert (vehicle.range, vehicle.height, vehicle.reverse) == (20_000.0, 100.0, False)
 
 
-def test_what_the_mission_says_goes_before_the_model() -> None:
+def test_mission_settings_override_the_model() -> None:
     given = {"turn_radius": 90, "speed": 15, "range": 9000, "reserve": 500, "altitude": 70, "base": [5, 6, 1]}
     vehicle = one({"model": "fixed_wing", "preset": "mapper", "pose": [0, 0, 100, 0]}, **given)
     assert (vehicle.radius, vehicle.speed, vehicle.range, vehicle.height) == (90.0, 15.0, 8500.0, 70.0)
@@ -54,7 +54,7 @@ def test_what_the_mission_says_goes_before_the_model() -> None:
     assert one({"model": "fixed_wing", "pose": [0, 0, 9, 0]}, range=None, base=[5, 6, 40, 1]).range == inf
 
 
-def test_what_drives_stays_on_the_ground_and_may_reverse() -> None:
+def test_ground_vehicles_stay_on_the_ground_and_may_reverse() -> None:
     car = one({"model": "car.bicycle"}, speed=2.0)
     assert (car.moves, car.reverse, car.height, car.home[2]) == ("ground", True, 0.0, 0.0)
     assert 4.0 < car.radius < 12.0  # 1.25 times what its wheels allow: wheelbase / tan(steering angle)
@@ -63,7 +63,7 @@ def test_what_drives_stays_on_the_ground_and_may_reverse() -> None:
     assert rover.moves == "ground" and 0.0 < rover.speed <= 1.0 and isfinite(rover.radius)
 
 
-def test_what_hovers_turns_as_its_speed_allows() -> None:
+def test_turn_radius_of_hovering_vehicles_follows_from_speed() -> None:
     quad = one({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0)
     assert quad.moves == "hover" and quad.radius == pytest.approx(5.0**2 / 2.5)  # v^2 / 2.5 m/s2
     assert one({"model": "quad", "pose": [0, 0, 20, 0]}, speed=5.0, turn_radius=0).radius == 0.0
@@ -77,7 +77,7 @@ def test_without_vehicles_four_aircraft_stand_side_by_side() -> None:
     assert {vehicle.radius for vehicle in vehicles} == {100.0}
 
 
-def test_only_members_take_part() -> None:
+def test_only_listed_entries_take_part() -> None:
     fleet = [{"name": name, "model": "quad", "pose": [k, 0, 20, 0]} for k, name in enumerate(("zeta", "alpha", "mid"))]
     found = setup(fleet, members=["zeta", "alpha"]).problem.vehicles
     assert [vehicle.name for vehicle in found] == ["alpha", "zeta"]
@@ -97,7 +97,7 @@ def test_a_camera_gives_the_spacing() -> None:
     assert straight == pytest.approx(1000.0 * 10, rel=0.1)  # 720 m in swaths of 72 m
 
 
-def test_windows_heights_and_names_arrive() -> None:
+def test_windows_heights_and_names_are_passed_on() -> None:
     tasks = [{"name": "late", "point": {"at": [1, 2], "heading": 0.5}, "window": [10, 20], "altitude": 55}]
     (task,) = setup(tasks=tasks).problem.tasks
     assert (task.name, task.opens, task.closes, task.z, tuple(task.entry)) == (
@@ -116,7 +116,7 @@ def test_events_come_in_their_order_and_damage_may_mean_all() -> None:
     assert {happening.damage for happening in found[1:]} == {f"uav[{k}]" for k in range(4)}
 
 
-def test_drawn_tasks_are_added() -> None:
+def test_generated_tasks_are_added() -> None:
     problem = setup(generate={"tasks": 7}).problem
     assert len(problem.tasks) == 8 and len({task.name for task in problem.tasks}) == 8
 
@@ -163,7 +163,7 @@ def test_too_strong_wind_is_reported_where_it_is_written(tmp_path: Path) -> None
 # plans ---------------------------------------------------------------------------------------------------------------
 
 
-def test_plans_come_from_whatever_names_a_scenario(tmp_path: Path) -> None:
+def test_plan_accepts_every_form_of_a_scenario(tmp_path: Path) -> None:
     values = {"name": "m", "mission": QUICK}
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(values))
     found = [plan(source) for source in (values, yaml.safe_dump(values), tmp_path / "m.yaml", load_scenario(values))]

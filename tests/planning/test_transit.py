@@ -1,4 +1,4 @@
-"""Ways around zones: known shortest ones, what has none, and what holds for all of them."""
+"""Paths around zones: known shortest paths, impossible cases, and general properties."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def scene(seed: int, size: float) -> tuple[tuple[Zone, ...], Pose, Pose]:
     return tuple(zones), free[0], free[1]
 
 
-def test_a_clear_way_is_the_dubins_path() -> None:
+def test_a_free_path_is_the_dubins_path() -> None:
     zones = (CircleZone("far", 0.0, 5000.0, 100.0),)
     assert around((0.0, 0.0, 0.0), (4.0, 4.0, pi / 2.0), 1.0, zones).length == pytest.approx(5.813437, abs=1e-6)
     assert around((0.0, 0.0, 0.0), (4.0, 4.0, pi / 2.0), 1.0, ()).length == pytest.approx(5.813437, abs=1e-6)
@@ -154,7 +154,7 @@ def test_around_a_circle_it_is_two_tangents_and_an_arc(clearance: float) -> None
     ],
     ids=["circle", "corner"],
 )
-def test_around_what_is_tighter_than_a_turn_the_turn_touches_it_in_its_middle(zone: Zone, radius: float) -> None:
+def test_a_turn_around_a_tight_obstacle_touches_it_in_the_middle(zone: Zone, radius: float) -> None:
     away = hypot(1500.0, radius - 60.0)
     lift = atan2(60.0 - radius, 1500.0) + asin(radius / away)
     expected = 2.0 * sqrt(away**2 - radius**2) + 2.0 * radius * lift
@@ -275,7 +275,7 @@ CAGE = (
         ),
     ],
 )
-def test_no_way_is_reported_with_the_reason(
+def test_an_impossible_path_is_reported_with_the_reason(
     start: Pose, goal: Goal, radius: float, zones: tuple[Zone, ...], clearance: float, message: str
 ) -> None:
     with pytest.raises(InfeasibleError) as refused:
@@ -295,7 +295,7 @@ def test_a_lane_too_narrow_to_turn_in_is_reported() -> None:
         around((0.0, 0.0, 0.0), (-900.0, 0.0, None), 60.0, zones)
 
 
-def test_what_is_no_number_is_refused() -> None:
+def test_values_that_are_not_finite_are_refused() -> None:
     with pytest.raises(InvalidValueError, match="the start must be numbers x, y"):
         around((nan, 0.0, 0.0), (1.0, 0.0, None), 1.0, ())
     with pytest.raises(InvalidValueError, match="a turn radius must be a number of metres >= 0, not -1"):
@@ -306,7 +306,7 @@ def test_what_is_no_number_is_refused() -> None:
 
 @pytest.mark.parametrize("radius", [0.0, 40.0, 80.0])
 @pytest.mark.parametrize("clearance", [0.0, 20.0])
-def test_every_way_is_clear_continuous_and_no_tighter_than_the_radius(radius: float, clearance: float) -> None:
+def test_every_path_is_clear_continuous_and_no_tighter_than_the_radius(radius: float, clearance: float) -> None:
     found = 0
     for seed in range(20):
         zones, start, fixed = scene(seed, 1800.0)
@@ -321,7 +321,7 @@ def test_every_way_is_clear_continuous_and_no_tighter_than_the_radius(radius: fl
     assert found >= 36
 
 
-def test_the_same_poses_have_the_same_way() -> None:
+def test_equal_poses_have_equal_paths() -> None:
     for seed in range(5):
         zones, start, goal = scene(seed, 1500.0)
         first, again = (ZoneMap(zones, 60.0).transit(start, goal).table.tobytes() for _ in range(2))

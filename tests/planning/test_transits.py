@@ -1,4 +1,4 @@
-"""Ways of vehicles that climb, and circles that hold in the wind."""
+"""Paths with climbs, and waiting circles in wind."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def turn(radius: float) -> Path:
     return Path([Segment(0.0, 0.0, 0.0, 0.0, 2.0 * pi * radius, 1.0 / radius)])
 
 
-def test_tilted_is_equally_steep_all_along() -> None:
+def test_tilted_has_a_constant_slope() -> None:
     level = dubins((0.0, 0.0, 0.0), (500.0, 300.0, 1.0), 80.0)
     path = tilted(level, 50.0, 110.0)
     points = path.points(1.0)
@@ -56,7 +56,7 @@ def test_raised_turns_until_it_is_not_too_steep() -> None:
     )
 
 
-def test_a_way_between_heights_is_no_steeper_than_the_vehicle() -> None:
+def test_a_climb_is_no_steeper_than_the_vehicle_allows() -> None:
     transits = Transits(Problem((), ()))
     path = transits.path(aircraft(slope=0.15), ORIGIN, (400.0, 0.0, 220.0, None))
     assert path.end[:3] == pytest.approx((400.0, 0.0, 220.0))
@@ -94,7 +94,7 @@ def nearest(path: Path) -> float:
 
 
 @pytest.mark.parametrize("wind", [(0.0, 0.0), (3.0, 4.0)])
-def test_ways_keep_the_clearance(wind: tuple[float, float]) -> None:
+def test_paths_keep_the_clearance(wind: tuple[float, float]) -> None:
     goal = (1000.0, 0.0, 100.0, None)
     wide = Transits(Problem((), (), (TOWER,), wind, clearance=10.0)).path(aircraft(), ORIGIN, goal)
     assert nearest(wide) > 9.9
@@ -117,6 +117,6 @@ def test_a_line_too_near_to_a_zone_is_refused() -> None:
     assert Transits(Problem((), (), (TOWER,), clearance=4.0)).over(line, aircraft()) is line
 
 
-def test_a_place_on_a_border_is_said_to_be_there() -> None:
+def test_a_point_on_a_border_is_reported() -> None:
     with pytest.raises(InfeasibleError, match="it lies on the border of the no-fly zone 'tower'"):
         Transits(Problem((), (), (TOWER,), clearance=10.0)).path(aircraft(), ORIGIN, (600.0, 0.0, 100.0, 0.0))

@@ -1,4 +1,4 @@
-"""Waiting for windows: before setting out, on circles as wide as it takes, and why it is impossible."""
+"""Waiting for windows: before departure, in circles, and reasons why it is impossible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def planned(vehicle: Vehicle, opens: float, closes: float, wind: tuple[float, fl
 
 
 @pytest.mark.parametrize("wind", [(0.0, 0.0), (3.5, 0.0)])
-def test_who_has_not_set_out_sets_out_later(wind: tuple[float, float]) -> None:
+def test_a_vehicle_before_departure_departs_later(wind: tuple[float, float]) -> None:
     legs = planned(WING, 100.0, 105.0, wind).routes[0].legs
     assert [leg.kind for leg in legs] == ["wait", "transit", "coverage", "return"]
     there = 150.0 / (17.5 + wind[0])  # s
@@ -36,7 +36,7 @@ def test_who_has_not_set_out_sets_out_later(wind: tuple[float, float]) -> None:
     assert legs[2].begins == pytest.approx(100.0)
 
 
-def test_circles_are_as_wide_as_the_time_takes() -> None:
+def test_circles_are_widened_to_end_in_time() -> None:
     """1600 m until 100 s: three circles of 502.7 m and 92 m more, so three of 533.3 m."""
     plan = planned(FLYING, 100.0, 105.0)
     wait = plan.routes[0].legs[1]
@@ -48,7 +48,7 @@ def test_circles_are_as_wide_as_the_time_takes() -> None:
     assert Costs(plan.problem).tour(0, [0])[0] == pytest.approx(plan.routes[0].flown)
 
 
-def test_for_less_than_a_circle_it_flies_a_whole_one() -> None:
+def test_a_short_wait_is_a_whole_circle() -> None:
     wait = planned(FLYING, 30.0, 60.0).routes[0].legs[1]
     assert (wait.flown, wait.ends) == pytest.approx((CIRCLE, (150.0 + CIRCLE) / 17.5))
 

@@ -1,4 +1,4 @@
-"""Paths in wind against integration, against a search over durations, and against what can be said by hand."""
+"""Paths in wind against integration, against a search over durations, and against hand calculations."""
 
 import math
 from collections.abc import Callable
@@ -119,7 +119,7 @@ def nose(course: float, wind: tuple[float, float]) -> float:
 
 
 @given(place, place, angle, angle, strength, angle)
-def test_the_quickest_path_is_what_a_search_over_durations_finds(
+def test_the_fastest_path_equals_a_search_over_durations(
     x: float, y: float, course: float, goal_course: float, w: float, direction: float
 ) -> None:
     wind = (w * math.cos(direction), w * math.sin(direction))
@@ -181,7 +181,7 @@ def test_air_velocity_and_wind_integrate_to_the_goal(
 
 @settings(max_examples=settings.default.max_examples // 4)
 @given(place, place, angle, angle)
-def test_a_breath_of_wind_and_none(x: float, y: float, course: float, goal_course: float) -> None:
+def test_a_tiny_wind_and_none(x: float, y: float, course: float, goal_course: float) -> None:
     still = dubins((0.0, 0.0, course), (x, y, goal_course), 1.0)
     calm = dubins_in_wind((0.0, 0.0, course), (x, y, goal_course), 1.0, 20.0, (0.0, 0.0))
     assert calm.flown == still.length
@@ -191,7 +191,7 @@ def test_a_breath_of_wind_and_none(x: float, y: float, course: float, goal_cours
     )
 
 
-def test_a_breath_of_wind_hardly_changes_a_path() -> None:
+def test_a_tiny_wind_hardly_changes_a_path() -> None:
     still = dubins((0.0, 0.0, 0.3), (7.0, -4.0, 2.0), 1.0)
     breath = dubins_in_wind((0.0, 0.0, 0.3), (7.0, -4.0, 2.0), 1.0, 20.0, (1e-6, 1e-6))
     assert breath.flown == pytest.approx(still.length, abs=1e-5)
@@ -240,7 +240,7 @@ def test_an_arc_held_over_the_ground_takes_the_time_of_the_wind_triangle(slope: 
     assert max(s.length for s in held.segments) <= 100.0 * math.radians(5.0) + 1e-9
 
 
-def test_where_one_stands_is_reached_at_once() -> None:
+def test_the_start_itself_has_length_zero() -> None:
     assert flown_in_wind(3.0, 4.0, 0.5, 3.0, 4.0, math.nan, 80.0, 0.5, 0.1)[0] == 0.0
     assert flown_in_wind(3.0, 4.0, 0.5, 3.0, 4.0, 0.5, 80.0, 0.5, 0.1)[0] == 0.0
     ahead = (3.0 + 1e-6 * math.cos(0.5), 4.0 + 1e-6 * math.sin(0.5))

@@ -1,4 +1,4 @@
-"""Crash safety: after a kill, a full disk or a damaged file, what was written is readable and the run continues."""
+"""Crash safety: after a kill, a full disk or a damaged file, the written part is readable and the run continues."""
 
 from __future__ import annotations
 
@@ -181,7 +181,7 @@ def test_no_file_and_a_folder(tmp_path: Path) -> None:
 # the queue between the threads ---------------------------------------------------------------------------------------
 
 
-def test_samples_are_refused_when_there_is_no_room_but_nothing_else_is() -> None:
+def test_only_samples_are_dropped_when_the_queue_is_full() -> None:
     queue, done = WriteQueue(), []
     large = 1 << 30
     accepted = [queue.offer(lambda k=k: done.append(k), large, wait=False) for k in range(FEWEST + 3)]  # type: ignore[misc]

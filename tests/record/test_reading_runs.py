@@ -1,4 +1,4 @@
-"""Reading a recording gives what the live simulation showed."""
+"""Data read from a recording equals that of the live simulation."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ def of(messages: list[tuple[str, int, Any]], topic: str) -> list[Any]:
     return [message for found, _, message in messages if found == topic]
 
 
-def test_states_are_the_live_numbers(small: Simulation, tmp_path: Path) -> None:
+def test_states_equal_the_live_snapshots(small: Simulation, tmp_path: Path) -> None:
     live = []
     small.watch(lambda snap: live.append((snap.tick, [fleet.block.tobytes() for fleet in snap])), every=5)
     with Recorder(small, tmp_path / "run.mcap", rate=20):
@@ -109,7 +109,7 @@ def test_log_time_never_goes_back(small: Simulation, tmp_path: Path) -> None:
     assert (100 * tick, 50) in states and (120 * tick, 0) in states
 
 
-def test_pictures_for_foxglove(small: Simulation, tmp_path: Path) -> None:
+def test_scene_messages_for_foxglove(small: Simulation, tmp_path: Path) -> None:
     with Recorder(small, tmp_path / "run.mcap"):
         small.step(100)
         live = small.snapshot()

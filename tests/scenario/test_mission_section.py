@@ -204,7 +204,7 @@ def test_one_line_at_its_place(text: str, message: str, tmp_path: Path, monkeypa
     assert caught.value.problems == [f"plan.yaml:{message}"]
 
 
-def test_not_members_take_no_damage() -> None:
+def test_damage_of_a_vehicle_outside_the_mission_is_refused() -> None:
     vehicles = [{"name": "a", "model": "quad"}, {"name": "b", "model": "quad"}]
     with pytest.raises(ScenarioError, match=r"^mission\.events\[0\]\.damage: unknown vehicle 'b' in the mission"):
         load_scenario({"vehicles": vehicles, "mission": {"members": ["a"], "events": [{"at": 1, "damage": "b"}]}})

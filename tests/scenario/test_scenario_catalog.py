@@ -41,7 +41,7 @@ def test_names() -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_every_preset_is_whole(family: str) -> None:
+def test_every_preset_is_complete(family: str) -> None:
     for preset in preset_names(family):
         assert set(FAMILIES[family].split()) <= set(load_preset(family, preset)), preset
         assert preset_description(family, preset).endswith(".")

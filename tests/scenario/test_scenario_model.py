@@ -83,7 +83,7 @@ def test_pace(pace: float) -> None:
     assert load_scenario({"vehicles": [], "clock": {"pace": pace}}).clock.pace == pace
 
 
-def test_names_are_made_where_none_is_given() -> None:
+def test_missing_names_are_generated() -> None:
     entries = [{"model": "car.bicycle"}, {"model": "quad", "name": "quad_2"}, {"model": "quad"}, {"model": "3d print"}]
     names = [entry.name for entry in load_scenario({"vehicles": entries}).vehicles]
     assert names == ["car.bicycle_0", "quad_2", "quad_2_", "_3d_print_3"]
@@ -123,7 +123,7 @@ def test_demos_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert load_scenario("swarm").name == "a file"
 
 
-def test_numpy_values_and_tuples_are_welcome() -> None:
+def test_numpy_values_and_tuples_are_accepted() -> None:
     options = {"path": np.array([[0.0, 1.0]]), "laps": np.int64(3)}
     entry = {"model": "quad", "pose": (np.float64(1), 2, np.float32(0.5)), "behaviour": {"follow": options}}
     (one,) = load_scenario({"vehicles": (entry,)}).vehicles

@@ -14,7 +14,7 @@ def serve(**fields: Any) -> Any:
     return load_scenario({"vehicles": [], "serve": fields}).serve
 
 
-def test_a_port_a_name_or_true_stand_for_the_mapping() -> None:
+def test_a_port_a_name_or_true_are_short_forms() -> None:
     options = serve(stream=5000, vds1=True, zmq={"port": 6000}, shm="screen", metrics=True)
     assert list(options.endpoints) == ["stream", "vds1", "zmq", "shm", "metrics"]
     assert (options.stream.port, options.vds1.port, options.zmq.port, options.metrics.port) == (5000, 7001, 6000, 9464)
@@ -54,7 +54,7 @@ def test_this_machine_needs_no_token(bind: str) -> None:
     assert serve(bind=bind, stream=True, vds1=True).local
 
 
-def test_beyond_it_a_token_or_a_word_will_do() -> None:
+def test_other_addresses_need_a_token_or_insecure() -> None:
     assert not serve(bind="0.0.0.0", token="12345678", stream=True).local
     assert not serve(bind="0.0.0.0", insecure=True, vds1=True).local
 

@@ -48,7 +48,7 @@ def test_the_kernel_equals_plain_python_bit_for_bit(bench: Any, name: str) -> No
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [300, pytest.param(1000, marks=pytest.mark.slow)])  # on one thread and on several
-def test_a_vehicle_reads_the_same_alone_in_a_crowd_and_in_any_order(bench: Any, name: str, n: int) -> None:
+def test_readings_do_not_depend_on_other_vehicles_or_their_order(bench: Any, name: str, n: int) -> None:
     n = 1000 if name == "gnss" else n
     crowd, alone, mixed = (bench.sensor(name) for _ in range(3))
     order, streams = np.random.default_rng(3).permutation(n), bench.streams(n)
@@ -126,7 +126,7 @@ def test_samples_at_the_wrong_time_are_refused(bench: Any) -> None:
             bench.take(sensor, bench.poses(1), tick)
 
 
-def test_before_the_first_sample_there_is_nothing(bench: Any) -> None:
+def test_before_the_first_sample_readings_are_nan(bench: Any) -> None:
     sensor = bench.sensor("imu")
     sensor.extend(4)
     assert sensor.sample_tick == -1
@@ -153,7 +153,7 @@ def test_new_vehicles_have_no_reading_until_their_own_arrives(bench: Any) -> Non
         np.testing.assert_array_equal(known, arrived)
 
 
-def test_growing_and_room_change_nothing(bench: Any) -> None:
+def test_growing_changes_no_reading(bench: Any) -> None:
     small, roomy = bench.sensor("imu", delay=0.02), bench.sensor("imu", delay=0.02)
     roomy.grow(64)
     for tick in range(0, 100, 10):
@@ -167,7 +167,7 @@ def test_growing_and_room_change_nothing(bench: Any) -> None:
 
 @pytest.mark.parametrize("form", ["mask", "indices"])
 @pytest.mark.parametrize("name", NAMES)
-def test_removing_vehicles_leaves_the_others_as_they_were(bench: Any, name: str, form: str) -> None:
+def test_removing_vehicles_does_not_affect_the_others(bench: Any, name: str, form: str) -> None:
     whole, cut = bench.sensor(name, delay=0.25), bench.sensor(name, delay=0.25)
     stay, streams = np.array([True, False, True, True, False, True]), bench.streams(6)
     for k in range(40):
@@ -182,7 +182,7 @@ def test_removing_vehicles_leaves_the_others_as_they_were(bench: Any, name: str,
             np.testing.assert_array_equal(table(cut), table(whole)[:, stay])
 
 
-def test_a_vehicle_in_a_freed_place_starts_afresh(bench: Any) -> None:
+def test_a_vehicle_in_a_freed_row_starts_without_readings(bench: Any) -> None:
     sensor = bench.sensor("imu", accelerometer_walk=1.0)
     bench.run(sensor, lambda tick: bench.poses(3), 100)
     sensor.keep(np.array([0]))

@@ -81,7 +81,7 @@ def test_body_field_of_vehicles_heading_east_north_and_upside_down(bench: Any) -
 
 
 @pytest.mark.parametrize("declination", [0.0, 1.2, -3.0])
-def test_heading_is_true_whatever_the_declination(bench: Any, declination: float) -> None:
+def test_heading_is_true_for_any_declination(bench: Any, declination: float) -> None:
     site = Site(2e-5 * np.sin(declination), 2e-5 * np.cos(declination), -4e-5)
     compass, yaw = bench.sensor("compass", site, noise=0.0, walk=0.0), np.linspace(-3.1, 3.1, 63)
     bench.take(compass, bench.poses(63, qz=np.sin(yaw / 2), qw=np.cos(yaw / 2)))

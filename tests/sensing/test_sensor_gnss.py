@@ -53,7 +53,7 @@ def test_geodetic_agrees_with_pymap3d(bench: Any) -> None:
         np.testing.assert_allclose(value, reference, rtol=0, atol=tolerance)
 
 
-def test_geodetic_of_nothing_is_nan(bench: Any) -> None:
+def test_geodetic_without_a_reading_is_nan(bench: Any) -> None:
     gnss = bench.sensor("gnss", delay=1.0)
     bench.take(gnss, bench.poses(3))
     assert np.isnan(geodetic(gnss.readings(), Origin(0.0, 0.0))).all()

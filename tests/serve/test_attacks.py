@@ -1,4 +1,4 @@
-"""What clients must not be able to do to a simulation."""
+"""Attacks of clients that a simulation must withstand."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_timeout_that_no_run_reaches_is_refused_before_it_counts(host: Host, t
     assert ask(host, "step", ticks=5) == 5
 
 
-def test_a_client_cannot_have_modules_imported(host: Host) -> None:
+def test_a_client_cannot_import_modules(host: Host) -> None:
     for entry in (
         {"model": "this"},
         {"model": "os.path"},
@@ -76,7 +76,7 @@ def test_a_client_cannot_have_modules_imported(host: Host) -> None:
     assert ask(host, "spawn", entry={"model": "rover", "behaviour": {"hold": {}}, "name": "hal"}) == "hal"
 
 
-def test_a_saved_state_cannot_have_modules_imported(host: Host) -> None:
+def test_a_saved_state_cannot_import_modules(host: Host) -> None:
     ask(host, "spawn", entry={"model": "rover", "name": "dog"})
     ask(host, "order", target="dog", behaviour="hold")
     saved = ask(host, "save")
@@ -112,7 +112,7 @@ def posted(tree: dict[str, Any], action: dict[str, Any]) -> None:
     tree["mailbox"] = {"sequence": 1, "queue": [action]}
 
 
-def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None:
+def test_an_override_or_a_scenario_cannot_import_modules(host: Host) -> None:
     assert isinstance(host.source, LiveSource)
     host.source.director = lambda scenario: pytest.fail("begun")
     behaviours: list[Any] = ["antigravity", {"this": {}}, "idlelib.idle"]
@@ -134,7 +134,7 @@ def test_an_order_or_a_scenario_cannot_have_modules_imported(host: Host) -> None
         ({"events": [{"at": 1, "vehicle": SPY}]}, "unknown sensor 'this'"),
     ],
 )
-def test_a_mission_cannot_have_modules_imported(host: Host, mission: dict[str, Any], message: str) -> None:
+def test_a_mission_cannot_import_modules(host: Host, mission: dict[str, Any], message: str) -> None:
     assert isinstance(host.source, LiveSource)
     host.source.director = lambda scenario: pytest.fail("begun")
     text = json.dumps({"vehicles": [{"model": "rover"}], "mission": mission}, indent=1)
@@ -149,7 +149,7 @@ RULE = HOLD
 """
 
 
-def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_clients_may_use_and_restore_names_of_the_scenario(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "rule_of_the_owner.py").write_text(OWN_RULE)
     monkeypatch.syspath_prepend(tmp_path)
     rover = {"name": "dog", "model": "rover"}
@@ -163,7 +163,7 @@ def test_what_the_owner_ordered_a_client_may_order_and_restore(tmp_path: Path, m
         assert [given["behaviour"] for given in ask(host, "orders")] == ["rule_of_the_owner"]
 
 
-def test_several_vehicles_come_all_or_none(host: Host) -> None:
+def test_several_vehicles_are_added_all_or_none(host: Host) -> None:
     before = ask(host, "state_hash")
     wrong = (
         [{"model": "rover"}, {"model": "rover", "preset": "nope"}],
@@ -180,7 +180,7 @@ def test_several_vehicles_come_all_or_none(host: Host) -> None:
     assert ask(host, "spawn_all", entries=right) == ["a", "b"]
 
 
-def test_a_claim_that_is_refused_leaves_the_earlier_one(host: Host) -> None:
+def test_a_refused_claim_keeps_the_earlier_one(host: Host) -> None:
     ask(host, "spawn", entry={"model": "rover", "name": "blue"})
     ask(host, "claim", vehicles=["red"])
     with pytest.raises(PaddockError, match="unknown vehicle 'green'"):
@@ -224,7 +224,7 @@ def test_a_hub_that_cannot_restart_reports_why() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/shm").exists(), reason="where shared memory cannot be listed")
-def test_what_a_killed_process_leaves_in_shared_memory_is_swept_away() -> None:
+def test_shared_memory_of_a_killed_process_is_removed() -> None:
     code = "import sys; from paddock.world.ring import *; r = RingWriter(); print(r.name, flush=True); sys.stdin.read()"
     child = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None and child.stdin is not None

@@ -1,4 +1,4 @@
-"""Scenarios that clients write: everything wrong with them, at its place, without running anything."""
+"""Validation of scenarios from clients: all errors with their locations, without running anything."""
 
 import asyncio
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_several_problems_in_the_order_of_their_lines() -> None:
     ]
 
 
-def test_what_is_left_out_is_not_checked() -> None:
+def test_ignored_sections_are_not_checked() -> None:
     text = "serve: {bind: 0.0.0.0, nonsense: 1}\nrecord: [7]\nvehicles:\n- {model: quod}\n"
     (problem,) = problems_of(text, KNOWN)
     assert (problem.line, problem.column) == (4, 11) and "quad" in problem.message
@@ -65,7 +65,7 @@ def test_large_fleets_are_not_built() -> None:
     assert problems_of(fleet + "- {model: point, behaviour: {follow: {target: 'f[9999999]'}}}\n", KNOWN) == []
 
 
-def test_nothing_foreign_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_foreign_modules_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "evil_model.py").write_text("raise SystemExit('imported')\n")
     monkeypatch.syspath_prepend(tmp_path)
     text = "vehicles:\n- {model: evil_model}\n- {model: quad, behaviour: evil_model.x, sensors: [evil_model.y]}\n"
@@ -77,7 +77,7 @@ def test_text_that_is_too_long() -> None:
     assert problem.message == "a scenario may have at most 1,048,576 characters, not 1,048,577"
 
 
-def test_places_of_problems() -> None:
+def test_locations_of_problems() -> None:
     assert located("a.yaml:7:5: no: 1:2: x", "a.yaml") == ScenarioProblem(7, 5, "no: 1:2: x")
     assert located("something else", "a.yaml") == ScenarioProblem(1, 1, "something else")
 
@@ -98,7 +98,7 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
     asyncio.run(ask())
 
 
-def test_the_text_that_was_written_is_shown_without_a_token(tmp_path: Path) -> None:
+def test_the_source_text_is_shown_without_a_token(tmp_path: Path) -> None:
     path = tmp_path / "one.yaml"
     path.write_text("# mine\nseed: 3\nvehicles: []\n")
     scenario = load_scenario(path)

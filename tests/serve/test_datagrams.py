@@ -37,7 +37,7 @@ def test_every_address_gets_every_row_in_order(sockets: list[socket.socket], tog
 
 
 @pytest.mark.parametrize("together", [True, False])
-def test_an_address_out_of_reach_costs_the_others_nothing(sockets: list[socket.socket], together: bool) -> None:
+def test_an_unreachable_address_does_not_affect_the_others(sockets: list[socket.socket], together: bool) -> None:
     sender = DatagramSender(sockets[0], 100, together)
     rows = np.full((70, 100), 7, np.uint8)
     beyond = ("192.0.2.1", 9)  # a loopback socket cannot send there

@@ -1,4 +1,4 @@
-"""The hub process: it may die, hang or be refused; the simulation goes on."""
+"""The hub process may die, hang or fail to start; the simulation continues."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_counters_have_help_texts_and_no_empty_labels() -> None:
     assert 'paddock_subscriber_skipped_total{client="ann",endpoint="stream"} 5.0' in lines
 
 
-def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_goes_on(
+def test_a_killed_hub_is_replaced_on_the_same_port_and_the_run_continues(
     served: tuple[paddock.Simulation, Host, list[str]],
 ) -> None:
     sim, host, log = served
@@ -144,7 +144,7 @@ def test_a_port_in_use_gives_a_one_line_error() -> None:
             paddock.share(sim, metrics=port)
 
 
-def test_a_token_keeps_others_out_of_the_figures() -> None:
+def test_metrics_require_the_token() -> None:
     with paddock.load(SCENARIO) as sim, paddock.share(sim, metrics={"port": 0}, token="open sesame") as host:
         assert get(host, "/metrics")[0] == 401
         assert get(host, "/metrics", "open simsim")[0] == 401
@@ -152,7 +152,7 @@ def test_a_token_keeps_others_out_of_the_figures() -> None:
         assert get(host, "/healthz")[0] in (200, 503)
 
 
-def test_listening_beyond_this_machine_needs_a_token_or_a_word() -> None:
+def test_other_addresses_need_a_token_or_insecure() -> None:
     with paddock.load(SCENARIO) as sim:
         with pytest.raises(PaddockError, match=r"serve.bind: listening on 0.0.0.0 needs a token"):
             paddock.share(sim, metrics={"port": 0}, bind="0.0.0.0")
@@ -196,7 +196,7 @@ def test_operations_run_while_no_thread_drives() -> None:
         assert host.source.operate("step", "bob", {"ticks": 1}).result(10) == 6
 
 
-def test_serving_leaves_the_run_as_it_is_and_nothing_behind() -> None:
+def test_serving_does_not_change_the_run_and_cleans_up() -> None:
     with paddock.load(SCENARIO) as plain:
         plain.step(500)
         expected = plain.state_hash()

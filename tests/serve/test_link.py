@@ -21,7 +21,7 @@ PLAIN = st.recursive(
 
 
 @given(st.lists(st.dictionaries(st.text(max_size=5), PLAIN, max_size=4), max_size=5), st.integers(1, 50))
-def test_messages_come_out_as_they_went_in_however_the_bytes_are_cut(trees: list[dict[str, Any]], size: int) -> None:
+def test_messages_round_trip_for_any_chunking(trees: list[dict[str, Any]], size: int) -> None:
     data = b"".join(map(encode, trees))
     decoder = Decoder()
     got = [tree for k in range(0, len(data), size) for tree in decoder.feed(data[k : k + size])]
@@ -36,7 +36,7 @@ def test_arrays_and_bytes_keep_type_shape_and_content() -> None:
     assert tree["n"] == 2.5
 
 
-def test_what_cannot_travel_is_refused_by_type() -> None:
+def test_unsupported_types_are_refused() -> None:
     with pytest.raises(TypeError, match="set cannot be sent"):
         encode({"x": {1, 2}})
 
@@ -59,7 +59,7 @@ def test_sending_never_waits_for_a_peer_that_does_not_read_and_nothing_is_lost()
         link.send({})
 
 
-def test_a_peer_that_has_gone_is_noticed() -> None:
+def test_a_disconnected_peer_is_detected() -> None:
     left, right = socket.socketpair()
     link = HubLink(left)
     right.close()

@@ -66,6 +66,6 @@ def test_one_page_for_a_simulation_until_it_is_closed() -> None:
 
 
 @pytest.mark.parametrize("height", [0, 99, 10_001, 4.5, True, "600"])
-def test_heights_that_are_none(height: Any) -> None:
+def test_invalid_heights(height: Any) -> None:
     with paddock.load(SCENARIO) as sim, pytest.raises(InvalidValueError, match="height is a whole number of pixels"):
         sim.show(height=height)

@@ -1,4 +1,4 @@
-"""A recording plays through the endpoints as if it were live: pause, seek, pace; no client can change it."""
+"""A recording played through the endpoints: pause, seek, pace; no client can change it."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def shown(reader: FrameRingReader, tick: int) -> FrameGroup:
     raise AssertionError(f"tick {tick} was not shown")
 
 
-def test_seeking_shows_that_moment_to_everyone(served: tuple[Player, Host]) -> None:
+def test_seeking_shows_the_sample_to_all_clients(served: tuple[Player, Host]) -> None:
     _, host = served
     with FrameRingReader(RING) as reader, paddock.load({"clock": {"rate": 1000}, "vehicles": [CAR]}) as live:
         for position in (3.0, 1.0, 0.0, 4.0):

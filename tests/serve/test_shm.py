@@ -1,4 +1,4 @@
-"""Frames in shared memory show what the simulation is, to processes that read them in place."""
+"""Frames in shared memory, read in place by other processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Minutes of clients that join, leave and die: nothing may grow. `make soak` runs it; PADDOCK_SOAK is its length, s."""
+"""Minutes of clients that connect, disconnect and die: no growth. `make soak` runs it; PADDOCK_SOAK: its length in s."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def server(tmp_path: Path) -> Iterator[tuple[int, int, dict[str, int]]]:
 
 @pytest.mark.soak
 @pytest.mark.timeout(SECONDS + 300)
-def test_nothing_grows_while_clients_come_and_go(server: tuple[int, int, dict[str, int]]) -> None:
+def test_nothing_grows_while_clients_connect_and_disconnect(server: tuple[int, int, dict[str, int]]) -> None:
     number, hub, ports = server
     for name, codes in CLIENTS.items():  # everybody once: what is made for the first client stays
         for code in codes:

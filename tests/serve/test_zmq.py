@@ -1,4 +1,4 @@
-"""The zmq endpoint as any program sees it: plain ZeroMQ sockets and the messages of messages.proto."""
+"""The zmq endpoint with plain ZeroMQ sockets and the messages of messages.proto."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ def test_a_step_may_carry_the_control(raw: Any, served: Any) -> None:
     assert inputs(client)["steer"] == 0.12
 
 
-def test_garbage_is_counted_and_the_others_notice_nothing(raw: Any, served: Any) -> None:
+def test_garbage_is_counted_and_other_clients_are_not_affected(raw: Any, served: Any) -> None:
     good, bad = raw(), raw()
     before = counted(served, "malformed", endpoint="zmq")
     state = call_json(good, "state_hash")
@@ -411,7 +411,7 @@ def test_an_unreachable_client_loses_its_claim_and_time_continues(
         ),
     ],
 )
-def test_what_makes_no_sense_is_answered_with_its_id(raw: Any, request_: pb.Request) -> None:
+def test_invalid_requests_are_answered_with_their_id(raw: Any, request_: pb.Request) -> None:
     reply = raw().ask(request_)
     assert (reply.id, reply.error.code) == (3, "malformed")
 
@@ -423,7 +423,7 @@ def test_a_command_without_vehicles_is_refused(raw: Any) -> None:
     assert reply.error.message == "a command needs at least one vehicle: the list of ids is empty"
 
 
-def test_names_of_inputs_do_not_stand_for_something_else_on_the_way(raw: Any, served: Any) -> None:
+def test_input_names_are_not_interpreted_on_the_wire(raw: Any, served: Any) -> None:
     client, pid = raw(), served[1].hub_pid
     values = pb.Input(values=pb.Values(f64_le=struct.pack("<d", 0.1)))
     inputs = {"$bytes": pb.Input(number=5.0), "steer": values}
@@ -434,7 +434,7 @@ def test_names_of_inputs_do_not_stand_for_something_else_on_the_way(raw: Any, se
     assert served[1].hub_pid == pid
 
 
-def test_what_the_endpoint_did_not_expect_stays_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unexpected_errors_stay_in_the_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[pb.Reply] = []
 
     class Counters:

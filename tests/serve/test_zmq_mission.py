@@ -1,4 +1,4 @@
-"""A mission as a program in any language sees it: calls by name, JSON, and outlines as bytes of float64."""
+"""A mission over ZeroMQ: calls by name, JSON, and outlines as float64 arrays."""
 
 from __future__ import annotations
 

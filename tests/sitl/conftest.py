@@ -1,4 +1,4 @@
-"""A world adapter that steps a simulation of its own, and the engine's part for a bridge without an engine."""
+"""Fixtures: a world adapter that steps its own simulation, and a stand-in of the engine for a bridge."""
 
 from __future__ import annotations
 

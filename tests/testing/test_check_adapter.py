@@ -1,4 +1,4 @@
-"""The shipped lightweight adapter and a third party's keep the contract; what is no adapter is refused."""
+"""The shipped lightweight adapter and a user's adapter pass the checks; other objects are refused."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Car models against numbers that do not come from their own code."""
+"""Car models against independent numbers."""
 
 from math import atan, cos, hypot, pi, sin, tan
 from typing import Any

@@ -1,4 +1,4 @@
-"""What cars report of themselves, against mechanics worked out by hand."""
+"""Reports of cars, against hand calculations."""
 
 from math import atan, cos, sin
 from typing import Any

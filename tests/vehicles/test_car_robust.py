@@ -1,4 +1,4 @@
-"""Cars at standstill, at walking speed and under wild commands: they stop, stay, stay finite, and match their twins."""
+"""Cars at standstill, at walking speed and under random commands: they stop, stay finite, and match their twins."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ class Car:
 @pytest.mark.parametrize("speed", [0.3, 3.0, 30.0, -3.0])
 @pytest.mark.parametrize("name", CARS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_brakes_stop_the_car_for_good(level: str, name: str, speed: float, steer: float, dt: float) -> None:
+def test_brakes_stop_the_car_permanently(level: str, name: str, speed: float, steer: float, dt: float) -> None:
     for pedal in (0.3, 1.0):
         car = Car(level, speed, **CARS[name]).go(25.0, dt=dt, brake=pedal, steer=steer)
         before = car.rows.copy()
@@ -74,7 +74,7 @@ def test_rolling_resistance_alone_stops_the_car(level: str) -> None:
 @pytest.mark.parametrize("dt", STEPS)
 @pytest.mark.parametrize("name", CARS)
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_standing_car_does_not_move_by_a_bit(level: str, name: str, dt: float) -> None:
+def test_a_standing_car_does_not_move(level: str, name: str, dt: float) -> None:
     car = Car(level, **CARS[name])
     before = car.rows.copy()
     assert car.go(60.0, dt=dt).rows.tobytes() == before.tobytes()

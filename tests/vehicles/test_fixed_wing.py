@@ -107,7 +107,7 @@ def test_lag_is_exact_in_one_tick_or_many() -> None:
     assert lag(2.0, 2.0, 1.0, 0.1) == (2.0, 2.0)
 
 
-def test_wind_carries_it() -> None:
+def test_wind_drifts_the_aircraft() -> None:
     windy = Environment(wind_x=3.0, wind_y=-5.0, wind_z=0.5)
     calm, carried = fly(start(), Command(bank=0.3), 3.0), fly(start(w=windy), Command(bank=0.3), 3.0, w=windy)
     assert carried.x - calm.x == pytest.approx(9.0, abs=1e-9)
@@ -170,7 +170,7 @@ def test_steep_climbs_turn_the_body_as_the_path_bends() -> None:
     assert a.wy < -0.1  # nose up, about the left wing
 
 
-def test_what_gyros_sum_up_is_the_attitude_after_many_commands() -> None:
+def test_integrated_gyro_rates_equal_the_attitude() -> None:
     """A pilot's random commands for ten seconds: the rates of every tick lead to where the nose points."""
     random, dt = np.random.default_rng(4), 0.004
     state, pitch, deviations = start(), 0.0, []

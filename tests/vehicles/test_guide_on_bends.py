@@ -1,4 +1,4 @@
-"""What a path itself asks for: the bend (feed-forward) and the gear, as each model takes them."""
+"""Guidance on paths: turn rate (feed-forward) and gear, for each model."""
 
 from __future__ import annotations
 

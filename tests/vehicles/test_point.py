@@ -1,4 +1,4 @@
-"""The point agent against closed-form motion."""
+"""The point mass against closed-form motion."""
 
 import math
 

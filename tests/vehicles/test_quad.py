@@ -186,7 +186,7 @@ def test_it_takes_off_from_the_ground() -> None:
     assert quad.s.z == pytest.approx(3.0, abs=0.05)
 
 
-def test_standing_on_the_ground_winds_nothing_up() -> None:
+def test_integrators_do_not_wind_up_on_the_ground() -> None:
     quad = Quad(z=1.0)
     quad.fly(20.0, every=240, mode=VELOCITY, vz=-0.7)
     assert quad.s.z == 0.0

@@ -78,14 +78,14 @@ def unmixed(m: MotorMix) -> tuple[float, float, float, float]:
 
 
 @given(collective=st.floats(-1.0, 2.0), roll=demand, pitch=demand, yaw=demand)
-def test_every_motor_stays_between_nothing_and_full(collective: float, roll: float, pitch: float, yaw: float) -> None:
+def test_every_motor_stays_between_zero_and_full(collective: float, roll: float, pitch: float, yaw: float) -> None:
     values = motors(mix(collective, roll, pitch, yaw))
     assert np.all(values >= 0.0)
     assert np.all(values <= 1.0)
 
 
 @given(collective=st.floats(0.2, 0.8), roll=small, pitch=small, yaw=small)
-def test_an_easy_demand_is_given_exactly(collective: float, roll: float, pitch: float, yaw: float) -> None:
+def test_an_easy_demand_is_met_exactly(collective: float, roll: float, pitch: float, yaw: float) -> None:
     m = mix(collective, roll, pitch, yaw)
     assert unmixed(m) == pytest.approx((collective, roll, pitch, yaw), abs=1e-15)
     assert (m.tilt_scale, m.yaw_cut) == (1.0, 0.0)
@@ -120,7 +120,7 @@ def test_yaw_keeps_a_reserve_at_full_and_at_no_throttle() -> None:
     assert unmixed(mix(0.5, 0.0, 0.0, 0.9))[3] == pytest.approx(0.5)
 
 
-def test_the_motors_stand_where_they_are_numbered() -> None:
+def test_motor_numbers_match_their_positions() -> None:
     right_roll = motors(mix(0.5, 0.1, 0.0, 0.0))  # lifts the left: rear left and front left
     nose_down = motors(mix(0.5, 0.0, 0.1, 0.0))  # lifts the rear: rear left and rear right
     nose_left = motors(mix(0.5, 0.0, 0.0, 0.1))  # clockwise propellers: front left and rear right

@@ -1,4 +1,4 @@
-"""Tyre curves, relaxation and the friction ellipse against numbers from outside."""
+"""Tyre curves, relaxation and the friction ellipse against independent numbers."""
 
 from math import atan, exp, hypot, inf, pi, sin, tan
 

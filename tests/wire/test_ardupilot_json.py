@@ -70,13 +70,13 @@ def test_thirty_two_channels_as_packed_by_hand() -> None:
     st.integers(0, 2**32 - 1),
     st.lists(U16, min_size=16, max_size=16) | st.lists(U16, min_size=32, max_size=32),
 )
-def test_servos_come_back_as_they_were(rate: int, count: int, pwm: list[int]) -> None:
+def test_servos_round_trip(rate: int, count: int, pwm: list[int]) -> None:
     packet = ServoPacket(rate, count, tuple(pwm))
     assert decode_servos(encode_servos(packet)) == packet
 
 
 @given(st.binary(max_size=100))
-def test_rubbish_is_only_ever_a_wire_error(data: bytes) -> None:
+def test_garbage_raises_only_wire_errors(data: bytes) -> None:
     with suppress(WireError):
         assert len(decode_servos(data).pwm) in (16, 32)
 
@@ -100,12 +100,12 @@ def test_wrong_arguments_are_named(data: bytes, reason: str, words: str) -> None
 @pytest.mark.parametrize(
     "packet", [ServoPacket(70000, 0, (0,)), ServoPacket(1, -1, (0,)), ServoPacket(0, 0, (0,)), ServoPacket(1, 0, (-1,))]
 )
-def test_what_cannot_be_sent_is_refused(packet: ServoPacket) -> None:
+def test_invalid_states_are_refused(packet: ServoPacket) -> None:
     with pytest.raises(InvalidValueError, match="servo packet cannot be sent"):
         encode_servos(packet)
 
 
-def test_the_line_is_this() -> None:
+def test_the_line_has_the_documented_bytes() -> None:
     assert encode_state(REST) == (
         b'\n{"timestamp":1.5,"imu":{"gyro":[0.0,0.0,0.0],"accel_body":[0.0,0.0,-9.80665]},"position":[1.0,-2.0,-3.0],'
         b'"velocity":[0.1,0.2,0.3],"quaternion":[1.0,0.0,0.0,0.0]}\n'
@@ -134,7 +134,7 @@ def test_a_search_finds_every_required_number_exactly(
     assert json.loads(text)["timestamp"] == timestamp
 
 
-def test_a_search_finds_every_optional_number_and_nothing_that_is_not_there() -> None:
+def test_a_search_finds_exactly_the_optional_numbers_sent() -> None:
     state = REST._replace(
         ranges=(1.25, None, 3.5),
         windvane=(0.5, 6.5),
@@ -173,7 +173,7 @@ def test_required_values_that_are_not_finite_are_refused_and_optional_ones_left_
 
 
 @given(THREE, st.lists(FINITE | st.none(), max_size=6), FINITE, st.booleans())
-def test_states_come_back_as_they_were(
+def test_states_round_trip(
     attitude: tuple[float, float, float], ranges: list[float | None], airspeed: float, free: bool
 ) -> None:
     while ranges and ranges[-1] is None:

@@ -207,7 +207,7 @@ def flat(update: Any) -> Any:
 
 
 @given(U64, BODIES, TEXT)
-def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str) -> None:
+def test_requests_round_trip(number: int, body: Any, token: str) -> None:
     request = RequestMessage(number, body, token)
     assert same(request, decode_request(encode_request(request)))
 
@@ -224,13 +224,13 @@ def test_requests_come_back_as_they_were_sent(number: int, body: Any, token: str
     U64,
     FINITE,
 )
-def test_replies_come_back_as_they_were_sent(body: Any, number: int, time: float) -> None:
+def test_replies_round_trip(body: Any, number: int, time: float) -> None:
     reply = Reply(number, number // 2, time, body)
     assert same(reply, decode_reply(encode_reply(reply)))
 
 
 @given(updates(), st.floats(0.0, allow_nan=False), st.lists(TEXT, max_size=3))
-def test_states_come_back_as_they_were_sent_alone_and_in_replies(
+def test_states_round_trip_alone_and_in_replies(
     update: StateUpdate, deadline: float, vehicles: list[str]
 ) -> None:
     assert same(flat(update), decode_state_update(encode_state_update(update)))
@@ -241,7 +241,7 @@ def test_states_come_back_as_they_were_sent_alone_and_in_replies(
 
 
 @given(rosters(), st.sampled_from([("double", "<f8"), ("single", "<f4")]), U32, st.booleans())
-def test_recorded_states_come_back_in_their_precision(
+def test_recorded_states_round_trip_in_their_precision(
     roster: RosterMessage, form: tuple[str, str], seed: int, known: bool
 ) -> None:
     blocks = blocks_of(roster, seed, form[1])
@@ -252,18 +252,18 @@ def test_recorded_states_come_back_in_their_precision(
 
 
 @given(rosters())
-def test_rosters_come_back_as_they_were_sent(roster: RosterMessage) -> None:
+def test_rosters_round_trip(roster: RosterMessage) -> None:
     assert same(roster, decode_roster(encode_roster(roster)))
 
 
 @given(st.lists(MARKERS, max_size=4))
-def test_markers_come_back_as_they_were_sent(markers: list[MarkerMessage]) -> None:
+def test_markers_round_trip(markers: list[MarkerMessage]) -> None:
     command = PutMarkers(tuple(markers))
     assert same(command, decode_marker_command(encode_marker_command(command)))
 
 
 @given(U64, U64, TEXT, TEXT, OBJECTS)
-def test_actions_come_back_as_they_were_recorded(tick: int, sequence: int, source: str, kind: str, tree: Any) -> None:
+def test_actions_round_trip(tick: int, sequence: int, source: str, kind: str, tree: Any) -> None:
     action = Action(tick, sequence, source, kind, tree)
     assert same(action, decode_action(encode_action(action)))
 
@@ -281,7 +281,7 @@ def test_actions_come_back_as_they_were_recorded(tick: int, sequence: int, sourc
         st.binary(max_size=9),
     ),
 )
-def test_records_come_back_as_they_were_made(event: EventMessage, state_hash: StateHash, start: RunStart) -> None:
+def test_records_round_trip(event: EventMessage, state_hash: StateHash, start: RunStart) -> None:
     assert same(event, decode_event(encode_event(event)))
     assert same(state_hash, decode_state_hash(encode_state_hash(state_hash)))
     assert same(start, decode_run_start(encode_run_start(start)))
@@ -295,7 +295,7 @@ def test_a_posted_action_of_the_engine_survives() -> None:
     assert same(dataclasses.asdict(posted.action), dataclasses.asdict(back.action))
 
 
-def test_a_snapshot_is_made_again_without_loss() -> None:
+def test_a_snapshot_is_rebuilt_without_loss() -> None:
     entries = [
         {"name": "red", "model": "car.bicycle", "speed": 12, "sensors": ["imu"]},
         {"name": "scouts", "model": "quad", "count": 20, "spawn": {"grid": {"spacing": 3, "z": 20}}},
@@ -320,14 +320,14 @@ def test_a_snapshot_is_made_again_without_loss() -> None:
 # bytes from elsewhere ------------------------------------------------------------------------------------------------
 
 
-def test_a_step_as_the_wire_format_of_protobuf_has_it() -> None:
+def test_a_step_has_the_bytes_of_protobuf() -> None:
     # id = 1 (tag 0x08), admin = 12 (tag 0x62), in it step = 5 (tag 0x2a), in it ticks = 1 (tag 0x08) of 300
     written = bytes([0x08, 7, 0x62, 5, 0x2A, 3, 0x08, 0xAC, 0x02])
     assert encode_request(RequestMessage(7, Direct("step", {"ticks": 300}))) == written
     assert decode_request(written) == RequestMessage(7, Direct("step", {"ticks": 300}))
 
 
-def test_a_command_as_the_wire_format_of_protobuf_has_it() -> None:
+def test_a_command_has_the_bytes_of_protobuf() -> None:
     number = struct.pack("<Bd", 0x09, 0.5)  # Input.number = 1, 64 bits
     entry = bytes([0x0A, 5]) + b"steer" + bytes([0x12, len(number)]) + number  # of the map: key = 1, value = 2
     command = bytes([0x0A, 3]) + b"red" + bytes([0x22, len(entry)]) + entry  # name = 1, inputs = 4
@@ -353,7 +353,7 @@ def test_a_marker_with_nothing_given_has_the_defaults() -> None:
     assert [kind.name.lower() for kind in MarkerKind] == list(KINDS)
 
 
-def test_generated_code_is_what_the_compiler_makes_of_the_proto_file(tmp_path: Path) -> None:
+def test_generated_code_matches_the_proto_file(tmp_path: Path) -> None:
     from grpc_tools import protoc
 
     package = Path(pb.__file__).parent
@@ -432,7 +432,7 @@ FLEET = pb.Fleet(name="a", columns=["x", "y"], ids=[1, 2], members=[0, 1])
         ("value", called('{"a": {"$secret": 1}}')),
     ],
 )
-def test_unsound_requests_are_refused_with_a_reason(reason: str, message: pb.Request) -> None:
+def test_invalid_requests_are_refused_with_a_reason(reason: str, message: pb.Request) -> None:
     with pytest.raises(WireError) as caught:
         decode_request(message.SerializeToString())
     assert caught.value.reason == reason
@@ -457,7 +457,7 @@ def test_unsound_requests_are_refused_with_a_reason(reason: str, message: pb.Req
         ),
     ],
 )
-def test_unsound_states_are_refused_with_a_reason(reason: str, update: pb.StateUpdate) -> None:
+def test_invalid_states_are_refused_with_a_reason(reason: str, update: pb.StateUpdate) -> None:
     for decode, data in (
         (decode_state_update, update.SerializeToString()),
         (decode_reply, pb.Reply(state=update).SerializeToString()),
@@ -483,7 +483,7 @@ def test_unsound_states_are_refused_with_a_reason(reason: str, update: pb.StateU
         ("length", decode_state, pb.State(precision="SINGLE", blocks=[b"12"])),
     ],
 )
-def test_other_unsound_messages_are_refused_with_a_reason(reason: str, decode: Any, message: Any) -> None:
+def test_other_invalid_messages_are_refused_with_a_reason(reason: str, decode: Any, message: Any) -> None:
     with pytest.raises(WireError) as caught:
         decode(message.SerializeToString())
     assert caught.value.reason == reason
@@ -599,7 +599,7 @@ def test_a_refused_request_is_known_by_its_id(data: bytes) -> None:
     assert caught.value.id == request_id(data) == 3
 
 
-def test_what_is_no_request_has_the_id_0() -> None:
+def test_an_invalid_request_has_the_id_0() -> None:
     with pytest.raises(WireError) as caught:
         decode_request(b"\xff\xff")
     assert caught.value.id == request_id(b"\xff\xff") == 0

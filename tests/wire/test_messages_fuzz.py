@@ -1,4 +1,4 @@
-"""Protobuf decoders under damaged and random bytes: WireError or a value, nothing else, and no memory kept."""
+"""Protobuf decoders under damaged and random bytes: only WireError or a value, and no memory leak."""
 
 import math
 from collections import Counter

@@ -50,7 +50,7 @@ ACCEPTED: list[tuple[str, Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("method", "params", "arguments"), ACCEPTED)
-def test_arguments_come_back_with_defaults(method: str, params: Any, arguments: dict[str, Any]) -> None:
+def test_arguments_are_returned_with_defaults(method: str, params: Any, arguments: dict[str, Any]) -> None:
     found = METHODS[method].read(params)
     assert found == arguments
     assert [type(found[name]) for name in found] == [type(arguments[name]) for name in found]
@@ -123,7 +123,7 @@ def test_a_wrong_argument_is_named_with_what_would_be_valid(method: str, params:
     assert caught.value.reason == reason
 
 
-def test_floods_are_refused_without_looking_at_every_member() -> None:
+def test_large_objects_are_refused_without_validating_every_member() -> None:
     flood = {f"field_{k}": None for k in range(100_000)}
     with pytest.raises(ArgumentError, match="unknown fields 'field_0', 'field_1'"):
         METHODS["get_scenario"].read(flood)
@@ -133,7 +133,7 @@ def test_floods_are_refused_without_looking_at_every_member() -> None:
         METHODS["put_markers"].read({"markers": [None] * 100_000})
 
 
-def test_operations_called_by_name_take_arrays_where_lists_are_due() -> None:
+def test_operations_called_by_name_accept_arrays_as_lists() -> None:
     given = {"name": "cam", "position": np.array([1.0, 2.0, 3.0])}
     assert OPERATIONS["set_frame"].validate(given)["position"] == [1.0, 2.0, 3.0]
     assert OPERATIONS["order"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]

@@ -18,7 +18,7 @@ from paddock.wire.strict_json import MAX_DEPTH, dumps, loads
 # ---- the envelope
 
 
-def test_lines_are_what_the_specification_shows() -> None:
+def test_lines_equal_the_specification() -> None:
     assert rpc.request(1, "ping") == b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
     assert rpc.request("a", "pause", {"x": 1}) == b'{"jsonrpc":"2.0","id":"a","method":"pause","params":{"x":1}}\n'
     assert rpc.notification("tick", {}) == b'{"jsonrpc":"2.0","method":"tick","params":{}}\n'
@@ -56,7 +56,7 @@ PARAMS = st.none() | st.dictionaries(st.text(), VALUES, max_size=4)
 
 
 @given(IDS, METHODS, PARAMS, VALUES, st.integers(-(2**31), 2**31))
-def test_messages_there_and_back(id: Any, method: str, params: Any, value: Any, code: int) -> None:
+def test_messages_round_trip(id: Any, method: str, params: Any, value: Any, code: int) -> None:
     assert parse(rpc.request(id, method, params)) == Request(id, method, params)
     assert parse(rpc.notification(method, params)) == Notification(method, params)
     assert parse(rpc.result(id, value)) == Response(id, value)
@@ -155,7 +155,7 @@ def test_deep_nesting_is_refused_without_using_up_the_stack(text: bytes) -> None
         loads(text)
 
 
-def test_depth_is_counted_as_it_is() -> None:
+def test_depth_is_counted_exactly() -> None:
     assert loads(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH)
     with pytest.raises(WireError, match="levels"):
         loads(b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1))
@@ -181,7 +181,7 @@ def test_texts_that_end_early_do_not_hide_levels() -> None:
 @pytest.mark.parametrize(
     "value", [math.nan, -math.inf, [{"a": np.float64("nan")}], 2**64, {1, 2}, "\ud800", np.array([math.inf])]
 )
-def test_what_is_not_json_is_not_sent(value: Any) -> None:
+def test_invalid_json_is_not_sent(value: Any) -> None:
     with pytest.raises(InvalidValueError, match="cannot be sent as JSON"):
         rpc.result(1, value)
 

@@ -1,4 +1,4 @@
-"""Frame 0x15 against bytes packed by hand, there and back."""
+"""Frame 0x15 against bytes packed by hand, and round trips."""
 
 import struct
 
@@ -24,7 +24,7 @@ def test_columns_are_the_bytes_of_the_table() -> None:
 
 
 @pytest.mark.parametrize(("shape", "width"), [((1, 4096), 8), ((2, 2048), 8), ((1, 4097), 4), ((3, 2000), 4)])
-def test_many_values_are_sent_short(shape: tuple[int, int], width: int) -> None:
+def test_many_values_are_sent_as_float32(shape: tuple[int, int], width: int) -> None:
     values = np.random.default_rng(1).normal(size=shape)
     payload = bytes(encode_columns(0, [Block(0, values)])[5:])
     assert struct.unpack_from("<4I", payload, 8) == (0, shape[1], shape[0], width)
@@ -33,7 +33,7 @@ def test_many_values_are_sent_short(shape: tuple[int, int], width: int) -> None:
 
 
 @given(BLOCKS, st.integers(0, 2**32 - 1))
-def test_columns_there_and_back(values: list[np.ndarray], wanted: int) -> None:
+def test_columns_round_trip(values: list[np.ndarray], wanted: int) -> None:
     blocks = [Block(k, one) for k, one in enumerate(values)]
     found = decode_columns(encode_columns(wanted, blocks)[5:])
     assert found.wanted == wanted and [block.request for block in found.blocks] == list(range(len(values)))
@@ -47,7 +47,7 @@ def test_a_value_too_large_for_a_float_is_infinite() -> None:
     assert np.isinf(found.blocks[0].values).all()
 
 
-def test_what_does_not_fit_is_refused() -> None:
+def test_values_that_do_not_fit_are_refused() -> None:
     with pytest.raises(InvalidValueError):
         encode_columns(-1, [])
     with pytest.raises(InvalidValueError):
@@ -70,6 +70,6 @@ def test_what_does_not_fit_is_refused() -> None:
         struct.pack("<IIB", 1, 0, 0),
     ],
 )
-def test_payloads_that_are_not_what_they_say(payload: bytes) -> None:
+def test_inconsistent_payloads_are_refused(payload: bytes) -> None:
     with pytest.raises(WireError):
         decode_columns(payload)

@@ -1,4 +1,4 @@
-"""Frames of records of a fixed size against bytes packed by hand, there and back, and what all frames share."""
+"""Frames of records of a fixed size against bytes packed by hand, round trips, and common parts of all frames."""
 
 import math
 import struct
@@ -80,7 +80,7 @@ def test_byte_table_offsets() -> None:
 
 
 @pytest.mark.parametrize("bad", [">f4", "f4", "U4", "<c8", "O", "=i4"])
-def test_only_explicit_little_endian_numbers_travel(bad: str) -> None:
+def test_only_explicit_little_endian_types_are_accepted(bad: str) -> None:
     with pytest.raises(InvalidValueError, match="'x' has type"):
         Record("thing", (Field("x", bad),))
 
@@ -144,12 +144,12 @@ def test_a_tick_is_the_bytes_of_the_table() -> None:
         st.integers(0, 2**32 - 1),
     )
 )
-def test_ticks_there_and_back(tick: Tick) -> None:
+def test_ticks_round_trip(tick: Tick) -> None:
     assert decode_tick(encode_tick(tick)[5:]) == tick
 
 
 @given(st.data(), st.integers(0, 9))
-def test_telemetry_there_and_back(data: st.DataObject, n: int) -> None:
+def test_telemetry_round_trip(data: st.DataObject, n: int) -> None:
     ids, values, flags = data.draw(id_column(n)), data.draw(columns(3, n)), data.draw(hnp.arrays(np.uint8, n))
     got = decode_telemetry(encode_telemetry(ids, *values, flags)[5:])
     for name, column in zip(("id", "battery", "health", "signal", "flags"), (ids, *values, flags), strict=True):
@@ -157,7 +157,7 @@ def test_telemetry_there_and_back(data: st.DataObject, n: int) -> None:
 
 
 @given(st.data(), st.integers(0, 9))
-def test_lines_and_spheres_there_and_back(data: st.DataObject, n: int) -> None:
+def test_lines_and_spheres_round_trip(data: st.DataObject, n: int) -> None:
     start, end, width = data.draw(columns(n, 3)), data.draw(columns(n, 3)), data.draw(columns(n))
     color = data.draw(colors(n))
     lines, spheres = (
@@ -171,7 +171,7 @@ def test_lines_and_spheres_there_and_back(data: st.DataObject, n: int) -> None:
 
 
 @given(st.data(), st.integers(0, 9))
-def test_fpv_there_and_back(data: st.DataObject, n: int) -> None:
+def test_fpv_round_trip(data: st.DataObject, n: int) -> None:
     drawn = {
         "id": data.draw(id_column(n)),
         "mode": data.draw(hnp.arrays(np.uint8, n)),
@@ -228,7 +228,7 @@ ENCODERS: dict[str, Callable[..., memoryview]] = {
 
 @pytest.mark.parametrize("name", ENCODERS)
 @pytest.mark.parametrize("make", [bytearray, lambda n: memoryview(bytearray(n)), lambda n: np.zeros(n, np.uint8)])
-def test_every_encoder_writes_into_what_it_is_given(name: str, make: Callable[[int], Any]) -> None:
+def test_every_encoder_writes_into_a_given_buffer(name: str, make: Callable[[int], Any]) -> None:
     frame = bytes(ENCODERS[name]())
     target = make(len(frame) + 3)
     ENCODERS[name](into=target)

@@ -71,7 +71,7 @@ def test_attitudes_by_hand(quaternion: tuple[float, ...], word: int) -> None:
 
 
 @pytest.mark.parametrize("yaw", [0.0, 0.3, math.pi / 2, 2.0, -3.0])
-def test_what_is_level_stays_level(yaw: float) -> None:
+def test_level_attitudes_stay_level(yaw: float) -> None:
     level = np.array([0.0, 0.0, math.sin(yaw / 2), math.cos(yaw / 2)])
     part = Poses(np.array([0]), np.concatenate([np.zeros(3), level])[:, None])
     found = unpacked_orientation(decode_poses(encode_poses([part])[5:])["orientation"])
@@ -107,7 +107,7 @@ def test_any_attitude(quaternion: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 0.0])
-def test_what_is_no_attitude_is_no_turn_and_what_is_no_place_stays_so(bad: float) -> None:
+def test_invalid_attitudes_become_the_identity_and_nan_positions_stay_nan(bad: float) -> None:
     block = np.zeros((7, 3))
     block[6] = 1.0
     block[:3, 1], block[3:, 1] = np.nan, bad
@@ -116,7 +116,7 @@ def test_what_is_no_attitude_is_no_turn_and_what_is_no_place_stays_so(bad: float
     assert np.isnan(records["position"]).all(axis=1).tolist() == [False, True, False]
 
 
-def test_one_component_that_is_no_number() -> None:
+def test_one_component_is_nan() -> None:
     block = np.array([[0.0, 0, 0, 0, math.nan, 0, 1]]).T
     assert decode_poses(encode_poses([Poses(np.arange(1), block)])[5:])["orientation"].tolist() == [NO_TURN]
 

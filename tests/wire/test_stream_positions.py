@@ -84,7 +84,7 @@ def test_identity_changes_nothing_and_costs_nothing() -> None:
 
 
 @given(st.data(), st.integers(0, 9))
-def test_positions_there_and_back(data: st.DataObject, n: int) -> None:
+def test_positions_round_trip(data: st.DataObject, n: int) -> None:
     ids, block = data.draw(id_column(n)), data.draw(columns(7, n))
     got = decode_positions(encode_positions([Poses(ids, block.astype(np.float64))])[5:])
     np.testing.assert_array_equal(got["id"], ids)

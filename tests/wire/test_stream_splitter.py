@@ -1,4 +1,4 @@
-"""Splitting frames and JSON on one socket, however the bytes arrive."""
+"""Splitting frames and JSON on one socket, for any chunking of the bytes."""
 
 import struct
 import tracemalloc
@@ -34,7 +34,7 @@ def joined(messages: list[tuple[int, bytes]]) -> bytes:
 
 
 @given(st.lists(FRAMES | LINES | BATCHES, max_size=12), st.lists(st.integers(0, 700), max_size=20))
-def test_messages_come_out_whole_however_the_bytes_were_cut(messages: list[tuple[int, bytes]], cuts: list[int]) -> None:
+def test_messages_are_complete_for_any_chunking(messages: list[tuple[int, bytes]], cuts: list[int]) -> None:
     data = joined(messages)
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     splitter = Splitter(LIMIT, LIMIT)
@@ -59,7 +59,7 @@ def test_a_message_comes_as_soon_as_its_last_byte_is_there() -> None:
     assert [plain(m) for m in splitter.feed(b"\n")] == [(0, b'{"a":1}')]
 
 
-def test_what_was_not_taken_comes_with_the_next_bytes() -> None:
+def test_messages_not_taken_are_returned_by_the_next_call() -> None:
     splitter = Splitter(LIMIT, LIMIT)
     first = splitter.feed(frame(1, b"a") + frame(2, b"b") + b"{}\n")
     assert plain(next(first)) == (1, b"a")
@@ -88,7 +88,7 @@ def test_an_unknown_first_byte_ends_the_connection(first: int) -> None:
     assert splitter.held == 0
 
 
-def test_only_the_types_asked_for_are_taken() -> None:
+def test_only_requested_types_are_accepted() -> None:
     splitter = Splitter(LIMIT, LIMIT, {FrameType.COMMANDS})
     assert [plain(m) for m in splitter.feed(frame(0x20, b"x"))] == [(0x20, b"x")]
     with pytest.raises(WireError, match="0x01"):
@@ -122,7 +122,7 @@ def test_a_line_without_an_end_is_refused_at_the_limit(step: int) -> None:
     assert splitter.held == 0
 
 
-def test_the_longest_line_is_taken() -> None:
+def test_the_longest_line_is_accepted() -> None:
     line = b"{" + b"x" * (LIMIT - 1)
     assert [plain(m) for m in Splitter(LIMIT, LIMIT).feed(line + b"\n")] == [(0, line)]
 
@@ -163,7 +163,7 @@ def test_a_frame_in_one_piece_is_not_copied() -> None:
     assert isinstance(message, StreamFrame) and message.payload.obj is data
 
 
-def test_frames_of_a_whole_buffer_are_taken_apart_in_place() -> None:
+def test_frames_of_a_whole_buffer_are_split_in_place() -> None:
     data = bytearray(struct.pack("<BI3s", 0x01, 3, b"abc") + struct.pack("<BI", 0x10, 0))
     frames = list(frames_in(memoryview(data)))
     assert [(frame.type, bytes(frame.payload)) for frame in frames] == [(0x01, b"abc"), (0x10, b"")]

@@ -1,4 +1,4 @@
-"""Frames of records of variable length (markers, events, commands) against bytes packed by hand, and there and back."""
+"""Frames of records of variable length (markers, events, commands) against bytes packed by hand, and round trips."""
 
 import math
 import struct
@@ -78,7 +78,7 @@ MARKERS = st.builds(
 
 
 @given(st.lists(MARKERS, max_size=4))
-def test_markers_there_and_back(markers: list[MarkerRecord]) -> None:
+def test_markers_round_trip(markers: list[MarkerRecord]) -> None:
     got = decode_markers(encode_markers(markers)[5:])
     assert len(got) == len(markers) and all(map(same, got, markers))
 
@@ -120,7 +120,7 @@ def test_a_marker_that_could_not_be_read_is_not_sent(fields: dict[str, Any]) -> 
         encode_markers([changed(**fields)])
 
 
-def test_markers_of_the_longest_texts_travel() -> None:
+def test_markers_with_the_longest_texts_are_accepted() -> None:
     marker = changed(namespace="n" * 255, frame="f" * 255, text="t" * 4096)
     assert same(decode_markers(encode_markers([marker])[5:])[0], marker)
 
@@ -165,7 +165,7 @@ EVENTS = st.builds(EventRecord, st.integers(0, 2**64 - 1), st.integers(0, 2**64 
 
 
 @given(st.lists(EVENTS, max_size=5))
-def test_events_there_and_back(events: list[EventRecord]) -> None:
+def test_events_round_trip(events: list[EventRecord]) -> None:
     assert decode_events(encode_events(events)[5:]) == tuple(events)
 
 
@@ -190,7 +190,7 @@ def test_one_value_for_all_vehicles() -> None:
 
 
 @given(st.data(), st.integers(0, 5), st.lists(st.text(min_size=1, max_size=20), min_size=1, max_size=5, unique=True))
-def test_commands_there_and_back(data: st.DataObject, n: int, names: list[str]) -> None:
+def test_commands_round_trip(data: st.DataObject, n: int, names: list[str]) -> None:
     ids = data.draw(id_column(n))
     values = data.draw(hnp.arrays(np.float64, (n, len(names)), elements=F64))
     got = decode_commands(encode_commands(ids, names, values)[5:])

@@ -73,7 +73,7 @@ def test_sizes_and_offsets_of_the_specification() -> None:
     assert byte_table(STATE_RECORD)[-1][:4] == (432, 4, "u32", "crc")
 
 
-def test_the_51_values_stand_in_the_order_of_the_specification() -> None:
+def test_the_51_values_have_the_order_of_the_specification() -> None:
     groups = {
         "x y z": 3,
         "roll pitch yaw": 3,
@@ -146,7 +146,7 @@ def test_messages_are_packed_as_by_hand() -> None:
         ("value", sealed(header(1) + command_body(aux=(0.0, -math.inf)))),
     ],
 )
-def test_every_fault_has_its_reason(reason: str, datagram: bytes) -> None:
+def test_every_error_has_its_reason(reason: str, datagram: bytes) -> None:
     with pytest.raises(WireError) as caught:
         decode(datagram)
     assert caught.value.reason == reason
@@ -177,17 +177,17 @@ COMMANDS = st.builds(
 
 
 @given(COMMANDS)
-def test_a_command_comes_back_as_it_was_sent(command: Command) -> None:
+def test_a_command_round_trips(command: Command) -> None:
     assert decode(encode_command(command)) == command
 
 
 @given(st.builds(Subscribe, U32, U32, FINITE))
-def test_a_subscription_comes_back_as_it_was_sent(subscribe: Subscribe) -> None:
+def test_a_subscription_round_trips(subscribe: Subscribe) -> None:
     assert decode(encode_subscribe(subscribe)) == subscribe
 
 
 @given(st.integers(0, 40), st.integers(0, 2**32 - 1), FINITE)
-def test_states_come_back_as_they_were_sent(n: int, seed: int, time: float) -> None:
+def test_states_round_trip(n: int, seed: int, time: float) -> None:
     random = np.random.default_rng(seed)
     ids, sequences = random.integers(0, 2**32, (2, n))
     values = random.integers(0, 2**64, (51, n), dtype=np.uint64).view(np.float64)  # any bits, NaN among them

@@ -1,4 +1,4 @@
-"""VDS1 decoders under damaged and random datagrams: WireError or a value, nothing else, and no memory kept."""
+"""VDS1 decoders under damaged and random datagrams: only WireError or a value, and no memory leak."""
 
 import math
 import zlib

@@ -1,4 +1,4 @@
-"""The archive: trees come back exactly, equal ones give equal bytes, and no blob does worse than PaddockError."""
+"""The archive: exact round trips, equal bytes for equal trees, and only PaddockError for any blob."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def refusal(blob: bytes) -> str:
 
 
 @given(tree=trees)
-def test_every_tree_comes_back_exactly(tree: dict[str, Any]) -> None:
+def test_every_tree_round_trips_exactly(tree: dict[str, Any]) -> None:
     blob = pack(tree)
     again = unpack(blob)
     assert same(tree, again)
@@ -69,7 +69,7 @@ def test_every_tree_comes_back_exactly(tree: dict[str, Any]) -> None:
     assert digest(tree) == digest(again) == digest(reversed_tree(tree)) == blob[-16:].hex()
 
 
-def test_arrays_come_back_as_writable_copies() -> None:
+def test_arrays_are_restored_as_writable_copies() -> None:
     blob = bytearray(pack({"a": np.arange(5), "s": np.float32(3)}))
     tree = unpack(blob)
     tree["a"][0] = 7
@@ -165,7 +165,7 @@ def test_other_files_and_versions_are_named() -> None:
 
 
 @pytest.mark.parametrize("value", [{1, 2}, b"x", 1j, object(), np.array(["a"]), np.array([None]), {1: 2}, "\ud800"])
-def test_what_cannot_be_stored_is_named_with_its_place(value: object) -> None:
+def test_unsupported_values_are_named_with_their_path(value: object) -> None:
     with pytest.raises(PaddockError, match="cannot archive fleets/0"):
         pack({"fleets": [value]})
 

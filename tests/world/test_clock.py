@@ -27,7 +27,7 @@ def test_tick_at_is_the_first_tick_not_before(rate: float, time: float) -> None:
     assert tick / rate >= time - slack and (tick - 1) / rate < time + slack
 
 
-def test_a_time_that_is_a_tick_but_for_rounding_is_that_tick() -> None:
+def test_a_time_within_rounding_of_a_tick_is_that_tick() -> None:
     assert Clock(10.0).tick_at(0.1 + 0.2) == 3  # 0.30000000000000004
     assert Clock(10.0).tick_at(0.31) == 4
     assert Clock(240.0).ticks(0.5) == 120

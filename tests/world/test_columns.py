@@ -22,7 +22,7 @@ class Undeclared(NamedTuple):
     speed: float
 
 
-def test_columns_carry_what_was_declared() -> None:
+def test_columns_have_the_declared_properties() -> None:
     speed, mode, trim = columns_of(Controls)
     assert (speed.name, speed.unit, speed.low, speed.high, speed.default) == ("speed", "m/s", 0.0, 30.0, None)
     assert (mode.choices, mode.failsafe, mode.default) == (("off", "slow", "fast"), 0.0, 1.0)
@@ -41,7 +41,7 @@ def test_a_field_without_a_unit_is_refused() -> None:
         columns_of(Undeclared)
 
 
-def test_filled_takes_defaults_and_what_was_given() -> None:
+def test_filled_combines_defaults_and_given_values() -> None:
     assert filled(Controls, {"speed": 3, "mode": "fast"}, "option").tolist() == [3.0, 2.0, 0.5]
     assert filled(Controls, {"speed": np.float32(0.5), "trim": -9}, "option").tolist() == [0.5, 1.0, -9.0]
 
@@ -65,7 +65,7 @@ def test_filled_reports_errors(given: dict[str, Any], error: type[Exception], me
     assert str(caught.value) == message
 
 
-def test_checked_without_a_place() -> None:
+def test_checked_without_a_location() -> None:
     column = columns_of(Controls)[0]
     assert checked(column, 0, "input") == 0.0 and checked(column, True, "input") == 1.0
     with pytest.raises(InvalidValueError, match=r"^input 'speed' must lie in 0 to 30 m/s, not -0.1$"):

@@ -69,13 +69,13 @@ def test_any_history_of_joining_and_leaving(history: list[Any]) -> None:
     assert pack({"fleet": other.save()}) == pack({"fleet": fleet.save()})
 
 
-def test_a_single_vehicle_bears_the_fleets_name() -> None:
+def test_a_single_vehicle_has_the_name_of_its_fleet() -> None:
     fleet = fleet_of(single=True)
     fleet.add(np.array([1]), np.zeros((2, 1)))
     assert fleet.vehicle_name(0) == "scouts" and fleet.row_of(0) == 0 and fleet.row_of(1) is None
 
 
-def test_what_lies_beyond_n_does_not_show() -> None:
+def test_data_beyond_n_is_hidden() -> None:
     one, two = fleet_of(2), fleet_of(64)
     for fleet in (one, two):
         fleet.add(np.array([5, 6]), np.ones((2, 2)))

@@ -20,7 +20,7 @@ def put(writer: FrameRingWriter, data: bytes, tick: int) -> None:
     writer.publish(len(data), tick, tick / 10, 1e9 + tick, run=2, roster=3)
 
 
-def test_a_group_comes_out_as_it_went_in() -> None:
+def test_a_group_round_trips() -> None:
     with FrameRingWriter("test_frames_1") as writer, FrameRingReader("test_frames_1") as reader:
         assert reader.latest() is None
         with pytest.raises(PaddockError, match="is still empty"), reader.view():
@@ -55,7 +55,7 @@ def test_bytes_match_the_documented_layout() -> None:
         data.close()
 
 
-def test_a_larger_group_moves_to_more_room_and_readers_follow() -> None:
+def test_a_larger_group_starts_a_new_generation_that_readers_follow() -> None:
     with FrameRingWriter("test_frames_3") as writer, FrameRingReader("test_frames_3") as reader:
         put(writer, b"small", 1)
         assert reader.wait() is not None
@@ -101,7 +101,7 @@ def test_readers_see_the_end_of_the_writer() -> None:
         FrameRingReader("test_frames_6")
 
 
-def test_a_name_in_use_is_refused_and_that_of_a_dead_process_taken_over() -> None:
+def test_a_name_in_use_is_refused_and_that_of_a_dead_process_reused() -> None:
     with FrameRingWriter("test_frames_7"), pytest.raises(PaddockError, match="already published by process"):
         FrameRingWriter("test_frames_7")
     code = "import os; from paddock.world.ring import FrameRingWriter as W; W('test_frames_7').slot(3); os._exit(0)"

@@ -119,7 +119,7 @@ def test_the_origin_is_zero_and_up_is_up() -> None:
     np.testing.assert_allclose(TOKYO.to_local(35.6812, 139.7671, [40.0, 140.0]), [[0, 0, 0], [0, 0, 100]], atol=1e-8)
 
 
-def test_the_curve_of_the_earth_hides_a_ship() -> None:
+def test_the_curvature_of_the_earth_lowers_distant_points() -> None:
     # 20 km out the surface has dropped by d^2 / 2R, 31.4 m for the ellipsoid's east-west radius at the equator.
     _, _, height = Origin(0, 0).to_geodetic([20_000.0, 0.0, 0.0])
     assert height == pytest.approx(20_000.0**2 / (2 * EQUATOR_RADIUS), abs=1e-3)

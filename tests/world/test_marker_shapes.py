@@ -102,11 +102,11 @@ def test_points_are_spheres_of_half_their_size() -> None:
 @pytest.mark.parametrize(
     "marker", [Marker.text("a", 1, "hello"), Marker.mesh("a", 1, "cone.glb"), Marker.points("a", 1, [[1, 2, 3]])]
 )
-def test_what_has_no_lines_gives_none(marker: Marker) -> None:
+def test_markers_without_lines_give_none(marker: Marker) -> None:
     shown = shape_of(marker)
     assert shown.ends.shape == (0, 6) and shown.line_colors.shape == (0, 4)
 
 
-def test_what_has_no_points_gives_no_spheres() -> None:
+def test_markers_without_points_give_no_spheres() -> None:
     for marker in (Marker.line("a", 1, [[0, 0], [1, 1]]), Marker.circle("a", 1), Marker.text("a", 1, "hello")):
         assert shape_of(marker).balls.shape == shape_of(marker).ball_colors.shape == (0, 4)

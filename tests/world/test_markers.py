@@ -29,7 +29,7 @@ ONE_OF_EACH = [
 ]
 
 
-def test_there_is_a_way_to_make_every_kind() -> None:
+def test_every_kind_has_a_constructor() -> None:
     assert [marker.kind for marker in ONE_OF_EACH] == list(SCALES)
     assert paddock.Marker is Marker
 
@@ -78,7 +78,7 @@ def test_a_closed_line_returns_to_its_first_point() -> None:
     assert len(Marker.line("a", 1, [], closed=True).vertices) == 0
 
 
-def test_no_points_are_fine() -> None:
+def test_no_points_are_valid() -> None:
     assert Marker.points("cones", 1, []).vertices.shape == (0, 3)
     assert Marker.line("path", 1, np.empty((0, 2))).vertices.shape == (0, 3)
 

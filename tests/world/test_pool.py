@@ -53,7 +53,7 @@ def address(array: np.ndarray) -> int:
     return array.ctypes.data
 
 
-def test_a_buffer_is_used_again_once_it_is_dropped() -> None:
+def test_a_dropped_buffer_is_reused() -> None:
     pool = CountingPool()
     first = pool.take(1000)
     where = address(first)
@@ -87,7 +87,7 @@ def test_any_view_keeps_the_buffer(keep: object) -> None:
     assert pool.counts().in_use == 0
 
 
-def test_a_frozen_buffer_cannot_be_thawed() -> None:
+def test_a_frozen_buffer_cannot_be_made_writable() -> None:
     buffer = BufferPool().take(64)
     view = frozen(buffer)
     for array in (view, view[3:], view.view(np.float64).reshape(2, 4).T):
@@ -109,7 +109,7 @@ def test_idle_buffers_are_bounded() -> None:
     assert BufferPool(idle=0).take(10).nbytes == 10
 
 
-def test_who_keeps_very_many_keeps_plain_arrays() -> None:
+def test_many_kept_buffers_become_plain_arrays() -> None:
     pool = CountingPool(tracked=4)
     many = [pool.take(4096) for _ in range(20)]
     assert pool.counts() == Counts(allocated=20, reused=0, in_use=20, idle=0)
@@ -118,7 +118,7 @@ def test_who_keeps_very_many_keeps_plain_arrays() -> None:
     assert pool.counts() == Counts(allocated=20, reused=0, in_use=0, idle=4)
 
 
-def test_a_buffer_of_another_size_is_not_wasted_on_a_small_need() -> None:
+def test_a_large_buffer_is_not_used_for_a_small_request() -> None:
     pool = CountingPool()
     pool.take(10_000_000)
     pool.take(1000)
@@ -144,7 +144,7 @@ def test_threads_never_share_a_buffer() -> None:
     assert pool.counts().in_use == 0 and pool.counts().reused > 2000
 
 
-def test_a_segment_closes_cleanly_while_arrays_look_at_it() -> None:
+def test_a_segment_closes_cleanly_while_arrays_refer_to_it() -> None:
     segment = SharedSegment.create(f"paddock.test{os.getpid()}", 4096)
     words = segment.words
     before = len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 1
@@ -164,7 +164,7 @@ def test_too_much_memory_is_refused() -> None:
 
 
 @pytest.mark.parametrize("name", ["", "a/b", "a.b", "x" * 41, "ä"])
-def test_names_that_cannot_be_are_refused(name: str) -> None:
+def test_invalid_names_are_refused(name: str) -> None:
     with pytest.raises(InvalidValueError, match="ring name"):
         data_path(name, 1)
 

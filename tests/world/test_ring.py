@@ -115,7 +115,7 @@ def test_an_equal_layout_does_not_begin_a_new_generation() -> None:
         assert left_behind(ring.name) and data_path(ring.name, 1) in {p.name for p in left_behind(ring.name)}
 
 
-def test_a_reader_that_comes_late_or_stays_behind_finds_the_newest() -> None:
+def test_a_late_or_slow_reader_gets_the_newest() -> None:
     with RingWriter() as ring, RingReader(ring.name) as early:
         ring.publish(snapshot_of(make_layout(2, 1), 1))
         assert early.latest() is not None
@@ -183,7 +183,7 @@ def test_the_end_delivers_the_last_snapshot_first() -> None:
         reader.latest()
 
 
-def test_a_forgotten_writer_cleans_up() -> None:
+def test_a_dropped_writer_cleans_up() -> None:
     ring = RingWriter()
     ring.publish(snapshot_of(make_layout(), 1))
     name = ring.name
@@ -212,7 +212,7 @@ def test_another_version_is_named() -> None:
             RingReader(ring.name)
 
 
-def test_a_living_writers_name_is_respected() -> None:
+def test_the_name_of_a_running_writer_is_refused() -> None:
     with RingWriter() as ring:
         with pytest.raises(PaddockError, match=f"already published by process {os.getpid()}"):
             RingWriter(ring.name)
@@ -229,7 +229,7 @@ def test_a_reader_process_reads_and_its_end_removes_nothing() -> None:
         assert len(left_behind(ring.name)) == 2
 
 
-def test_a_crash_is_noticed_and_its_remains_are_replaced() -> None:
+def test_a_crash_is_detected_and_its_segments_are_replaced() -> None:
     name = f"crash{os.getpid()}"
     process = child("write", name)
     assert process.stdout is not None and process.stdout.readline() == "published\n"

@@ -104,7 +104,7 @@ def test_slerp_agrees_with_scipy() -> None:
     assert same_rotation(slerp(a, -b, fractions), expected).max() < 1e-13
 
 
-def test_slerp_carries_on_at_the_same_rate() -> None:
+def test_slerp_extrapolates_at_the_same_rate() -> None:
     start, end = quaternion_from_euler(0, 0, [0.1, 0.3])
     _, _, yaw = euler_from_quaternion(slerp(start, end, [-0.5, 2.0, 3.0]))
     np.testing.assert_allclose(yaw, [0.0, 0.5, 0.7], atol=1e-14)
@@ -116,7 +116,7 @@ def test_slerp_keeps_small_angles(step: float) -> None:
     assert yaw == pytest.approx(0.25 * step, rel=1e-9, abs=1e-24)
 
 
-def test_unit_quaternion_mends_rounding_once_and_refuses_mistakes() -> None:
+def test_unit_quaternion_fixes_rounding_once_and_refuses_errors() -> None:
     once = unit_quaternion(np.array([0.1, 0.2, 0.3, 0.9273618]) * 1.0005)
     assert np.linalg.norm(once) == pytest.approx(1.0, abs=1e-15)
     assert unit_quaternion(once).tobytes() == once.tobytes()

@@ -142,7 +142,7 @@ def allocations(pool: BufferPool) -> list[int]:
 
 
 @pytest.mark.parametrize("keep", [lambda s: s, lambda s: s.fleet("scouts"), lambda s: s["scouts[3]"]])
-def test_what_is_kept_never_changes_while_a_thousand_others_are_made(keep: Callable[[Snapshot], Snapshot]) -> None:
+def test_a_kept_snapshot_never_changes(keep: Callable[[Snapshot], Snapshot]) -> None:
     layout, writer = make_layout(50), SnapshotWriter()
     made = allocations(writer.pool)
     kept = keep(snapshot_of(layout, 0, writer))
@@ -185,7 +185,7 @@ def test_four_threads_see_whole_snapshots_only() -> None:
     assert len(made) < 20
 
 
-def test_a_layout_survives_the_way_to_another_process() -> None:
+def test_a_layout_round_trips_to_another_process() -> None:
     layout = make_layout()
     again = Layout.from_bytes(layout.to_bytes())
     assert again == layout and hash(again) == hash(layout) and again.offsets == layout.offsets
@@ -203,7 +203,7 @@ def test_other_trees_are_not_layouts(tree: dict[str, object]) -> None:
         Layout.from_bytes(pack(tree))
 
 
-def test_layouts_that_cannot_be_are_refused() -> None:
+def test_invalid_layouts_are_refused() -> None:
     ids = np.arange(2)
     with pytest.raises(PaddockError, match="start with x, y, z"):
         FleetLayout("a", "k", "m", ("x",), 2, ids, ids, False)

@@ -1,4 +1,4 @@
-"""Random streams: no two vehicles share one, and a draw depends on nothing but the vehicle."""
+"""Random streams: no two vehicles share one, and a draw depends only on the vehicle."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_draws_are_uniform_and_independent(seed: int) -> None:
     assert abs(neighbours) < 6 / np.sqrt(20_000)
 
 
-def test_a_draw_depends_on_the_member_not_on_the_company() -> None:
+def test_a_draw_depends_only_on_its_own_vehicle() -> None:
     streams = stream_ids("scouts", np.arange(100))
     whole = draw_uniforms(3, streams, 1, 4)
     assert np.array_equal(draw_uniforms(3, streams[[40]], 1, 4)[0], whole[40])

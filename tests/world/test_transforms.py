@@ -180,7 +180,7 @@ def test_a_single_pose_is_held_within_the_limit() -> None:
         tree.lookup("world", "car", 2.51)
 
 
-def test_history_is_bounded_and_covers_what_it_promises() -> None:
+def test_history_is_bounded_and_covers_its_span() -> None:
     tree = TransformTree(history_s=1.0, max_extrapolation_s=0.0)
     for tick in range(5000):
         tree.set_dynamic("car", "world", tick / 100, Transform((tick / 100, 0, 0)))
@@ -216,7 +216,7 @@ def test_two_trees_are_refused_by_the_names_of_their_roots() -> None:
         tree.lookup("lidar", "dish", 0.0)
 
 
-def test_cycles_new_parents_and_changes_of_kind_are_refused_and_leave_the_tree_alone() -> None:
+def test_cycles_new_parents_and_changes_of_kind_are_refused_without_effect() -> None:
     tree = straight_line()
     before = tree.save()
     with pytest.raises(
@@ -246,7 +246,7 @@ def test_bad_limits_are_refused(bad: dict[str, float]) -> None:
 
 
 @given(st.lists(poses, min_size=1, max_size=8), poses)
-def test_a_restored_tree_is_the_same_to_the_last_bit(track: list[Transform], mount: Transform) -> None:
+def test_a_restored_tree_is_bit_identical(track: list[Transform], mount: Transform) -> None:
     tree, copy = TransformTree(history_s=0.35, max_extrapolation_s=0.05), TransformTree()
     tree.set_static("camera", "drone", mount)
     for tick, pose in enumerate(track):
@@ -289,7 +289,7 @@ def test_saved_state_shares_nothing_and_does_not_depend_on_the_order_of_declarat
         ),
     ],
 )
-def test_a_damaged_save_is_refused_and_the_tree_stays_as_it_was(frames: dict[str, object], message: str) -> None:
+def test_a_damaged_save_is_refused_without_effect(frames: dict[str, object], message: str) -> None:
     tree = straight_line()
     before = tree.save()
     with pytest.raises(PaddockError, match=message):

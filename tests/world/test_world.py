@@ -30,7 +30,7 @@ def world_of(*fleets: tuple[str, int]) -> World:
     return world
 
 
-def test_fleets_stand_in_the_order_of_their_names() -> None:
+def test_fleets_are_sorted_by_name() -> None:
     world = world_of(("b", 2), ("c", 1), ("a", 3))
     assert list(world.fleets) == ["a", "b", "c"] and world.vehicles == 6
     with pytest.raises(PaddockError, match="the name 'b' is already used by a fleet or vehicle"):
@@ -74,7 +74,7 @@ def test_not_finding(target: Any, message: str) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.one_of(st.none(), st.integers(0, 60))), max_size=25), st.booleans())
-def test_no_id_is_given_out_twice(requests: list[tuple[int, int | None]], saving: bool) -> None:
+def test_no_id_is_assigned_twice(requests: list[tuple[int, int | None]], saving: bool) -> None:
     world, used = world_of(), set[int]()
     for count, first in requests:
         wanted = set(range(first, first + count)) if first is not None else set()

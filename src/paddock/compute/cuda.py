@@ -66,7 +66,7 @@ THREADS = 128
 class CudaKernel:
     """A kernel for a CUDA device: `kernel(n, substeps, *arrays)`; arrays may live on the host or on the device.
 
-    Host arrays are copied there and back in every call; for speed pass the arrays that `to_device` returns.
+    Host arrays are copied to the device and back in every call; for speed pass the arrays that `to_device` returns.
     """
 
     def __init__(self, spec: KernelSpec) -> None:

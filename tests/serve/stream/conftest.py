@@ -1,4 +1,4 @@
-"""A served simulation, and a client that knows nothing but sockets, JSON and the codecs."""
+"""A served simulation, and a client that uses only sockets, JSON and the codecs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What subscribers see: positions in their frame, subsets, rates, rosters, telemetry, markers, events."""
+"""Data for subscribers: positions in their frame, subsets, rates, rosters, telemetry, markers, events."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_the_roster_has_ranges(served: Any) -> None:
     assert fleets["drone"]["model"] == "quad"
 
 
-def test_a_step_is_seen_though_nothing_runs(served: Any) -> None:
+def test_a_step_is_published_while_no_run_is_active(served: Any) -> None:
     peer, other = served.connect(), served.connect()
     other.call("subscribe")
     before = other.tick()[0]
@@ -163,7 +163,7 @@ def test_a_marker_on_a_vehicle_is_drawn_where_the_vehicle_is(served: Any) -> Non
     drawer.call("delete_markers", namespace="on")
 
 
-def test_a_marker_too_large_for_the_wire_is_refused_with_all_that_came_with_it(served: Any) -> None:
+def test_a_marker_too_large_for_the_wire_is_refused_with_its_batch(served: Any) -> None:
     peer, drawer = served.connect(), served.connect()
     peer.call("subscribe", kinds=["markers"], frame="unreal")
     huge = {"namespace": "huge", "id": 1, "kind": "circle", "scale": [1e38, 1, 1]}  # in cm beyond float32

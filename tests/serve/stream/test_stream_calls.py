@@ -1,4 +1,4 @@
-"""Calls: what they do, how they are refused, and that none waits for another."""
+"""Calls: effects, refusals, and independence of each other."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_bad_parameters_name_the_field(served: Any, method: str, params: dict[st
         ("seek", {"position": 1.0}, "seek"),
     ],
 )
-def test_what_the_simulation_refuses(served: Any, method: str, params: dict[str, Any], message: str) -> None:
+def test_refusals_of_the_simulation(served: Any, method: str, params: dict[str, Any], message: str) -> None:
     code, text = served.connect().refused(method, **params)
     assert code == -32000 and message in text and "\n" not in text
 
@@ -134,7 +134,7 @@ def test_refused_batches_are_counted_and_reported_at_a_limited_rate(served: Any)
     assert abs(peer.call("get_state", vehicle_id=100)["velocity"][0]) < 1.0
 
 
-def test_drones_by_the_sticks(served: Any, eventually: Callable[[Callable[[], bool]], bool]) -> None:
+def test_drones_with_sticks(served: Any, eventually: Callable[[Callable[[], bool]], bool]) -> None:
     peer = served.connect()
     yaw = math.pi / 4  # in NED: north-east, which is 45 deg in ENU too
     drone = peer.call("spawn_fpv_drone", vehicle_id=900, drone_preset="race", x=1, y=2, z=0, yaw=yaw, frame="ned")
@@ -149,7 +149,7 @@ def test_drones_by_the_sticks(served: Any, eventually: Callable[[Callable[[], bo
     peer.call("remove_vehicle", vehicle_id=900)
 
 
-def test_alike_robots_become_a_fleet_and_all_or_none_come(served: Any) -> None:
+def test_similar_robots_become_a_fleet_and_are_added_all_or_none(served: Any) -> None:
     peer = served.connect()
     robots = [{"id": 2000 + k, "robot_type": "rover", "x": 10.0 * k, "y": -50.0} for k in range(3)]
     answer = peer.call("spawn_robots", robots=[*robots, {"robot_type": "rover", "name": "own", "y": -90}])
@@ -164,7 +164,7 @@ def test_alike_robots_become_a_fleet_and_all_or_none_come(served: Any) -> None:
         peer.call("remove_vehicle", vehicle=name)
 
 
-def test_events_can_be_asked_for(served: Any) -> None:
+def test_events_can_be_requested(served: Any) -> None:
     peer = served.connect()
     peer.call("spawn_robots", robots=[{"robot_type": "point", "name": "brief", "z": 5}])
     peer.call("remove_vehicle", vehicle="brief")

@@ -1,4 +1,4 @@
-"""Dialling out to a renderer, and a hub that dies: connections come back."""
+"""Reconnection: dialling out to a renderer, and a hub that dies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bad peers are cut off with a reason, and the others notice nothing."""
+"""Bad peers are disconnected with a reason, and other clients are not affected."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def guarded(serve: Callable[..., Any]) -> Any:
         (b"{" + b"x" * (1 << 20), "a line of JSON has at most 1048576 bytes", "length"),
     ],
 )
-def test_garbage_is_cut_off_with_a_reason(served: Any, data: bytes, reason: str, word: str) -> None:
+def test_garbage_disconnects_with_a_reason(served: Any, data: bytes, reason: str, word: str) -> None:
     good, bad = served.connect(), served.connect()
     good.call("subscribe")
     first = good.tick()[0]
@@ -78,7 +78,7 @@ def test_too_many_requests_get_one_warning_then_a_disconnect(served: Any) -> Non
     peer.close()
 
 
-def test_one_second_of_requests_may_come_at_once(served: Any) -> None:
+def test_a_burst_of_one_second_of_requests_is_accepted(served: Any) -> None:
     peer = served.connect()
     numbers = [peer.send("ping") for _ in range(250)]
     for number in numbers:
@@ -123,7 +123,7 @@ def test_a_client_that_does_not_read_is_disconnected(
 # the token -----------------------------------------------------------------------------------------------------------
 
 
-def test_nothing_but_ping_without_the_token(guarded: Any) -> None:
+def test_only_ping_is_answered_without_the_token(guarded: Any) -> None:
     peer = guarded.connect()
     assert peer.call("ping")
     for method in ("get_roster", "subscribe", "pause", "clear_all_robots"):
@@ -152,7 +152,7 @@ def test_five_seconds_without_the_token(guarded: Any) -> None:
     assert guarded.silent.ending() == "no token within 5 s; call authenticate"
 
 
-def test_half_closed_and_vanished_peers_are_forgotten(
+def test_half_closed_and_vanished_peers_are_removed(
     served: Any, eventually: Callable[[Callable[[], bool]], bool]
 ) -> None:
     rude = served.connect()
@@ -165,7 +165,7 @@ def test_half_closed_and_vanished_peers_are_forgotten(
     assert eventually(lambda: _clients(served) == 0)
 
 
-def test_random_bytes_never_bring_the_hub_down(served: Any, eventually: Callable[[Callable[[], bool]], bool]) -> None:
+def test_random_bytes_never_stop_the_hub(served: Any, eventually: Callable[[Callable[[], bool]], bool]) -> None:
     """Broken pieces of valid messages, cut anywhere; a subscriber beside them sees every kind of frame all the time."""
     good = served.connect()
     good.call("subscribe", kinds=["positions", "telemetry", "lines"])

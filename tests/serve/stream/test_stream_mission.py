@@ -1,4 +1,4 @@
-"""A mission over the stream endpoint: described, changed, refused; notifications only when something happens."""
+"""A mission over the stream endpoint: described, changed, refused; notifications only after changes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_a_zone_and_a_damaged_vehicle(peer: Any) -> None:
     assert gate["state"] == "undone" and "pit" in gate["reason"]
 
 
-def test_news_come_when_something_happens(peer: Any) -> None:
+def test_notifications_follow_changes(peer: Any) -> None:
     peer.call("subscribe", kinds=["mission"])
     assert set(named(peer.notification("mission")["tasks"])) == {"gate", "fence", "pond", "yard", "tower"}
     peer.call("add_task", task={"name": "mill", "point": {"at": [20, -20]}})
@@ -185,7 +185,7 @@ def test_wrong_arguments_are_named(peer: Any, method: str, params: dict[str, Any
     assert set(named(tree(peer)["tasks"])) == set(named(before["tasks"]))
 
 
-def test_a_state_in_words(served: Any) -> None:
+def test_states_are_named(served: Any) -> None:
     run = served.sim.engine.mission
     job = run.mission.tasks["gate"]
     job.state, job.doing = "assigned", True
@@ -194,7 +194,7 @@ def test_a_state_in_words(served: Any) -> None:
     assert tasks["base"] == [1.0, 2.0, 0.0, 0.5] and tasks["members"][0]["id"] is None
 
 
-def test_where_there_is_no_mission(serve: Any) -> None:
+def test_without_a_mission(serve: Any) -> None:
     peer = serve({"clock": {"rate": 100}, "vehicles": [CREW]}).connect()
     assert peer.call("get_mission") == {"mission": None}
     for method, params in {
@@ -215,7 +215,7 @@ def test_the_mission_needs_the_token(serve: Any) -> None:
     assert peer.call("get_mission", token="long-enough") == {"mission": None}
 
 
-def test_a_recording_keeps_no_mission(tmp_path: Path) -> None:
+def test_a_recording_has_no_mission(tmp_path: Path) -> None:
     file = tmp_path / "run.mcap"
     with paddock.load({"clock": {"rate": 100}, "vehicles": [CREW]}) as sim, Recorder(sim, file):
         sim.step(10)

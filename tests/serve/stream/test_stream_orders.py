@@ -52,7 +52,7 @@ def test_overrides_are_applied_and_listed(served: Any) -> None:
     peer.call("let_go")
 
 
-def test_one_order_with_a_place_for_each(served: Any) -> None:
+def test_one_override_with_a_goal_per_vehicle(served: Any) -> None:
     peer = served.connect()
     peer.call("give_order", vehicles=[6, "crew[0]", 3], behaviour={"goto": {"x": [7, 1, 1.5], "y": 2, "z": [3, 4, 4]}})
     (order,) = peer.call("get_orders")["orders"]
@@ -68,7 +68,7 @@ def test_one_order_with_a_place_for_each(served: Any) -> None:
     assert code == -32000 and message == "override.goto.x: a list has one value per vehicle, here 1, not 2"
 
 
-def test_a_vehicle_is_taken_over_driven_and_given_back(served: Any) -> None:
+def test_a_vehicle_is_overridden_driven_and_released(served: Any) -> None:
     peer = served.connect()
     code, message = peer.refused("set_control", vehicle="crew[0]", vx=2.0)
     assert code == -32000 and message == "'crew[0]' is driven by its behaviour 'hold', not by commands"

@@ -65,7 +65,7 @@ def test_answers_arrive_while_much_is_streamed(served: Any) -> None:
     peer.close()
 
 
-def test_the_rate_is_at_most_what_was_asked_for(served: Any) -> None:
+def test_the_rate_does_not_exceed_the_request(served: Any) -> None:
     peer = served.connect()
     assert peer.call("subscribe", rate=5)["rate"] == 5.0
     moments = [peer.tick() for _ in range(6)]
@@ -80,7 +80,7 @@ def test_more_than_the_server_allows_is_not_granted(served: Any) -> None:
 # the parts, without sockets of a server ------------------------------------------------------------------------------
 
 
-def test_the_rate_holds_on_average_and_stands_jitter() -> None:
+def test_the_mean_rate_is_kept_despite_jitter() -> None:
     subscription = Subscription(View(), rate=10.0)
     early_and_late = 0.1 * np.arange(100) + 0.02 * np.resize([1, -1], 100)
     assert sum(subscription.take(100.0 + t) for t in early_and_late) == 100
@@ -126,7 +126,7 @@ def test_a_group_that_has_begun_is_finished_and_messages_go_between(pair: Any) -
     assert outbox.next() is None
 
 
-def test_what_waits_is_bounded_but_one_large_message_passes() -> None:
+def test_the_queue_is_bounded_but_one_large_message_passes() -> None:
     outbox = Outbox(most_waiting=1000)
     assert outbox.put(bytes(5000))
     assert not outbox.put(b"x")

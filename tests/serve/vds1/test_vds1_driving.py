@@ -1,4 +1,4 @@
-"""VDS1 as clients meet it: states that say what snapshots say, commands, their numbers and their failsafe."""
+"""VDS1 clients: states that equal snapshots, commands, sequence numbers and failsafe."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _same(values: dict[str, float], car: Any) -> None:
     assert values["wheel_spin_rr"] == car["wheel_speed"]
 
 
-def test_all_cars_of_every_publish_with_numbers_that_count(serving: Any) -> None:
+def test_every_publish_has_all_cars_with_increasing_sequence_numbers(serving: Any) -> None:
     client = serving.peer()
     client.subscribe()
     assert serving.eventually(lambda: serving.count("datagrams_received") == 1)
@@ -126,7 +126,7 @@ def test_misdirected_commands_are_counted_and_change_nothing(serving: Any) -> No
     assert serving.command("red")["throttle"] == 0.5 and serving.count("misdirected") == 5
 
 
-def test_auxiliary_wishes_are_counted_and_the_rest_counts(serving: Any) -> None:
+def test_auxiliary_inputs_are_counted_and_the_rest_applies(serving: Any) -> None:
     client = serving.peer()
     client.drive(1, throttle=0.4, aux_speed=20.0)
     assert serving.eventually(lambda: serving.commands == 1)

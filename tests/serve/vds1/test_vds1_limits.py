@@ -1,4 +1,4 @@
-"""VDS1 and what it must put up with: malformed datagrams, floods, too many subscribers, addresses out of reach."""
+"""Robustness of VDS1: malformed datagrams, floods, too many subscribers, unreachable addresses."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_flood_of_garbage_does_not_disturb_others(serving: Any) -> None:
     assert serving.command("red")["throttle"] == 0
 
 
-def test_subscribers_come_go_and_are_limited(serve: type[Any]) -> None:
+def test_subscribers_join_leave_and_are_limited(serve: type[Any]) -> None:
     with serve(subscribers=2) as serving:
         one, two, three = serving.peer(), serving.peer(), serving.peer()
         one.subscribe()
@@ -94,7 +94,7 @@ def test_subscribers_come_go_and_are_limited(serve: type[Any]) -> None:
         assert serving.eventually(lambda: serving.subscribers() == 2)
 
 
-def test_the_configured_address_needs_not_ask(serve: type[Any]) -> None:
+def test_the_configured_address_needs_no_subscription(serve: type[Any]) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as seat:
         seat.bind(("127.0.0.1", 0))
         seat.settimeout(10.0)

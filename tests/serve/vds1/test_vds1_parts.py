@@ -1,4 +1,4 @@
-"""What the VDS1 endpoint is made of: the 51 values, sequence numbers, subscribers, its log."""
+"""Parts of the VDS1 endpoint: the 51 values, sequence numbers, subscribers, its log."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_attitude_and_body_velocity_are_those_of_scipy() -> None:
         assert (values[name] == block[10 + k]).all()
 
 
-def test_wheels_take_half_of_what_their_axle_does() -> None:
+def test_wheels_have_half_the_values_of_their_axle() -> None:
     block, _ = random_block(BICYCLE, 5)
     column = dict(zip(BICYCLE, block, strict=True))
     values = values_of(BICYCLE, block)
@@ -66,7 +66,7 @@ def test_wheels_take_half_of_what_their_axle_does() -> None:
     assert (values["wheel_radius"] == 0.3).all() and not values["rack_torque"].any()
 
 
-def test_a_wheel_that_reports_for_itself_goes_before_its_axle() -> None:
+def test_columns_of_a_wheel_take_precedence_over_its_axle() -> None:
     own = tuple(f"{what}_{wheel}" for what in ("wheel_spin", "force_x", "slip_ratio", "suspension") for wheel in WHEELS)
     columns = (*BICYCLE, *own, "rack_torque")
     block, _ = random_block(columns, 3)
@@ -135,19 +135,19 @@ def test_no_more_cars_than_allowed() -> None:
     assert publisher.left_out == 1
 
 
-def test_old_used_and_replayed_sequence_numbers_do_not_count() -> None:
+def test_old_duplicate_and_replayed_sequence_numbers_are_refused() -> None:
     track = SequenceTrack(10, 0.0)
     assert [track.takes(s, 0.1) for s in (11, 11, 10, 12, 9, 5, 20, 13, 21)] == [
         *(True, False, False, True, False, False, True, False, True),
     ]
 
 
-def test_sequence_numbers_go_round() -> None:
+def test_sequence_numbers_wrap() -> None:
     track = SequenceTrack(2**32 - 2, 0.0)
     assert [track.takes(s, 0.1) for s in (2**32 - 1, 0, 2**32 - 1, 1)] == [True, True, False, True]
 
 
-def test_a_client_that_begins_again_is_not_locked_out() -> None:
+def test_a_restarted_client_is_accepted() -> None:
     far = SequenceTrack(5000, 0.0)
     assert [far.takes(s, 0.1) for s in (0, 1, 2)] == [True, True, True]
     silent = SequenceTrack(500, 0.0)
@@ -156,7 +156,7 @@ def test_a_client_that_begins_again_is_not_locked_out() -> None:
     assert [at_once.takes(s, 0.1) for s in (0, 1, 2, 3, 2)] == [False, False, True, True, False]
 
 
-def test_silent_clients_are_forgotten_after_two_seconds() -> None:
+def test_silent_clients_are_removed_after_two_seconds() -> None:
     clients = Senders(most=2)
     ann, bob, eve = (("127.0.0.1", port) for port in (1, 2, 3))
     assert clients.receive(ann, 0.0) and clients.receive(bob, 1.0)
@@ -167,7 +167,7 @@ def test_silent_clients_are_forgotten_after_two_seconds() -> None:
     assert list(clients.known) == [eve, ann]
 
 
-def test_a_client_may_say_only_so_much() -> None:
+def test_the_rate_of_a_client_is_limited() -> None:
     client = Senders(most=1).receive(("127.0.0.1", 1), 0.0)
     assert client is not None
     assert [client.within(3, 0.1) for _ in range(5)] == [True, True, True, False, False]

@@ -1,4 +1,4 @@
-"""What pages are shown: poses where the snapshot says, columns with its very numbers, rosters, figures."""
+"""Data for pages: poses and columns of the snapshot, rosters, figures."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_rate_can_be_changed(served: Any) -> None:
     assert page.refused("set_rate", rate=0)[0] == -32602
 
 
-def test_vehicles_that_come_and_go(served: Any, blocks: Callable[..., Any]) -> None:
+def test_vehicles_added_and_removed(served: Any, blocks: Callable[..., Any]) -> None:
     page, other = served.connect(), served.connect()
     columns = [{"of": "guest", "columns": ["x"]}, {"of": 900, "columns": ["x"]}]
     before = page.call("subscribe", kinds=["poses", "events"], columns=columns)
@@ -156,7 +156,7 @@ def test_vehicles_that_come_and_go(served: Any, blocks: Callable[..., Any]) -> N
     assert struct.unpack_from("<I", found[POSES]) == (7,)
 
 
-def test_figures_come_by_themselves(served: Any) -> None:
+def test_figures_are_sent_without_a_request(served: Any) -> None:
     page = served.connect()
     page.call("subscribe", kinds=["figures"], rate=30)
     while (figures := page.notification("figures"))["vehicles"] != 7:  # they may be of before a vehicle left

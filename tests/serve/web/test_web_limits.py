@@ -1,4 +1,4 @@
-"""Tokens, garbage, pages that do not read, pages that leave: nothing stays behind, no other client is disturbed."""
+"""Tokens, garbage, slow and disconnected pages: nothing is left behind, no other client is affected."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_token_is_needed_where_there_is_one(serve: Callable[..., Any]) -> None
     assert page.notification("figures")["counts"]["wrong_tokens web"] == 4
 
 
-def test_text_that_is_no_message_is_answered(served: Any) -> None:
+def test_invalid_text_is_answered(served: Any) -> None:
     page = served.connect()
     for text in (
         "",
@@ -61,7 +61,7 @@ def test_text_that_is_no_message_is_answered(served: Any) -> None:
     "garbage",
     [b"\xff", b"\x20", b"\x20\xff\xff\xff\xff", b"\x10" + struct.pack("<I", 0), b"{}", b"\x20\0\0\0\0\x99"],
 )
-def test_bytes_that_are_no_commands_end_it_with_a_reason(served: Any, garbage: bytes) -> None:
+def test_invalid_bytes_disconnect_with_a_reason(served: Any, garbage: bytes) -> None:
     page = served.connect()
     page.socket.send(garbage)
     assert page.ending()
@@ -78,7 +78,7 @@ def test_commands_move_the_car_and_wrong_ones_are_reported(served: Any, eventual
     page.close()
 
 
-def test_a_message_that_is_too_large_ends_it(served: Any) -> None:
+def test_a_message_that_is_too_large_disconnects(served: Any) -> None:
     page = served.connect()
     page.socket.send(b"\x20" * ((1 << 20) + 1))
     with pytest.raises(ConnectionClosed, match="1009"):
@@ -86,7 +86,7 @@ def test_a_message_that_is_too_large_ends_it(served: Any) -> None:
     page.close()
 
 
-def test_pages_that_leave_leave_nothing(served: Any, eventually: Callable[..., bool]) -> None:
+def test_disconnected_pages_leave_nothing(served: Any, eventually: Callable[..., bool]) -> None:
     assert eventually(lambda: served.clients() == 0)
     pages = [served.connect() for _ in range(5)]
     for page in pages:
@@ -141,7 +141,7 @@ def swarm(serve: Callable[..., Any]) -> Any:
     return serve({"clock": {"rate": 100}, "vehicles": [many]}, running=True, web={"port": 0, "rate": 100})
 
 
-def test_a_slow_page_skips_groups_and_the_others_go_on(swarm: Any, eventually: Callable[..., bool]) -> None:
+def test_a_slow_page_skips_groups_without_affecting_others(swarm: Any, eventually: Callable[..., bool]) -> None:
     with slow_page(swarm.port) as slow:
         send_text(slow, "subscribe", kinds=["poses"])
         page = swarm.connect()
@@ -153,7 +153,7 @@ def test_a_slow_page_skips_groups_and_the_others_go_on(swarm: Any, eventually: C
     assert eventually(lambda: swarm.clients() == 0)
 
 
-def test_a_page_that_never_reads_its_answers_is_cut_off(swarm: Any, eventually: Callable[..., bool]) -> None:
+def test_a_page_that_never_reads_its_answers_is_disconnected(swarm: Any, eventually: Callable[..., bool]) -> None:
     with slow_page(swarm.port) as slow:
         for _ in range(30):
             send_text(slow, "get_all_states")  # 0.6 MB each

@@ -1,4 +1,4 @@
-"""What pages may ask: metadata, one vehicle in full, models; of a live run and of a recording."""
+"""Requests of pages: metadata, one vehicle in full, models; of a live run and of a recording."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_models_with_their_presets(served: Any) -> None:
     assert "steer" in by_name(models["car.bicycle"]["inputs"])
 
 
-def test_the_clock_is_given_back(served: Any) -> None:
+def test_the_clock_is_released(served: Any) -> None:
     page, other = served.connect(), served.connect()
     page.call("simulation_step", ticks=3)
     assert "the clock belongs to web client" in other.refused("simulation_step")[1]

@@ -1,4 +1,4 @@
-"""The page's files over HTTP: what is sent, with which headers, and to whom."""
+"""The page's files over HTTP: content, headers and access."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_scripts_are_compressed_for_browsers_that_accept_it(served: Any) -> None
     assert packed.headers["Vary"] == "Accept-Encoding" and packed.headers["ETag"] != plain.headers["ETag"]
 
 
-def test_what_is_named_by_its_content_is_kept_forever(served: Any) -> None:
+def test_files_named_by_content_are_cached_forever(served: Any) -> None:
     assert "immutable" in served.get("/assets/chunk-editor-ABCD.js").headers["Cache-Control"]
     answer = served.get("/assets/page.js")
     assert answer.headers["Cache-Control"] == "no-cache"
@@ -81,7 +81,7 @@ def test_nothing_outside_the_folder_is_served(served: Any, path: str) -> None:
     assert "Content-Security-Policy" in answer.headers
 
 
-def test_pictures_too(served: Any) -> None:
+def test_pictures_are_served(served: Any) -> None:
     answer = served.get("/favicon.svg")
     assert (answer.status, answer.headers["Content-Type"], answer.body) == (200, "image/svg+xml", b"<svg/>")
 

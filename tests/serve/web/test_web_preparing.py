@@ -1,4 +1,4 @@
-"""While kernels are compiled, pages may connect: they see what they wait for, and are answered when it is there."""
+"""Pages that connect while kernels compile see the status, and are answered when it is done."""
 
 from __future__ import annotations
 

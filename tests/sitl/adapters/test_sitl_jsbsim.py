@@ -1,4 +1,4 @@
-"""JSBSim's aircraft behind the adapter contract: signs, places, speeds, silence."""
+"""JSBSim's aircraft behind the adapter contract: signs, positions, speeds, errors."""
 
 import sys
 from math import degrees

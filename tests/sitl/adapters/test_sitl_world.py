@@ -1,4 +1,4 @@
-"""The world adapter: sensors and actuators of vehicles of a Simulation, in a simulation of its own and hosted."""
+"""The world adapter: sensors and actuators of vehicles of a Simulation, standalone and hosted."""
 
 from __future__ import annotations
 

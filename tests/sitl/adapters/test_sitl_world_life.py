@@ -1,4 +1,4 @@
-"""The world adapter in a simulation of another owner: reset, restored, replayed; and what it refuses."""
+"""The world adapter in a hosted simulation: reset, restore, replay, and refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Actuators as inputs of the models: by hand-worked numbers, and by what the vehicles then do."""
+"""Actuators as inputs of the models: hand calculations, and the resulting motion."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_an_ackermann_rover_keeps_the_stock_speed_of_its_throttle_and_reverses(d
     assert turned.gyro_z > 0.5  # clockwise: to the right
 
 
-def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_hold(driven: Any) -> None:
+def test_an_ackermann_rover_turns_no_tighter_than_its_tyres_allow(driven: Any) -> None:
     adapter = driven("rover_ackermann")
     after(adapter, 8.0, [0.3])
     sideways = [after(adapter, 0.02, [0.3], [1.0]).accel_y for _ in range(100)]

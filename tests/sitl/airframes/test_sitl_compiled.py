@@ -1,4 +1,4 @@
-"""The compiled ways of states and poses into rows of sensor data, against numbers worked out by hand."""
+"""Compiled conversion of states and poses to rows of sensor data, against hand calculations."""
 
 from __future__ import annotations
 

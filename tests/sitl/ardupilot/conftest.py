@@ -1,4 +1,4 @@
-"""A stand-in of ArduPilot: sends servo packets, searches the answers for what it knows, keeps its own time."""
+"""A stand-in of ArduPilot: sends servo packets, parses the answers by key search, keeps its own time."""
 
 from __future__ import annotations
 

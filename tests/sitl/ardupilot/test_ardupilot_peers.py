@@ -1,4 +1,4 @@
-"""Who speaks to the pilot's port: repeated frames, restarts, strangers, rubbish, silence, several at once."""
+"""Peers at the autopilot's port: repeated frames, restarts, other senders, garbage, silence, several at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which items a mission may have, and in which order they come."""
+"""Valid items of a mission, and their order."""
 
 from __future__ import annotations
 

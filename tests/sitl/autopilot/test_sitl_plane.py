@@ -1,4 +1,4 @@
-"""The built-in autopilot flies JSBSim's Cessna by its noisy sensors; the truth judges."""
+"""The built-in autopilot flies JSBSim's Cessna with noisy sensors; results are compared with the truth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

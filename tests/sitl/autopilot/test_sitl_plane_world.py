@@ -1,4 +1,4 @@
-"""The built-in autopilot flies Paddock's own aeroplane, which begins its day in the air; the world's truth judges."""
+"""The built-in autopilot flies Paddock's fixed wing, which starts in the air; results are compared with the truth."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
 
 
 @pytest.mark.parametrize("wind", [pytest.param((0.0, 0.0, 0.0), marks=pytest.mark.soak), (4.0, -3.0, 0.0)])
-def test_it_circles_where_loiter_began(own_links: Links, wind: tuple[float, float, float]) -> None:
+def test_it_circles_the_position_where_loiter_began(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind) as rig:
         rig.begin(LOITER)
         centre = rig.fly(0.2)[-1, 1:3]
@@ -104,7 +104,7 @@ def test_it_circles_where_loiter_began(own_links: Links, wind: tuple[float, floa
         assert bearing[-1] - bearing[0] == pytest.approx(45.0 * 17.5 / RADIUS, rel=0.12)  # clockwise
 
 
-def test_guided_goes_to_a_place_and_the_return_leads_home(own_links: Links) -> None:
+def test_guided_flies_to_a_position_and_rtl_returns_home(own_links: Links) -> None:
     with plane(own_links(1)) as rig:
         rig.begin(GUIDED)
         home = rig.fly(0.2)[-1, 1:3]

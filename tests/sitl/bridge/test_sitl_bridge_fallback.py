@@ -1,4 +1,4 @@
-"""Whom a bridge in lockstep waits for, and what it does when a deadline has passed: free_run, hold, stop."""
+"""A bridge in lockstep: which autopilots it waits for, and fallbacks on a timeout: free_run, hold, stop."""
 
 from collections.abc import Callable
 from time import monotonic, sleep

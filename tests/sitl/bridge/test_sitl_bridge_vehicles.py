@@ -1,4 +1,4 @@
-"""Adapters by name, vehicles by id: who may come, who may go, and what stays apart."""
+"""Adapters by name, vehicles by id: registration, removal and independence."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""MAVProxy, as a process of its own, flies a copter from its prompt."""
+"""MAVProxy, in a separate process, flies a copter from its prompt."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""pymavlink's own connection drives a rover through AUTO; where it was is measured against the plan."""
+"""pymavlink's own connection drives a rover through AUTO; its track is compared with the plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands, modes, sticks and targets, over a socket; what they do is seen in the autopilot."""
+"""Commands, modes, sticks and targets, over a socket, with their effect on the autopilot."""
 
 from __future__ import annotations
 

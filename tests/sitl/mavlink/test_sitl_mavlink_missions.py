@@ -1,4 +1,4 @@
-"""The mission protocol both ways, over a socket: what is asked, what is answered, what stays."""
+"""The mission protocol in both directions, over a socket: requests, replies and stored plans."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def download(fleet: Any, station: Any, kind: int = 0, integers: bool = True) -> 
     return items
 
 
-def test_a_mission_comes_back_as_it_was_sent(rover: Any) -> None:
+def test_a_mission_round_trips(rover: Any) -> None:
     station = rover.station()
     sent = [item(k) for k in range(4)]
     assert upload(rover, station, sent) == 0

@@ -80,7 +80,7 @@ def test_an_unknown_id_is_counted_and_the_next_packet_read() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 2, 5, len(HEARTBEAT) - 1])
-def test_a_packet_that_is_cut_off_is_counted(length: int) -> None:
+def test_a_truncated_packet_is_counted(length: int) -> None:
     messages, counters = read(HEARTBEAT[:length])
     assert messages == []
     assert counters.truncated == 1

@@ -1,4 +1,4 @@
-"""How a vehicle truly moves, from one truth to the next."""
+"""True rates of a vehicle from consecutive truths."""
 
 from __future__ import annotations
 

@@ -188,7 +188,7 @@ function PlaceByNumbers() {
     if (spawned === null) return;
     select(spawned.ids);
     const [first, ...others] = spawned.names;
-    showNotice("info", others.length === 0 ? `${first} is here` : `Spawned ${formatVehicles(spawned.names.length)}`, 3);
+    showNotice("info", others.length === 0 ? `Spawned ${first}` : `Spawned ${formatVehicles(spawned.names.length)}`, 3);
   };
   return (
     <>

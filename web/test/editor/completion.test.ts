@@ -117,6 +117,6 @@ describe("explanations", () => {
 
   it("of nothing else", () => {
     expect(docAt("name: x # rate", 11, known)).toBeNull();
-    expect(docAt("unheard: 1", 3, known)).toBeNull();
+    expect(docAt("unknown: 1", 3, known)).toBeNull();
   });
 });

@@ -12,7 +12,7 @@ const fleet = (name: string, ids: [number, number][], members: [number, number][
 const roster = new Roster({
   roster: 4,
   fleets: [
-    fleet("nobody", [], []),
+    fleet("empty", [], []),
     fleet("red", [[7, 1]], [[0, 1]], true),
     fleet("gone", [], []),
     fleet("also_gone", [], []),
@@ -48,7 +48,7 @@ it("does not find unknown vehicles", () => {
   expect(roster.size).toBe(6);
   for (const row of [-1, 6]) expect(roster.idAt(row)).toBeUndefined();
   for (const id of [0, 8, 13, 19, 22]) expect(roster.rowOfId(id)).toBeUndefined();
-  for (const name of ["scouts", "scouts[3]", "gone", "red[0]", "nobody[0]", ""]) {
+  for (const name of ["scouts", "scouts[3]", "gone", "red[0]", "empty[0]", ""]) {
     if (name !== "red[0]") expect(roster.rowOfName(name)).toBeUndefined();
   }
   expect(Roster.empty.fleetAt(0)).toBeUndefined();

@@ -1,4 +1,4 @@
-"""The copter's compiled control and the ways it follows, against Python, against formulas and against hand counts."""
+"""The copter's compiled control and paths, against Python, formulas and hand calculations."""
 
 from __future__ import annotations
 

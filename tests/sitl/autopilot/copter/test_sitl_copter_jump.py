@@ -1,4 +1,4 @@
-"""The estimate jumps, the copter does not: whatever it holds is carried along, and places of the map stay."""
+"""The estimate jumps, the copter does not: held positions move with the estimate, map positions stay."""
 
 from __future__ import annotations
 

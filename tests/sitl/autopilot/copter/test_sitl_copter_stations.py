@@ -1,4 +1,4 @@
-"""What ground stations ask of a flying copter: to brake, to look at a place, to go round one, to climb slower."""
+"""Commands of ground stations to a flying copter: brake, region of interest, orbit, climb speed."""
 
 from __future__ import annotations
 

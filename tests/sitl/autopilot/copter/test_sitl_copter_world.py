@@ -34,7 +34,7 @@ class Flight:
         return self.last.true_north, self.last.true_east, -self.last.true_down
 
 
-def test_up_and_home_again_with_the_sensors_of_the_world(standalone_world: Any) -> None:
+def test_take_off_and_return_with_the_sensors_of_the_world(standalone_world: Any) -> None:
     flight = Flight(standalone_world)
     begin = flight.run(10.0)
     pilot = flight.pilot

@@ -1,4 +1,4 @@
-"""Commands: each with the right MAV_RESULT, whatever the values and the state."""
+"""Commands: the right MAV_RESULT for any values and any state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core of the built-in autopilot: its loops, modes, home, the pilot's sticks, a new beginning."""
+"""The core of the built-in autopilot: its loops, modes, home, the pilot's sticks, reboot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arming: every check with its line, forcing, who is reminded of what, and the bits of SYS_STATUS."""
+"""Arming: every check with its text, forced arming, repeated reports, and the bits of SYS_STATUS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The core with the real crafts, in the simulators: fences, failsafes and commands where they matter."""
+"""The core with real vehicle types in the simulators: fences, failsafes and commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Failsafes: what is lost, for how long, what is done, what comes first, and when it is over."""
+"""Failsafes: conditions, delays, actions, precedence and clearing."""
 
 from __future__ import annotations
 

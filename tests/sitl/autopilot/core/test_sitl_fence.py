@@ -1,4 +1,4 @@
-"""The fence: circle, heights, uploaded zones; breaches, actions, hysteresis; plans that make no sense."""
+"""The fence: circle, heights, uploaded zones; breaches, actions, hysteresis; invalid plans."""
 
 from __future__ import annotations
 

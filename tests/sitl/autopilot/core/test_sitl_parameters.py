@@ -1,4 +1,4 @@
-"""Parameters: types, ranges, what survives a trip over the wire, what is kept between runs."""
+"""Parameters: types, ranges, values on the wire, and storage between runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A yard to drive in: a vehicle model of Paddock, exact sensors, and the built-in autopilot that trusts the truth."""
+"""Fixtures: a vehicle model of Paddock, exact sensors, and the built-in autopilot using the truth."""
 
 from __future__ import annotations
 

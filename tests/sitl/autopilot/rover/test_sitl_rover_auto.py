@@ -33,7 +33,7 @@ def drive(yard: Any, way: Way) -> None:
         pytest.param("indoor", 0.8, marks=pytest.mark.soak),
     ],
 )
-def test_skid_rovers_keep_to_the_way_and_stop_at_its_end(skid: Make, preset: str, speed: float) -> None:
+def test_skid_rovers_follow_the_path_and_stop_at_its_end(skid: Make, preset: str, speed: float) -> None:
     yard = skid(preset, WP_SPEED=speed)
     drive(yard, BENDS)
     assert yard.crosstrack(BENDS) < 0.5
@@ -121,7 +121,7 @@ def test_loiter_turns_and_return(skid: Make) -> None:
     assert yard.distance((0.0, 0.0)) < 0.15
 
 
-def test_jumps_repeat_as_often_as_they_say(skid: Make) -> None:
+def test_jumps_repeat_as_specified(skid: Make) -> None:
     yard = skid()
     jump = MissionItem(177, AltitudeFrame.MISSION, 1.0, 2.0)
     yard.plan([yard.waypoint(5.0, 0.0), yard.waypoint(5.0, 5.0), jump, yard.waypoint(0.0, 0.0)])
@@ -150,7 +150,7 @@ def test_leaving_auto_pauses_and_entering_resumes(skid: Make) -> None:
     assert yard.currents == [1, 2, 2, 1]
 
 
-def test_a_current_item_can_be_set_on_the_way(skid: Make) -> None:
+def test_the_current_item_can_be_set_during_the_mission(skid: Make) -> None:
     yard = skid()
     yard.plan([yard.waypoint(5.0, 0.0), yard.waypoint(15.0, 0.0), yard.waypoint(0.0, 5.0)])
     yard.begin(10)

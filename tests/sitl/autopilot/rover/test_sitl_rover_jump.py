@@ -1,4 +1,4 @@
-"""The estimate jumps, the rover does not: what it holds is carried along, and places of the map stay."""
+"""The estimate jumps, the rover does not: held positions move with the estimate, map positions stay."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ def jumped(mode: int, **parameters: float) -> Any:
     return autopilot.mode
 
 
-def test_loiter_stays_where_it_is() -> None:
+def test_loiter_keeps_its_position() -> None:
     assert jumped(LOITER).hold_point.place == pytest.approx((10.0, -4.0))
 
 
-def test_circle_goes_round_the_same_place() -> None:
+def test_circle_keeps_its_centre() -> None:
     assert jumped(CIRCLE, CIRC_RADIUS=6.0).centre == pytest.approx((16.0, -4.0))
 
 
-def test_an_ordered_place_is_on_the_map() -> None:
+def test_a_commanded_position_stays_on_the_map() -> None:
     mode = jumped(GUIDED)
     mode.update(0.02)
     assert mode.autopilot.guided.position == (30.0, 5.0, 0.0)

@@ -1,4 +1,4 @@
-"""Missions with the noisy sensors of the simulators and the estimator: what is driven is compared with the truth."""
+"""Missions with the noisy sensors of the simulators and the estimator: the motion is compared with the truth."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def crosstrack(points: Floats) -> float:
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.soak), pytest.param(3, marks=pytest.mark.soak)])
-def test_a_lightweight_rover_keeps_to_the_way(seed: int) -> None:
+def test_a_lightweight_rover_follows_the_path(seed: int) -> None:
     adapter = LightweightAdapter(seed=seed, origin=ORIGIN, truth=True)
     track = drive(adapter, "rover", 20_000, 100.0)
     assert crosstrack(track) < 1.0
@@ -78,7 +78,7 @@ def test_the_same_seed_is_the_same_drive() -> None:
 
 
 @pytest.mark.parametrize("craft", ["rover", "rover_ackermann"])
-def test_rovers_of_the_world_keep_to_the_way(craft: str, standalone_world: Any) -> None:
+def test_rovers_of_the_world_follow_the_path(craft: str, standalone_world: Any) -> None:
     scenario = {"seed": 4, "clock": {"rate": 50}, "world": {"origin": list(ORIGIN)}, "vehicles": []}
     track = drive(standalone_world(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)
     assert crosstrack(track) < 1.2
