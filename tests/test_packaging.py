@@ -91,7 +91,7 @@ def test_npm_failure_is_reported_in_one_line(hook: ModuleType, project: Path, mo
     with pytest.raises(hook.PageError) as caught:
         hook.build_if_stale(project)
     assert str(caught.value) == "npm ci for the page failed: npm error code ENOTFOUND"
-    assert (project / hook.BUILT / "index.html").read_text() == "<p>built</p>"  # what there was stays
+    assert (project / hook.BUILT / "index.html").read_text() == "<p>built</p>"  # existing vehicles stay
 
 
 def test_installed_modules_are_not_reinstalled(hook: ModuleType, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 
 
 class Terminal:
-    """A process in a pseudo terminal of its own."""
+    """A process in its own pseudo terminal."""
 
     def __init__(self, *arguments: str, rows: int = 24, columns: int = 80) -> None:
         self.ours, self.theirs = pty.openpty()

@@ -11,7 +11,7 @@ from paddock.client.control import RemoteControlRequest
 
 
 def steer_by_position(request: Any) -> dict[str, dict[str, float]]:
-    """A controller of what it is shown only: local and remote runs are to agree."""
+    """A controller that uses only its input, so that local and remote runs agree."""
     red = request.snapshot["red"]
     gnss = request.sensors["red"]["gnss"]
     return {"red": {"steer": 0.02 * float(red.position[0]) + 0.001 * gnss["x"], "throttle": 0.3}}

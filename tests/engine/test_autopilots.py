@@ -68,7 +68,7 @@ def test_a_partner_is_called_before_its_ticks_and_commands_them(load: Load) -> N
     sim.step(9)
     assert pilot.ticks == [0, 4, 8] and pilot.threads == {threading.get_ident()}
     assert commanded(sim) == [0.08, 1.08, 2.08]
-    # a point mass of 5 m/s2 takes up its speed tick by tick: what was commanded at 4 acts from 4 on
+    # a point mass of 5 m/s2 accelerates tick by tick: a command at 4 acts from 4 on
     assert [entry.tick for entry in sim.engine.log.entries] == [0, 4, 8]
     assert {entry.source for entry in sim.engine.log.entries} == {"pilot"}
 

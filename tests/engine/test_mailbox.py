@@ -29,7 +29,7 @@ def test_actions_are_due_at_their_tick_in_the_order_of_posting(
             mailbox.post(RemoveAction(number), tick)
             expected.append((max(tick, now), number))
             number += 1
-        if saving:  # neither looking nor going on from what was saved changes anything
+        if saving:  # neither reading nor restoring changes anything
             saved = unpack(pack(mailbox.save(now)))
             mailbox = Mailbox()
             mailbox.restore(saved)

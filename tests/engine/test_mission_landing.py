@@ -58,7 +58,7 @@ def test_hovering_vehicles_land_at_home_and_take_off_again() -> None:
 
 
 def test_a_landing_continues_after_a_restore() -> None:
-    """The memory says that it lands: nothing else has to be kept."""
+    """The memory contains the landing: no other state is needed."""
     sim = fly(paddock.load(QUADS), 45.0)
     other = paddock.load(QUADS)
     other.restore(sim.save())

@@ -49,7 +49,7 @@ def test_predictions_follow_the_path() -> None:
 
 
 def test_vehicles_that_meet_get_opposite_senses() -> None:
-    """Within 20 s, in the same layer; who went up before goes on."""
+    """Within 20 s, in the same layer; an earlier sense is kept."""
     near, far = predicted(*towards_each_other(700.0)), predicted(*towards_each_other(1700.0))
     same, different = np.array([0, 0]), np.array([0, 1])
     assert senses(near, same, 60.0, np.zeros(2)).tolist() == [1.0, -1.0]

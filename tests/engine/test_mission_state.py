@@ -21,7 +21,7 @@ EVENTS = [
 
 
 def scenario(**fields: Any) -> dict[str, Any]:
-    """Three aircraft, drawn tasks, something happening on the way."""
+    """Three aircraft, random tasks, and events."""
     line = {"start": [0, -60, 100], "end": [0, 60, 100]}
     uav = {"name": "uav", "count": 3, "model": "fixed_wing", "spawn": {"line": line}}
     mission = {"generate": {"tasks": 6, "area": [1500, 1500]}, "events": EVENTS, **fields}

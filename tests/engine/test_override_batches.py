@@ -70,7 +70,7 @@ def test_each_vehicle_has_its_own_memory(load: Load) -> None:
     sim = load(LEADS, crew())
     sim.behaviours.override("crew[1]", given_behaviour[1])
     sim.step(200)
-    for k in (0, 2, 3, 4, 5):  # the one that has learned its circle keeps what it knows when others join
+    for k in (0, 2, 3, 4, 5):  # a vehicle that has learned its circle keeps its memory when others join
         sim.behaviours.override(f"crew[{k}]", given_behaviour[k])
     sim.step(100)
     sim.behaviours.override("crew[3]", None)

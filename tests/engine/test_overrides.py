@@ -30,7 +30,7 @@ LEAD = {"name": "lead", "model": "point", "pose": [30, 5, 6, 0], "commands": {"v
 
 
 SPREAD = {"quad": {"mass": 0.1}, "rover": {"speed_max": 0.1}}
-"""Parameters that differ between the vehicles of a fleet; each set of them needs kernels of its own."""
+"""Parameters that differ between the vehicles of a fleet; each set needs its own kernels."""
 
 
 def crew(model: str = "quad", **fields: Any) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def states(sim: Simulation, fleet: str = "crew") -> Any:
     return sim.engine.world.fleets[fleet].state[:, : sim.engine.world.fleets[fleet].n].copy()
 
 
-# what they do --------------------------------------------------------------------------------------------------------
+# effects -----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("behaviour", BEHAVIOURS, ids=lambda behaviour: next(iter(behaviour)))
@@ -91,7 +91,7 @@ def test_commanding_one_vehicle_does_not_affect_the_others(load: Load) -> None:
     sim.behaviours.override("crew[2]", "external")
     before = sim.inspect("crew[2]")["command"]
     sim.step(7)
-    assert sim.inspect("crew[2]")["command"] == before  # handed over as it was
+    assert sim.inspect("crew[2]")["command"] == before  # passed on unchanged
     sim.command("crew[2]", speed=0.4, turn_rate=0.0)
     sim.step(393)
     assert np.array_equal(states(sim)[:, [0, 1, 3]], states(undisturbed)[:, [0, 1, 3]])

@@ -80,7 +80,7 @@ def test_orders_are_clusters_and_the_nearest_task_comes_next() -> None:
         assert (away.argmin(axis=1) == vehicle).all()
         costs = Costs(problem)
         for k in range(len(order)):
-            # the distance to the next follows from what it has flown before the way home
+            # the distance to the next task from the metres flown before the return
             ways = [
                 costs.tour(vehicle, [*order[:k], task])[1] - _home(costs, vehicle, [*order[:k], task])
                 for task in order[k:]

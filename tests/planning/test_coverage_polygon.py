@@ -65,7 +65,7 @@ def test_outer_swaths_lie_half_a_spacing_inside() -> None:
     [
         (SQUARE, [], 0.0, 1),
         (ELL, [], 0.0, 1),
-        (YOU, [], 0.0, 3),  # both arms, and what joins them
+        (YOU, [], 0.0, 3),  # both arms, and their connection
         (YOU, [], pi / 2, 1),
         (SQUARE, [HOLE], 0.0, 4),
         (SQUARE, [HOLE], pi / 2, 4),
@@ -199,9 +199,7 @@ def test_a_polished_tour_is_the_shortest_of_all(seed: int) -> None:
         (SQUARE, [[(10, 10), (20, 20), (20, 10), (10, 20)]], r"the hole 0 crosses or touches itself at \(15, 15\)"),
     ],
 )
-def test_invalid_outlines_are_refused_with_the_location(
-    outer: Points, holes: list[Points], says: str
-) -> None:
+def test_invalid_outlines_are_refused_with_the_location(outer: Points, holes: list[Points], says: str) -> None:
     with pytest.raises(InvalidValueError, match=says) as caught:
         PolygonShape(outer, holes, 10.0)
     assert "\n" not in str(caught.value)

@@ -97,7 +97,7 @@ def test_every_task_is_done_once_or_undone_with_a_reason(r: Random) -> None:
 @few
 @given(chances)
 def test_no_vehicle_flies_beyond_its_range(r: Random) -> None:
-    setup = a_setup(r, zones=False)  # a zone that is closed on the way may make any way home too long
+    setup = a_setup(r, zones=False)  # a zone added in flight may make every way home too long
     for vehicle in finished(setup).mission.vehicles:
         assert vehicle.travelled <= vehicle.spec.range * (1.0 + 1e-6)
 

@@ -49,7 +49,7 @@ def test_clear_agrees_with_shapely(
     drawn = LineString(path.sample(0.05)[:, :2])
     away = min(drawn.distance(shape(zone, clearance)) for zone in ZONES)
     depth = max(drawn.intersection(shape(zone, clearance)).length for zone in ZONES)
-    assume(away > 1e-3 or depth > 0.5)  # a sampled path cannot decide what only just touches
+    assume(away > 1e-3 or depth > 0.5)  # a sampled path cannot decide touching cases
     assert clear(path, ZONES, clearance) == (away > 0.0)
 
 

@@ -125,7 +125,7 @@ def test_a_plan_is_read() -> None:
         "width_px": 5456, "height_px": 3632, "sensor_width_mm": 23.2, "sensor_height_mm": 15.4, "focal_length_mm": 16,
         "side_overlap": 0.7,
     }  # fmt: skip
-    footprint = 940.6896551724138 * 23.2 / 16 * (1 - 0.7)  # what QGroundControl worked out itself
+    footprint = 940.6896551724138 * 23.2 / 16 * (1 - 0.7)  # computed by QGroundControl
     assert footprint == pytest.approx(409.2) and tasks["survey_0"]["altitude"] == 940.6896551724138
     assert manual["spacing"] == 40 and tasks["survey_1"]["altitude"] == 80
     assert [zone["name"] for zone in mission["zones"]] == ["fence_0", "fence_1"]
@@ -185,7 +185,7 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
     assert [item["doJumpId"] for item in mission["items"]] == [1, 2, 3, 4, 5, 6]
     assert [item["frame"] for item in mission["items"]] == [3, 2, 3, 3, 3, 2]
     assert all(len(item["params"]) == 7 for item in mission["items"])
-    assert mission["items"][1]["params"] == [0, 20, -1, 0, 0, 0, 0]  # airspeed, m/s, throttle as it is
+    assert mission["items"][1]["params"] == [0, 20, -1, 0, 0, 0, 0]  # airspeed, m/s, throttle unchanged
     corner, turn = mission["items"][2]["params"], mission["items"][4]["params"]
     assert enu(*corner[4:6]) == pytest.approx((400, 0), abs=2e-5) and corner[6] == 100
     assert (turn[0], turn[2], turn[6]) == (1, -90, 80)  # counter-clockwise

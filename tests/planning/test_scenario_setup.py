@@ -57,7 +57,7 @@ def test_mission_settings_override_the_model() -> None:
 def test_ground_vehicles_stay_on_the_ground_and_may_reverse() -> None:
     car = one({"model": "car.bicycle"}, speed=2.0)
     assert (car.moves, car.reverse, car.height, car.home[2]) == ("ground", True, 0.0, 0.0)
-    assert 4.0 < car.radius < 12.0  # 1.25 times what its wheels allow: wheelbase / tan(steering angle)
+    assert 4.0 < car.radius < 12.0  # 1.25 times the minimum: wheelbase / tan(steering angle)
     assert one({"model": "car.bicycle"}, speed=20.0).radius == pytest.approx(1.25 * 20.0**2 / 2.5)
     rover = one({"model": "rover"})
     assert rover.moves == "ground" and 0.0 < rover.speed <= 1.0 and isfinite(rover.radius)

@@ -69,7 +69,7 @@ def test_the_radius_that_holds_in_wind() -> None:
     assert still.held_radius(aircraft(tightest=64.0)) == 80.0
     assert windy.held_radius(aircraft(tightest=64.0)) == pytest.approx(64.0 * 1.25**2)
     assert windy.held_radius(aircraft()) == pytest.approx(80.0 * 1.25**2)
-    assert windy.held_radius(aircraft(tightest=40.0)) == 80.0  # what is planned is wide enough
+    assert windy.held_radius(aircraft(tightest=40.0)) == 80.0  # planned turns are wide enough
     rover = Vehicle("r", ORIGIN, ORIGIN, 2.0, 5.0, moves="ground")
     assert windy.held_radius(rover) == 5.0
 

@@ -41,7 +41,7 @@ def small() -> Simulation:
 
 @pytest.fixture
 def record(tmp_path: Path) -> Make:
-    """`record(drive, **options)`: the path of a recording of what `drive(sim)` does."""
+    """`record(drive, **options)` records `drive(sim)` and returns the path."""
 
     def made(drive: Callable[[Simulation], object], name: str = "run.mcap", **options: Any) -> Path:
         path = tmp_path / name

@@ -48,7 +48,7 @@ class FullDisk:
     def write(self, data: Any) -> int:
         if self.room == 0:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        taken = self.file.write(memoryview(data)[: self.room])  # a full disk takes what fits first
+        taken = self.file.write(memoryview(data)[: self.room])  # a full disk first accepts a part
         self.room -= taken
         return taken
 
@@ -153,7 +153,7 @@ def test_damaged_bytes(tmp_path_factory: pytest.TempPathFactory, data: st.DataOb
 
 
 def outcome(path: Path) -> list[int] | str:
-    """The ticks of the samples, when all else can be read as well; or what was wrong."""
+    """Return the ticks of the samples if everything is readable, or the error."""
     try:
         with open_run(path) as run:
             assert run.scenario.vehicles and run.sections

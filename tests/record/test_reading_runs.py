@@ -17,7 +17,7 @@ from paddock.world.snapshot import Snapshot
 
 @pytest.fixture
 def lived(tmp_path: Path, world: dict[str, Any]) -> tuple[Path, list[Snapshot]]:
-    """A recording with a vehicle that comes and one that goes, and every sample of it as it was live."""
+    """A recording with an added and a removed vehicle, and every live sample of it."""
     live = []
     with paddock.load(world) as sim:
         sim.watch(live.append, every=10)

@@ -102,7 +102,7 @@ CASES = [
      "3:29: low must not exceed high: y from 2 to 1"),
     (ONE + "spawn: {line: {start: [0, 0], end: [0, 0, 0]}}\n",
      "3:25: vehicles[0].spawn.line.start must be [x, y, z], not [0, 0]"),
-    # what drives it, what it perceives with
+    # behaviour and sensors
     (ONE + "behaviour: {flock: {}, hold: {}}\n",
      "3:14: a behaviour is one name with its options, not 2 keys (flock, hold)"),
     (ONE + "behaviour: {}\n", "3:14: a behaviour is one name with its options, not 0 keys"),

@@ -1,4 +1,4 @@
-"""The JSON schema describes what the loader accepts."""
+"""The JSON schema matches the loader."""
 
 import json
 from typing import Any

@@ -198,7 +198,7 @@ def test_restore_then_continue_equals_continue(bench: Any, name: str) -> None:
     ticks = range(0, 30 * sensor.period, sensor.period)
     for tick in ticks[:15]:
         bench.take(sensor, wandering(4, tick), tick)
-    bench.take(other, wandering(9, 1), 0)  # what was there before must not matter
+    bench.take(other, wandering(9, 1), 0)  # earlier values must not matter
     saved = sensor.save()
     frozen = {key: np.copy(value) for key, value in saved.items()}
     other.restore(saved)

@@ -1,4 +1,4 @@
-"""The schema with installed names: what an editor can offer."""
+"""The schema with installed names, for completion in editors."""
 
 from __future__ import annotations
 

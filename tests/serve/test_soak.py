@@ -1,4 +1,4 @@
-"""Minutes of clients that connect, disconnect and die: no growth. `make soak` runs it; PADDOCK_SOAK: its length in s."""
+"""Minutes of clients that connect, disconnect and die: no growth. `make soak` runs it; PADDOCK_SOAK: length, s."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def server(tmp_path: Path) -> Iterator[tuple[int, int, dict[str, int]]]:
 @pytest.mark.timeout(SECONDS + 300)
 def test_nothing_grows_while_clients_connect_and_disconnect(server: tuple[int, int, dict[str, int]]) -> None:
     number, hub, ports = server
-    for name, codes in CLIENTS.items():  # everybody once: what is made for the first client stays
+    for name, codes in CLIENTS.items():  # each kind once: objects created for the first client stay
         for code in codes:
             subprocess.run([sys.executable, "-c", code, str(ports[name]), "1"], stderr=subprocess.DEVNULL, check=False)
     time.sleep(SILENCE)
@@ -142,7 +142,7 @@ def test_nothing_grows_while_clients_connect_and_disconnect(server: tuple[int, i
 
 
 def grown(name: str, before: Usage, measured: list[Usage], after: Usage) -> None:
-    """Compare the second tenth with the last one, and what is left when everybody has gone with what was there."""
+    """Compare the second tenth with the last one, and the state after all clients with the initial one."""
     tenth = max(1, len(measured) // 10)
     early, late = (median(m[0] for m in part) for part in (measured[tenth : 2 * tenth], measured[-tenth:]))
     print(f"{name}: {early:.0f} MB, at last {late:.0f} MB; threads and files before {before[1:]}, after {after[1:]}")

@@ -81,7 +81,7 @@ def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:
 
 
 class Reference(NamedTuple):
-    """A run of 4 s: what a repeated run must equal."""
+    """A run of 4 s, the reference of repeated runs."""
 
     scenario: Any
     entries: Any

@@ -110,7 +110,7 @@ class Window:
         return self
 
     def leave(self) -> None:
-        """Disconnect, and discard what the page has stored."""
+        """Disconnect, and clear the page's storage."""
         self.ask("[localStorage, sessionStorage].forEach((kept) => kept.clear())")
         self.page.goto("about:blank")
 

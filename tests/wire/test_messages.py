@@ -230,9 +230,7 @@ def test_replies_round_trip(body: Any, number: int, time: float) -> None:
 
 
 @given(updates(), st.floats(0.0, allow_nan=False), st.lists(TEXT, max_size=3))
-def test_states_round_trip_alone_and_in_replies(
-    update: StateUpdate, deadline: float, vehicles: list[str]
-) -> None:
+def test_states_round_trip_alone_and_in_replies(update: StateUpdate, deadline: float, vehicles: list[str]) -> None:
     assert same(flat(update), decode_state_update(encode_state_update(update)))
     assert same(flat(update), decode_reply(encode_reply(Reply(0, 1, 0.0, update))).body)
     request = ControlRequestMessage(update.tick, deadline, tuple(vehicles), update)

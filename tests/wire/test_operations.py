@@ -1,4 +1,4 @@
-"""The table of operations: arguments that are accepted, and errors that name the field and what would be valid."""
+"""The table of operations: arguments that are accepted, and errors that name the field and the valid values."""
 
 from typing import Any
 

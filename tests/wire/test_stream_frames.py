@@ -250,7 +250,7 @@ def test_every_header_has_the_length(name: str) -> None:
     assert kind in set(FrameType) and length == len(frame) - 5
 
 
-# ---- what all decoders share
+# ---- common to all decoders
 
 
 TABLES = [decode_positions, decode_telemetry, decode_lines, decode_spheres, decode_fpv, decode_markers, decode_events]

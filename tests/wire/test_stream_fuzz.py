@@ -92,7 +92,7 @@ def _attack_lengths(rows: np.ndarray, rng: np.random.Generator) -> None:
 
 @dataclass(frozen=True)
 class Target:
-    """A decoder, valid messages for it, and, where the bytes of a message are unique, what makes them again."""
+    """A decoder, valid messages for it, and, where the bytes of a message are unique, its encoder."""
 
     decode: Callable[[bytes], Any]
     seeds: list[bytes]

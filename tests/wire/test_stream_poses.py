@@ -16,7 +16,7 @@ from paddock.wire.stream.positions import FrameChange, Poses, decode_poses, enco
 
 NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511
 QUARTER = 0.25
-"""deg: what a packed attitude may be off."""
+"""deg: maximum error of a packed attitude."""
 
 
 def packed(quaternion: list[float]) -> int:
@@ -44,7 +44,7 @@ def by_hand(part: Poses) -> bytes:
 
 
 def turned_by(words: np.ndarray, quaternions: np.ndarray) -> np.ndarray:
-    """deg between what was packed and what comes out."""
+    """deg between the packed and the unpacked attitude."""
     found = Rotation.from_quat(unpacked_orientation(words))
     return np.degrees((found * Rotation.from_quat(quaternions).inv()).magnitude())
 

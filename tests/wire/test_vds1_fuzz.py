@@ -32,7 +32,7 @@ def mutated(message: bytes, n: int, random: np.random.Generator) -> Bytes:
 
 
 def repaired(rows: Bytes) -> list[bytes]:
-    """Datagrams with the CRC32 that belongs to them, so that what lies behind that check is reached too."""
+    """Datagrams with the CRC32 that belongs to them, so that later checks are reached, too."""
     bodies = [row.tobytes() for row in rows[:, :-4]]
     return [body + zlib.crc32(body).to_bytes(4, "little") for body in bodies]
 

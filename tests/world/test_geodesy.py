@@ -83,7 +83,7 @@ def test_round_trip_is_within_a_nanodegree_and_a_micrometre(origin: Origin) -> N
     lat, lon, h = random_points(20000)
     found = origin.to_geodetic(origin.to_local(lat, lon, h))
     assert np.abs(found[0] - lat).max() < 1e-9
-    # Longitude degenerates towards the pole: what must hold there is the distance along the ground.
+    # Longitude degenerates towards the pole: the distance along the ground is compared there.
     assert (np.abs((found[1] - lon + 180) % 360 - 180) * np.cos(np.deg2rad(lat))).max() < 1e-9
     assert np.abs(found[2] - h).max() < 1e-6
 

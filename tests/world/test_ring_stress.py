@@ -39,13 +39,13 @@ def make_layout(roster: int) -> Layout:
 
 
 def pattern(shape: tuple[int, ...]) -> Floats:
-    """(columns, n) what a block holds at tick 0."""
+    """Return the block (columns, n) at tick 0."""
     column, row = np.indices(shape)
     return np.asarray(1000.0 * column + row)
 
 
 def is_whole(snap: Snapshot) -> bool:
-    """Whether all of it comes from the tick it says, and has the roster of that tick."""
+    """Return whether all values belong to its tick and its roster."""
     right_roster = snap.roster == snap.tick // ROSTER_TICKS and snap.layout.fleets[0].n == 3 + snap.roster % 4
     same = all(np.array_equal(f.block - snap.tick, pattern(f.block.shape)) for f in snap)
     return right_roster and same and snap.time == snap.tick / 1000

@@ -123,7 +123,7 @@ def test_between_two_poses_agrees_with_scipy() -> None:
 
 
 def test_a_point_fixed_in_the_world_stays_put_seen_from_a_turning_car() -> None:
-    # Uniform motion and a uniform turn are what interpolation reproduces exactly, also between and beyond the poses.
+    # Interpolation reproduces uniform motion and a uniform turn exactly, also between and beyond the poses.
     tree, tree_top = straight_line(), np.array([20.0, 5.0, 3.0])
     for time in np.linspace(-0.1, 1.1, 49):
         yaw = Rotation.from_euler("z", time)

@@ -155,7 +155,7 @@ def test_a_marker_on_a_vehicle_is_drawn_where_the_vehicle_is(served: Any) -> Non
     ball = {"namespace": "on", "id": 1, "kind": "points", "scale": [0.5, 1, 1], "frame": "red"}
     drawer.call("put_markers", markers=[{**ball, "vertices": [[2, 0, 0], [0, 1, 0]]}])
     watcher.call("subscribe", kinds=["spheres", "markers"])
-    (record,) = decode_markers(watcher.frame(0x12))  # what was there before comes with the subscription
+    (record,) = decode_markers(watcher.frame(0x12))  # earlier markers are sent with the subscription
     assert record.frame == "red"
     spheres = decode_spheres(watcher.frame(0x04))
     np.testing.assert_allclose(spheres["centre"], [[3, 6, 0], [2, 4, 0]], atol=1e-5)

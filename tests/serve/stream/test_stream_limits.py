@@ -74,7 +74,7 @@ def test_too_many_requests_get_one_warning_then_a_disconnect(served: Any) -> Non
 
     ended = peer.until(collect)
     assert ended["reason"] == "more than 300 requests per second"
-    assert codes in ([-32002], [])  # the answers that were still waiting are not sent to one who is cut off
+    assert codes in ([-32002], [])  # queued answers are not sent to a disconnected client
     peer.close()
 
 

@@ -1,4 +1,4 @@
-"""A served simulation that the test steps, and clients that know nothing but sockets and the codec."""
+"""A served simulation that the test steps, and clients that use only sockets and the codec."""
 
 from __future__ import annotations
 
@@ -132,5 +132,5 @@ def serving(served: Serving) -> Serving:
 
 @pytest.fixture
 def serve() -> type[Serving]:
-    """Makes others, with options of their own."""
+    """Create further ones, with other options."""
     return Serving

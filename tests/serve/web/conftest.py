@@ -1,4 +1,4 @@
-"""A simulation behind the web endpoint, and pages that know nothing but WebSockets, JSON and bytes."""
+"""A simulation behind the web endpoint, and pages that use only WebSockets, JSON and bytes."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Page:
 
     def __init__(self, port: int, **options: Any) -> None:
         self._stack = ExitStack()
-        limits = {"compression": None, "max_size": None, "close_timeout": 0.2}  # who does not read cannot say goodbye
+        limits = {"compression": None, "max_size": None, "close_timeout": 0.2}  # a client that never reads cannot close
         opening = connect(f"ws://127.0.0.1:{port}/ws", **limits, **options)
         self.socket = self._stack.enter_context(opening)
         self.notifications: list[dict[str, Any]] = []

@@ -27,7 +27,7 @@ def served(serve: Callable[..., Any]) -> Any:
 
 
 def quaternions(words: np.ndarray) -> np.ndarray:
-    """Unpacked one by one, as the table of the frame says."""
+    """Unpack one by one, according to the byte table."""
     found = []
     for word in words.tolist():
         largest = word >> 30

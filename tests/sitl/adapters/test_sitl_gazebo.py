@@ -203,7 +203,7 @@ def test_each_vehicle_has_its_own_port() -> None:
         adapter.add_vehicle(Placed(2, "b", "rover"))
         base = adapter.vehicles[0]
         assert adapter.vehicles == (2, 3) and adapter.step(5000, 5.0)
-        assert all(plugin.tick >= 2506 for plugin in plugins)  # who greets first is asked on until the other does
+        assert all(plugin.tick >= 2506 for plugin in plugins)  # the first plugin is asked until the second answers
         blocks = np.zeros((2, len(adapter.receive_sensors(3).row)))
         assert adapter.step(5000, 5.0)
         adapter.receive_block((2, 3), blocks)

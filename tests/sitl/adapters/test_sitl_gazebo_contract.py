@@ -24,7 +24,7 @@ class RoverWorld(threading.Thread):
         self.sockets = _neighbours(3)
         self.port = self.sockets[0].getsockname()[1]
         self.rovers = [[0.0] * 4 for _ in self.sockets]  # ticks, north, east, yaw
-        self.answered: dict[int, tuple[tuple[str, int], int, bytes]] = {}  # socket -> who asked, its frame, the answer
+        self.answered: dict[int, tuple[tuple[str, int], int, bytes]] = {}  # socket -> sender, its frame, the answer
         self.ended = threading.Event()
         self.start()
 

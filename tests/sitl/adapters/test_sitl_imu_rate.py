@@ -34,7 +34,7 @@ def test_the_period_of_another_imu_rate_is_reported(standalone_world: Any) -> No
     world.connect()
     world.add_vehicle(Placed(1, "one", "rover"))
     assert world.sensor_period_us(1) == 8000
-    assert SimulatorAdapter.sensor_period_us(world, 1) is None  # who does not know
+    assert SimulatorAdapter.sensor_period_us(world, 1) is None  # unknown
     world.disconnect()
 
 
@@ -59,7 +59,7 @@ def test_the_autopilot_exchanges_once_per_imu_sample(craft: str, sensor: int | N
 
 @pytest.mark.soak
 def test_a_rover_without_gnss_keeps_its_speed(standalone_world: Any, step: Any) -> None:
-    """What the accelerometer says between two exchanges counts: otherwise it would drive at twice the speed."""
+    """Accelerometer samples between two exchanges count: otherwise it would drive at twice the speed."""
     bridge, world = Bridge("lockstep"), standalone_world(scenario=CLOCK)
     bridge.register(world)
     pilot = BuiltInAutopilot(2, "rover")

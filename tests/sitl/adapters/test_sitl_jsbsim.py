@@ -20,7 +20,7 @@ ORIGIN = (35.6812, 139.7671, 40.0)
 
 
 def flown(seconds: float, commands: ActuatorCommands | None = None, aircraft: str = "c172x") -> SensorData:
-    """What it says after a while, without noise, with the truth."""
+    """Return the sensor data after some steps, without noise, with the truth."""
     adapter = JsbsimAdapter(aircraft=aircraft, noise=False, truth=True)
     adapter.connect()
     adapter.add_vehicle(HIGH)

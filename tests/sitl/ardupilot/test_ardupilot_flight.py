@@ -44,7 +44,7 @@ def fly_to(north: float, east: float, down: float, heading: float) -> Controller
         p, q, r = state["gyro"]
         an, ae = (clip(0.8 * (w - x) - 1.2 * v, 3.0) for w, x, v in ((north, n, vn), (east, e, ve)))
         ahead, right = an * cos(yaw) + ae * sin(yaw), ae * cos(yaw) - an * sin(yaw)
-        climb = clip(1.2 * (d - down), 2.0) + vd  # m/s wanted, less what there is
+        climb = clip(1.2 * (d - down), 2.0) + vd  # m/s wanted, less the present speed
         total = clip(0.43 + 0.15 * climb - 0.43, 0.3) + 0.43
         turn = atan2(sin(heading - yaw), cos(heading - yaw))
         a = clip(0.10 * (6.0 * (right / 9.8 - roll) - p), 0.1)

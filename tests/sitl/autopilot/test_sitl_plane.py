@@ -34,7 +34,7 @@ MANUAL, FBWA, CRUISE, AUTO, RTL, LOITER, GUIDED = 0, 5, 7, 10, 11, 12, 15
 
 @dataclass
 class Rig:
-    """An aeroplane in the air, its autopilot, and what really happened."""
+    """An aircraft in the air, its autopilot, and the true track."""
 
     seed: int = 3
     wind: tuple[float, float, float] = (0.0, 0.0, 0.0)
@@ -97,7 +97,7 @@ def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     assert np.abs(held[:, 2] - (height + 100.0)).max() < 10.0
     assert np.abs(held[:, 3] - 52.0).max() < 0.05 * 52.0
     assert np.abs(held[:, 6]).max() < 5.0
-    # on the way it turned right, at no more bank than a pilot would
+    # it turned right, at a moderate bank
     turn = np.array(rig.last(110.0))[:, 6]
     assert turn.max() < 45.0 and turn.min() > -10.0
     assert rig.autopilot.telemetry.landed is Landed.IN_AIR

@@ -31,7 +31,7 @@ Links = Callable[[int], dict[str, Any]]
 
 
 class Rig:
-    """One aeroplane and what it really did: rows of time, east, north, up, heading (deg), speed through the air."""
+    """One aircraft and its true track: rows of time, east, north, up, heading (deg), speed through the air."""
 
     def __init__(self, sim: Any) -> None:
         self.sim = sim

@@ -92,7 +92,7 @@ def test_with_stop_a_silent_simulator_ends_the_run(bridge: Any, simulator: Any, 
 def test_a_simulator_can_start_late(bridge: Any, simulator: Any, autopilot: Any, step: Any, step_until: Any) -> None:
     late = simulator()
     late.reachable = False
-    bridge.register(late, fallback="stop")  # who was never there is not waited for
+    bridge.register(late, fallback="stop")  # an autopilot that never connected is not waited for
     bridge.spawn(rover(1), flown := autopilot(), "sim")
     step(bridge, 10)
     assert kinds(bridge) == ["unreachable"] and "connection refused" in bridge.events[0].detail

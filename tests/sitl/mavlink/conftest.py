@@ -74,7 +74,7 @@ class Station:
         self.socket.sendto(data, self.to)
 
     def listen(self) -> None:
-        """Take in what has come."""
+        """Receive waiting packets."""
         while select.select([self.socket], [], [], 0)[0]:
             self.received += self.parser.parse_buffer(self.socket.recv(4096)) or []
 
@@ -101,7 +101,7 @@ class Station:
 
 
 class Fleet:
-    """A bridge with vehicles, a hub, and stations; time passes in the test's own thread, or in one of its own."""
+    """A bridge with vehicles, a hub, and stations; time passes in the thread of the test, or in a separate one."""
 
     def __init__(self, adapter: SimulatorAdapter, count: int, craft: str, **options: Any) -> None:
         self.base, self.station_base = free_base(count + 1), free_base(count + 1)
@@ -138,7 +138,7 @@ class Fleet:
         return self.station(sysid, port=self.ports.station(sysid)[1], **options)
 
     def arrived(self, sysid: int = 1) -> None:
-        """Wait until what was sent to a vehicle is in its socket."""
+        """Wait until packets sent to a vehicle are in its socket."""
         assert select.select([self.hub.vehicles[sysid].links[0].socket], [], [], PATIENCE)[0]
 
     def pass_time(self, seconds: float) -> None:
@@ -180,7 +180,7 @@ class Fleet:
         return int(self.expect(station, "COMMAND_ACK", lambda m: m.command == number).result)
 
     def run_aside(self, scale: float) -> None:
-        """Run in a thread of its own."""
+        """Run in a separate thread."""
 
         def pace() -> None:
             wall, start_us = time.monotonic(), self.bridge.time_us
@@ -204,7 +204,7 @@ class Fleet:
 
 @pytest.fixture
 def make_fleet() -> Iterator[Callable[..., Fleet]]:
-    """Fleets of rovers on the lightweight simulator, or of what is asked for; closed after the test."""
+    """Fleets of rovers on the lightweight simulator, or of other vehicles; closed after the test."""
     made: list[Fleet] = []
 
     def make(count: int = 1, craft: str = "rover", adapter: SimulatorAdapter | None = None, **options: Any) -> Fleet:

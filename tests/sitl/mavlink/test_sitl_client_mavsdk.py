@@ -117,7 +117,7 @@ async def check_missions(missions: Any) -> None:
     assert (home.x, home.y) == pytest.approx((MISSION[0].x, MISSION[0].y), abs=1000)  # 10 m
     with pytest.raises(MissionRawError):
         await missions.upload_mission([*MISSION[:3], item(3, 3, 30999)])
-    assert len(await missions.download_mission()) == 4  # what could not be taken has not replaced what was there
+    assert len(await missions.download_mission()) == 4  # a refused plan has not replaced the old one
 
 
 @pytest.mark.soak

@@ -11,7 +11,7 @@ mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="py
 
 from paddock.sitl.mavlink.packets import int16, int32, uint16  # noqa: E402
 
-MAIN_SENSORS = 0x1 | 0x2 | 0x4 | 0x20  # gyro, accelerometer, magnetometer, GPS: what MAVSDK's health looks at
+MAIN_SENSORS = 0x1 | 0x2 | 0x4 | 0x20  # gyro, accelerometer, magnetometer, GPS: checked by MAVSDK's health
 
 
 def latest(station: Any) -> dict[str, Any]:

@@ -98,7 +98,7 @@ def test_a_duplicate_last_item_is_acknowledged_once(rover: Any, monkeypatch: pyt
     assert sum(m.get_type() == "MISSION_ACK" for m in station.received) == 1
     assert len(download(rover, station)) == 1
     wall[0] += 1.0
-    station.send(item(0))  # late: the station has gone on
+    station.send(item(0))  # late: the station has continued
     rover.pass_time(0.5)
     assert sum(m.get_type() == "MISSION_ACK" for m in station.received) == 1
 

@@ -21,7 +21,7 @@ DT = 1.0 / 1000.0
 
 
 class StandIn:
-    """One PX4: connects, says who it is, and answers every HIL_SENSOR with controls."""
+    """One PX4: connects, identifies itself, and answers every HIL_SENSOR with controls."""
 
     def __init__(self, port: int) -> None:
         self.socket = socket.create_connection(("127.0.0.1", port))

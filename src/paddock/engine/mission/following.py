@@ -93,14 +93,10 @@ class Options(NamedTuple):
     lookahead_time: Annotated[float, Column("s", "or the distance travelled in this time", 0.0, 100.0)] = 3.0
     gain: Annotated[float, Column("1/s", "cross-track correction per metre, of hovering vehicles", 0.0, 10.0)] = 1.0
     height_gain: Annotated[float, Column("1/s", "correction per metre of height error", 0.0, 10.0)] = 0.4
-    preview: Annotated[float, Column("s", "lead time before a bend: the lag of the turn", 0.0, 10.0)] = (
-        0.0
-    )
+    preview: Annotated[float, Column("s", "lead time before a bend: the lag of the turn", 0.0, 10.0)] = 0.0
     brake: Annotated[float, Column("m/s2", "deceleration before stops and corners", 0.01, 100.0)] = 1.0
     align: Annotated[float, Column("0/1", "slows down to turn on the spot", 0.0, 1.0)] = 0.0
-    capture: Annotated[float, Column("m", "farther from its path it returns before it continues", 0.1, 1e6)] = (
-        80.0
-    )
+    capture: Annotated[float, Column("m", "farther from its path it returns before it continues", 0.1, 1e6)] = 80.0
     arrived: Annotated[float, Column("m", "distance to a stop at which it has arrived", 0.0, 100.0)] = 0.0
     correction: Annotated[float, Column("m/s", "fastest correction of hovering vehicles", 0.0, 100.0)] = 3.0
     wind_x: Annotated[float, Column("m/s", "wind towards the east, for the path through the air")] = 0.0

@@ -138,7 +138,7 @@ def test_the_throttle_ramps_up_until_the_copter_rises(gains: Floats, estimate: F
     for _ in range(50):
         commanded(setpoint, gains, memory, estimate)
     assert memory[at.PHASE] == at.AIRBORNE
-    assert 0.15 < memory[at.HOVER] < 0.25  # what was given when it rose, not what was believed
+    assert 0.15 < memory[at.HOVER] < 0.25  # the thrust at lift-off, not the initial value
 
 
 # ways ----------------------------------------------------------------------------------------------------------------
@@ -224,7 +224,7 @@ def test_a_track_reaches_its_target_without_overshoot() -> None:
         north.append(track.north)
     assert max(north) < 20.1
     assert track.north == pytest.approx(20.0, abs=0.05)
-    assert np.argmax(np.array(north) > 19.5) * 0.02 < 3.0 * sqrt(20.0 / 2.5)  # not three times what is possible
+    assert np.argmax(np.array(north) > 19.5) * 0.02 < 3.0 * sqrt(20.0 / 2.5)  # not three times the possible speed
 
 
 def test_a_heading_turns_the_shorter_way_within_its_rate() -> None:

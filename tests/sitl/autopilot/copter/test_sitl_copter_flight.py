@@ -30,7 +30,7 @@ def test_every_airframe_takes_off_hovers_and_flies_to_a_position(rig: Any, prese
     assert abs(craft.state.z - 10.0) < 0.1
     assert craft.distance(0.0, 0.0) < 0.1
     assert np.hypot(log[:, 1], log[:, 2]).max() < 0.5
-    # the airframe's own numbers: a quarter of its weight over what one motor gives
+    # the airframe's own numbers: a quarter of its weight over the thrust of one motor
     share = craft.parameters.mass * 9.80665 / (4.0 * craft.parameters.thrust_max)
     assert craft.autopilot.vehicle.hover == pytest.approx(share, rel=0.02)
     assert log[-250:, 8:].std(axis=0).max() < 0.01  # the motors do not quiver

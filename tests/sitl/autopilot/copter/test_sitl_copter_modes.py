@@ -47,7 +47,7 @@ def flying(rig: Any) -> Any:
 
 def test_loiter_moves_by_the_sticks_and_brakes(flying: Any) -> None:
     craft = flying(LOITER, LOIT_SPEED=800)
-    log = held(craft, 6.0, pitch=-0.525)  # half of what is beyond the dead band, forward
+    log = held(craft, 6.0, pitch=-0.525)  # half of the range beyond the dead band, forward
     assert log[-1, 4:7] == pytest.approx([4.0, 0.0, 0.0], abs=0.2)
     log = held(craft, 6.0)
     assert 2.0 < craft.state.y - log[0, 1] < 8.0  # 4 m/s at 2.5 m/s2, with soft ends

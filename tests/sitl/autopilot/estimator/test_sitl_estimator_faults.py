@@ -179,7 +179,7 @@ def test_without_a_compass_the_course_shows_the_heading(bench: Any) -> None:
 
     errors = bench.follow(bench.Flight(bench.motions["circle"], rate=50.0, seconds=40.0), estimator, no_compass)
     assert heading_known[5] == 0.0 and heading_known[-1] == 1.0
-    # nothing but the centripetal acceleration shows it from now on, 1.25 m/s2 against a bias of 0.2
+    # from now on only the centripetal acceleration shows it, 1.25 m/s2 against a bias of 0.2
     assert np.abs(errors.after(30.0).attitude[:, 2]).max() < radians(15.0)
     assert not estimator.health.mag
 

@@ -143,7 +143,7 @@ class Yard:
         latitude, longitude, _ = ORIGIN.to_geodetic(north, east, 0.0)
         return MissionItem(command, AltitudeFrame.RELATIVE, x=latitude, y=longitude, **values)
 
-    # what was seen ---------------------------------------------------------------------------------------------------
+    # observations ---------------------------------------------------------------------------------------------------
 
     @property
     def texts(self) -> list[str]:

@@ -45,7 +45,7 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
 
 
 def test_gains_start_from_the_parameters() -> None:
-    """CRUISE_SPEED 2 m/s at 50 %: a rover that does what it should gets a quarter of the throttle for 1 m/s."""
+    """CRUISE_SPEED 2 m/s at 50 %: an ideal rover needs a quarter of the throttle for 1 m/s."""
     g = rover_gains(Parameters(ROVER), True)
     memory, row = RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.5), g, memory, moving(1.0, 0.5), DT, row)
