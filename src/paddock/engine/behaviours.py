@@ -177,6 +177,7 @@ class FleetBehaviour:
         self._options = (self.options, each[0]) if each and different else (self.options,)
         self._places = None if each is None else each[1]
         self._act = kernel(self.rule.spec(model, varying, different))
+        self._no_rows = np.zeros(0, np.int64)  # the rows of targets, for a rule without target
         fleet.add_table(MEMORY, len(column_index(self.rule.memory)), defaults_of(self.rule.memory))
 
     def admit(self, rows: slice | Ints) -> None:
@@ -233,13 +234,15 @@ class FleetBehaviour:
         """Return the target fleet's poses, the target's row for each vehicle, and the target's name if it is lost."""
         n = self.fleet.n
         if self.target is None:
-            return read_only(np.zeros((POSE_ROWS, 1))), np.zeros(n, np.int64), None
+            if len(self._no_rows) != n:
+                self._no_rows = np.zeros(n, np.int64)
+            return NO_POSES, self._no_rows, None
         try:
             fleet, rows = world.find(self.target)
         except UnknownNameError:
             fleet, rows = self.fleet, np.zeros(0, np.int64)
         if len(rows) == 0:
-            return read_only(np.zeros((POSE_ROWS, 1))), np.full(n, NO_TARGET), self.target
+            return NO_POSES, np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
 
@@ -249,6 +252,10 @@ def read_only(poses: Floats) -> Floats:
     view = poses.view()
     view.flags.writeable = False
     return view
+
+
+NO_POSES = read_only(np.zeros((POSE_ROWS, 1)))
+"""The poses of a target that does not exist."""
 
 
 # routes --------------------------------------------------------------------------------------------------------------

@@ -181,8 +181,11 @@ class SenseStage:
 
     def due(self, tick: int) -> int:
         """Return the tick of the next sample."""
-        sensors = [sensor for program in self.programs.values() for sensor in program.sensors.values()]
-        return min((sensor.due(tick) for sensor in sensors), default=NEVER_DUE)
+        first = NEVER_DUE
+        for program in self.programs.values():
+            for sensor in program.sensors.values():
+                first = min(first, sensor.due(tick))
+        return first
 
     def run(self, tick: int) -> None:
         """Sample every sensor that is due."""
