@@ -20,7 +20,13 @@ def leader(z: float, speed: float, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("model", "z", "speed"), [("point", 9, 4.0), ("quad", 9, 4.0), ("rover", 0, 0.6), ("car.kinematic", 0, 4.0)]
+    ("model", "z", "speed"),
+    [
+        ("point", 9, 4.0),
+        ("rover", 0, 0.6),
+        pytest.param("quad", 9, 4.0, marks=pytest.mark.slow),
+        pytest.param("car.kinematic", 0, 4.0, marks=pytest.mark.slow),
+    ],
 )
 def test_follow_keeps_its_distance(watch: Watch, model: str, z: float, speed: float) -> None:
     dog = {
@@ -114,7 +120,7 @@ def test_centred_shapes_are_centred(count: int) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("model", ["quad", "point"])
+@pytest.mark.parametrize("model", ["point", pytest.param("quad", marks=pytest.mark.slow)])
 def test_a_formation_settles_in_its_slots_and_moves_with_its_leader(watch: Watch, shape: str, model: str) -> None:
     yaw = 0.7
     velocity = 3 * np.array([np.cos(yaw), np.sin(yaw), 0.0])
@@ -157,7 +163,15 @@ def rest(sim: Simulation) -> tuple[Any, Any]:
     return snapshot.position, snapshot.speed
 
 
-@pytest.mark.parametrize("model", ["quad", "point", "car.kinematic", "rover"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "point",
+        "rover",
+        pytest.param("quad", marks=pytest.mark.slow),
+        pytest.param("car.kinematic", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     "behaviour",
     [

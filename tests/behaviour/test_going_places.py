@@ -19,7 +19,16 @@ def vehicle(model: str, behaviour: dict[str, Any], yaw: float = 0.0) -> dict[str
     return {"name": "it", "model": model, "pose": [0, 0, HEIGHT[model], yaw], "behaviour": behaviour}
 
 
-@pytest.mark.parametrize("model", ["point", "quad", "rover", "car.kinematic", "car.bicycle"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "point",
+        "quad",
+        "car.bicycle",
+        pytest.param("rover", marks=pytest.mark.slow),
+        pytest.param("car.kinematic", marks=pytest.mark.slow),
+    ],
+)
 def test_goto_arrives_within_its_tolerance_and_stays(watch: Watch, model: str) -> None:
     goal = np.array([24.0, 18.0, HEIGHT[model]])
     options = dict(zip("xyz", goal, strict=True)) | {"speed": SPEED.get(model, 5.0)}
@@ -38,7 +47,15 @@ def test_a_fixed_wing_flies_past_its_goal_and_circles(watch: Watch) -> None:
     assert away.min() < 30.0 and away[-1200:].max() < 250.0
 
 
-@pytest.mark.parametrize("model", ["point", "quad", "rover", "car.bicycle"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "point",
+        "car.bicycle",
+        pytest.param("quad", marks=pytest.mark.slow),
+        pytest.param("rover", marks=pytest.mark.slow),
+    ],
+)
 def test_hold_stays(watch: Watch, model: str) -> None:
     _, ways = watch(20, vehicle(model, {"hold": {}}), world={"wind": [3, 0, 0]})
     assert np.linalg.norm(ways["it"][-1, 0] - [0, 0, HEIGHT[model]]) < 0.3
@@ -58,7 +75,16 @@ def visits(way: Any, places: Any, within: float) -> list[int]:
     return order
 
 
-@pytest.mark.parametrize("model", ["point", "quad", "rover", "car.kinematic", "car.bicycle"])
+@pytest.mark.parametrize(
+    "model",
+    [
+        "point",
+        "rover",
+        pytest.param("quad", marks=pytest.mark.slow),
+        pytest.param("car.kinematic", marks=pytest.mark.slow),
+        pytest.param("car.bicycle", marks=pytest.mark.slow),
+    ],
+)
 def test_waypoints_are_visited_in_order_and_the_last_is_kept(watch: Watch, model: str) -> None:
     places = np.array([[20, 0], [20, 20], [0, 20], [-10, -5]], float)
     places = np.column_stack([places, np.full(4, HEIGHT[model])])
@@ -70,7 +96,7 @@ def test_waypoints_are_visited_in_order_and_the_last_is_kept(watch: Watch, model
 
 
 @pytest.mark.parametrize(("turn", "order"), [("round", [0, 1, 2, 0, 1, 2, 0]), ("back", [0, 1, 2, 1, 0, 1, 2])])
-@pytest.mark.parametrize("model", ["point", "quad", "car.kinematic"])
+@pytest.mark.parametrize("model", ["point", "car.kinematic", pytest.param("quad", marks=pytest.mark.slow)])
 def test_patrol_goes_round_or_back(watch: Watch, model: str, turn: str, order: list[int]) -> None:
     places = np.array([[0, 0, HEIGHT[model]], [30, 0, HEIGHT[model]], [30, 30, HEIGHT[model]]])
     _, ways = watch(110, vehicle(model, {"patrol": {"path": places.tolist(), "turn": turn, "speed": 4}}))
@@ -84,8 +110,8 @@ MORE_ORBITS = [("quad", 10, 4), ("fixed_wing", 120, 17.5), ("fixed_wing", 250, 1
 @pytest.mark.parametrize(
     ("model", "radius", "speed", "direction"),
     [
-        *[(*orbit, ("left", "right")[k % 2]) for k, orbit in enumerate(ORBITS)],
-        *[pytest.param(*orbit, ("right", "left")[k % 2], marks=pytest.mark.slow) for k, orbit in enumerate(ORBITS)],
+        *[(*orbit, ("left", "right")[k % 2]) for k, orbit in enumerate(ORBITS) if orbit[0] != "quad"],
+        *[pytest.param(*orbit, turn, marks=pytest.mark.slow) for orbit in ORBITS for turn in ("left", "right")],
         *[pytest.param(*orbit, turn, marks=pytest.mark.slow) for orbit in MORE_ORBITS for turn in ("left", "right")],
     ],
 )

@@ -107,6 +107,7 @@ def test_help_imports_nothing_heavy() -> None:
 
 MISSION = """\
 name: errand
+clock: {rate: 50}
 mission:
   execute: kinematic
   speed: 20

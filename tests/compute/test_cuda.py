@@ -26,20 +26,15 @@ from paddock.compute.kernel import kernel
 from paddock.errors import MissingFeatureError, UnknownNameError
 from paddock.sensing.sensor import sensor_names
 
-SCENARIO = {
-    "clock": {"rate": 240},
-    "seed": 3,
-    "vehicles": [
-        {
-            "name": "q",
-            "count": 3,
-            "model": "quad",
-            "spread": {"mass": 0.1},
-            "spawn": {"random": {"low": [0, 0, 5], "high": [9, 9, 20]}},
-        },
-        {"name": "c", "model": "car.bicycle", "speed": 5.0, "behaviour": {"goto": {"x": 50, "y": 10}}},
-    ],
-}
+CHEAP, FULL = ("point", "acceleration_max", "rover"), ("quad", "mass", "car.bicycle")
+"""A model that is commanded, its parameter that varies, and a model with a behaviour."""
+
+
+def scenario(model: str, varying: str, other: str) -> dict[str, Any]:
+    spawn = {"random": {"low": [0, 0, 5], "high": [9, 9, 20]}}
+    fleet = {"name": "q", "count": 3, "model": model, "spread": {varying: 0.1}, "spawn": spawn}
+    goes = {"name": "c", "model": other, "behaviour": {"goto": {"x": 50, "y": 10, "speed": 1.0}}}
+    return {"clock": {"rate": 240}, "seed": 3, "vehicles": [fleet, goes]}
 
 
 def compare_kernels(name: str, dtype: str) -> dict[str, Any]:
@@ -63,10 +58,10 @@ def compare_kernels(name: str, dtype: str) -> dict[str, Any]:
     }
 
 
-def run_simulation(device: str) -> list[Any]:
+def run_simulation(device: str, *models: str) -> list[Any]:
     """Return state hashes and a position after commands, a spawn, a removal and a restore."""
     hashes = []
-    with paddock.load(SCENARIO, device=device) as sim:
+    with paddock.load(scenario(*models), device=device) as sim:
         sim.command("q", vx=2.0)
         sim.step(5)
         sim.command("q[1]", vx=-1.0)
@@ -113,7 +108,7 @@ OTHERS = (
     ("kernels", "car.kinematic", "float64"),
 )
 SENSORS = ("barometer", "gnss")
-ONCE = (*REPRESENTATIVES, ("simulation", "cuda"), ("sensors", *SENSORS))
+ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["two", "rest"])
@@ -123,8 +118,10 @@ def test_the_generated_kernel_computes_what_the_cpu_kernel_does(calls: tuple[tup
         assert results[call] == {"type": call[2], "moved": True, "equal": True, "poses": True}, call
 
 
-def test_a_simulation_on_the_device_has_the_same_state_as_on_the_cpu() -> None:
-    assert in_simulator(*ONCE)["simulation", "cuda"] == run_simulation("cpu")
+@pytest.mark.parametrize("models", [CHEAP, pytest.param(FULL, marks=pytest.mark.slow)], ids=["cheap", "full"])
+def test_a_simulation_on_the_device_has_the_same_state_as_on_the_cpu(models: tuple[str, ...]) -> None:
+    call = ("simulation", "cuda", *models)
+    assert in_simulator(*(ONCE if call in ONCE else (call,)))[call] == run_simulation("cpu", *models)
 
 
 def test_without_a_gpu_there_is_a_message() -> None:

@@ -88,7 +88,7 @@ def test_functions_without_a_module_stay_in_this_process() -> None:
     assert not picklable(KernelSpec("local", local, (Rows("pose", Pose, "update"),)))
 
 
-@pytest.mark.parametrize("workers", ["0", "1"])
+@pytest.mark.parametrize("workers", [pytest.param("0", marks=pytest.mark.slow), "1"])
 def test_a_run_compiles_before_its_first_tick(workers: str, tmp_path: Path) -> None:
     """In a fresh process with an empty cache: every kernel of the run, nothing twice, nothing during the tick."""
     program = """

@@ -7,6 +7,7 @@ from math import sin
 from pathlib import Path
 
 import numpy as np
+import pytest
 from numpy import empty
 
 from paddock.compute.routine import parallel_range, parallel_routine, routine
@@ -99,6 +100,7 @@ def run_toy(folder: Path, factor: float) -> tuple[float, int, int]:
     return float(result), int(hits), int(misses)
 
 
+@pytest.mark.slow
 def test_kept_between_processes_until_a_source_that_it_reaches_changes(tmp_path: Path) -> None:
     assert run_toy(tmp_path, 2.0) == (7.0, 0, 1)
     assert run_toy(tmp_path, 2.0) == (7.0, 1, 0)

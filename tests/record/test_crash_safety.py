@@ -84,7 +84,9 @@ def _samples(path: Path) -> int:
         return 0
 
 
-@pytest.mark.parametrize("room", [20_000, 40_000, 60_000])
+@pytest.mark.parametrize(
+    "room", [20_000, pytest.param(40_000, marks=pytest.mark.slow), pytest.param(60_000, marks=pytest.mark.slow)]
+)
 def test_disk_full(small: Simulation, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, world: Any, room: int) -> None:
     path = tmp_path / "run.mcap"
     monkeypatch.setattr(recorder_module.RecordingFile, "open", lambda _: RecordingFile(FullDisk(path, room)))  # type: ignore[arg-type]

@@ -46,6 +46,7 @@ def mixed(links: dict[str, Any], log: Path | None = None, seed: int = 3) -> dict
     }
 
 
+@pytest.mark.slow
 def test_missions_uploaded_over_mavlink_are_driven_and_flown(own_links: Links) -> None:
     with paddock.load(mixed(own_links(2))) as sim:
         rover, copter = (vehicle.autopilot for vehicle in host_of(sim).vehicles)

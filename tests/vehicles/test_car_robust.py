@@ -106,7 +106,7 @@ def test_a_sideways_slide_ends_at_rest() -> None:
         assert 0.8 < travelled / (12.0**2 / (2.0 * 9.80665)) < 1.5
 
 
-@pytest.mark.parametrize("dt", STEPS)
+@pytest.mark.parametrize("dt", [pytest.param(dt, marks=() if dt >= 1e-3 else pytest.mark.slow) for dt in STEPS])
 @pytest.mark.parametrize("name", CARS)
 def test_wild_driving_stays_finite_and_bounded(name: str, dt: float) -> None:
     n, rng = 500, np.random.default_rng(5)

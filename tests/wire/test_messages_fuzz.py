@@ -138,5 +138,5 @@ def test_sound_requests_only_hold_finite_numbers() -> None:
 @pytest.mark.parametrize("name", ["request", "reply", "markers"])
 def test_refusals_keep_no_memory(name: str, keeps_no_memory: Callable[[Callable[[], object]], bool]) -> None:
     decoder, valid = DECODERS[name]
-    inputs = [data for message in valid for data in mutated(message, 400, np.random.default_rng(2))]
+    inputs = [data for message in valid for data in mutated(message, 150, np.random.default_rng(2))]
     assert keeps_no_memory(lambda: tried(decoder, inputs))

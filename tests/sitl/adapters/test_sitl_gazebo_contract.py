@@ -77,6 +77,7 @@ def _neighbours(count: int) -> list[socket.socket]:
     raise OSError("no free ports")
 
 
+@pytest.mark.slow
 def test_it_keeps_the_contract_of_adapters(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "paddock.sitl.adapters.ardupilot_gazebo.RESEND_AFTER", 15.0

@@ -91,6 +91,7 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
         assert held[:, 5].mean() == pytest.approx(21.5, abs=0.3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wind", [pytest.param((0.0, 0.0, 0.0), marks=pytest.mark.soak), (4.0, -3.0, 0.0)])
 def test_it_circles_the_position_where_loiter_began(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind) as rig:
@@ -104,6 +105,7 @@ def test_it_circles_the_position_where_loiter_began(own_links: Links, wind: tupl
         assert bearing[-1] - bearing[0] == pytest.approx(45.0 * 17.5 / RADIUS, rel=0.12)  # clockwise
 
 
+@pytest.mark.slow
 def test_guided_flies_to_a_position_and_rtl_returns_home(own_links: Links) -> None:
     with plane(own_links(1)) as rig:
         rig.begin(GUIDED)
@@ -158,6 +160,7 @@ def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tup
         assert len(leg) > 10 and np.abs(leg[:, 2] - places[1][1]).max() < 10.0
 
 
+@pytest.mark.slow
 def test_a_mission_waits_in_circles(own_links: Links) -> None:
     with plane(own_links(1)) as rig:
         rig.begin(CRUISE)

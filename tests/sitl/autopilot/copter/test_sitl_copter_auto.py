@@ -88,6 +88,7 @@ def test_a_waypoint_with_a_hold_time_stops(rig: Any) -> None:
     assert log[:, 1].max() < 20.5
 
 
+@pytest.mark.slow
 def test_circles_and_a_landing_elsewhere(rig: Any) -> None:
     craft = rig("iris", LAND_ALT_LOW=300)
     items = [
@@ -129,6 +130,7 @@ def test_a_speed_change_applies_in_flight(rig: Any) -> None:
     assert craft.run(2.0)[:, 4] == pytest.approx(4.0, abs=0.3)
 
 
+@pytest.mark.slow
 def test_a_finished_mission_restarts_after_arming(rig: Any) -> None:
     craft = rig("iris", LAND_ALT_LOW=100)
     items = [MissionItem(TAKEOFF, z=3.0), at(LAND, 0.0, 5.0, 0.0)]

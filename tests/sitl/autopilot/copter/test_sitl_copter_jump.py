@@ -78,6 +78,7 @@ def test_loiter_is_unaffected_by_a_jump_of_the_estimate(rig: Any, mode: int) -> 
     assert fastest(log) < 0.5
 
 
+@pytest.mark.slow
 def test_a_circle_keeps_its_place_when_the_estimate_jumps(rig: Any) -> None:
     craft = rig("iris", noisy=True, CIRCLE_RADIUS=500.0, CIRCLE_RATE=20.0)
     craft.take_off(10.0)
@@ -89,6 +90,7 @@ def test_a_circle_keeps_its_place_when_the_estimate_jumps(rig: Any) -> None:
     assert np.hypot(log[:, 1] - north, log[:, 2] - east) == pytest.approx(5.0, abs=1.5)
 
 
+@pytest.mark.slow
 def test_a_guided_target_stays_on_the_map_when_the_estimate_jumps(rig: Any) -> None:
     craft = rig("iris", noisy=True)
     craft.take_off(10.0)

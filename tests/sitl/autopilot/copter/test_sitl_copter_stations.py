@@ -74,6 +74,7 @@ def test_guided_faces_the_region_of_interest(rig: Any) -> None:
     assert off(craft.run(0.1), -40.0, 0.0) < 0.1
 
 
+@pytest.mark.slow
 def test_auto_faces_a_commanded_region_of_interest(rig: Any) -> None:
     craft = rig("iris")
     latitude, longitude, _ = PLACE.to_geodetic(80.0, 0.0, 0.0)
@@ -111,6 +112,7 @@ def test_orbit_circles_the_given_centre(rig: Any) -> None:
     assert craft.distance(20.0, 10.0) > 13.0 or craft.distance(20.0, 10.0) < 11.0
 
 
+@pytest.mark.slow
 def test_a_mission_changes_the_speeds_of_climb_and_descent(rig: Any) -> None:
     craft = rig("iris")
     latitude, longitude, _ = PLACE.to_geodetic(0.0, 0.0, 0.0)

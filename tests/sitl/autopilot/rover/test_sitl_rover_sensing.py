@@ -70,6 +70,7 @@ def test_a_lightweight_rover_follows_the_path(seed: int) -> None:
     assert hypot(*track[-1]) < 1.0
 
 
+@pytest.mark.slow
 def test_the_same_seed_is_the_same_drive() -> None:
     first, second = (
         drive(LightweightAdapter(seed=5, origin=ORIGIN, truth=True), "rover", 20_000, 100.0) for _ in range(2)
