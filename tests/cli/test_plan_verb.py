@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import io
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import yaml
@@ -59,6 +61,24 @@ def far(tmp_path: Path) -> str:
     return "far.yaml"
 
 
+class Planned(NamedTuple):
+    """A plan of FAR with all its files, which several tests read."""
+
+    numbers: dict[str, Any]
+    err: str
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory: pytest.TempPathFactory) -> Planned:
+    folder = tmp_path_factory.mktemp("planned")
+    (folder / "far.yaml").write_text(FAR)
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        assert exit_code(["plan", "far.yaml", "--parquet", "--json", "--output", "out"]) == 0
+    return Planned(json.loads(out.getvalue()), err.getvalue(), folder / "out")
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
@@ -74,20 +94,19 @@ def test_a_random_mission_becomes_a_table_and_a_folder(ask: Ask, tmp_path: Path)
     assert contents(tmp_path / "again") == found  # the same bytes
 
 
-def test_the_numbers_are_those_of_the_plan(ask: Ask, tmp_path: Path, far: str) -> None:
-    code, out, err = ask(far, "--json", "--output", "out")
-    assert (code, err) == (0, "")
-    numbers = json.loads(out)
-    setup = setup_of(load_scenario(str(tmp_path / far)))
+def test_the_numbers_are_those_of_the_plan(planned: Planned) -> None:
+    numbers = planned.numbers
+    assert planned.err == ""
+    setup = setup_of(load_scenario(FAR))
     plan = solve(setup.problem, "greedy")
     assert (numbers["total_m"], numbers["makespan_s"], numbers["done"]) == (plan.total, plan.makespan, plan.done)
     assert numbers["undone"] == [{"task": one.task, "reason": one.reason} for one in plan.undone]
     assert [row["task"] for row in numbers["undone"]] == ["beyond"]
-    assert set(numbers["files"]) == set(contents(tmp_path / "out"))
-    written = json.loads((tmp_path / "out" / "plan.json").read_text())
+    assert set(numbers["files"]) == set(contents(planned.folder))
+    written = json.loads((planned.folder / "plan.json").read_text())
     assert written["total_m"] == plan.total and written["undone"] == numbers["undone"]
-    assert "compute_s" not in (tmp_path / "out" / "plan.json").read_text()
-    page = (tmp_path / "out" / "report.html").read_text()
+    assert "compute_s" not in (planned.folder / "plan.json").read_text()
+    page = (planned.folder / "report.html").read_text()
     assert all(name in page for name in ("near", "strip", "beyond")) and "47.0" in page
 
 
@@ -99,19 +118,23 @@ def test_undone_tasks_are_printed_and_fail_a_strict_run(ask: Ask, tmp_path: Path
     assert not (tmp_path / "far_plan").exists()
 
 
-def test_metrics_are_written_as_tables(ask: Ask, tmp_path: Path, far: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet")
-    numbers = json.loads(ask(far, "--parquet", "--json", "--output", "out")[1])["metrics"]
+def test_metrics_are_written_as_tables(planned: Planned) -> None:
+    from pyarrow import parquet
+
+    numbers = planned.numbers["metrics"]
     for table, name in (("agents", "metrics"), ("tasks", "tasks")):
-        with (tmp_path / "out" / f"{name}.csv").open(newline="") as file:
+        with (planned.folder / f"{name}.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        written = parquet.read_table(tmp_path / "out" / f"{name}.parquet").to_pylist()
+        written = parquet.read_table(planned.folder / f"{name}.parquet").to_pylist()
         assert (
             [row["name"] for row in rows] == [row["name"] for row in written] == [row["name"] for row in numbers[table]]
         )
     assert [task["latency"] for task in numbers["tasks"]] == [row["completed"] for row in written]
-    series = parquet.read_table(tmp_path / "out" / "series.parquet").to_pydict()
+    series = parquet.read_table(planned.folder / "series.parquet").to_pydict()
     assert series == numbers["series"] and series["done"][-1] == 2
+
+
+def test_parquet_needs_pyarrow(ask: Ask, tmp_path: Path, far: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     code, out, err = ask(far, "--parquet", "--output", "again")
     assert (code, out) == (2, "") and err == (
@@ -120,9 +143,8 @@ def test_metrics_are_written_as_tables(ask: Ask, tmp_path: Path, far: str, monke
     assert not (tmp_path / "again").exists()
 
 
-def test_files_for_maps_and_ground_stations(ask: Ask, tmp_path: Path, far: str) -> None:
-    assert ask(far, "--output", "out")[0] == 0
-    found = contents(tmp_path / "out")
+def test_files_for_maps_and_ground_stations(planned: Planned) -> None:
+    found = contents(planned.folder)
     features = json.loads(found["routes.geojson"])["features"]
     kinds = {feature["properties"].get("kind") for feature in features}
     assert {"base", "point", "line", "route"} <= kinds
@@ -186,9 +208,11 @@ def test_tasks_are_imported_from_geojson(ask: Ask, tmp_path: Path, far: str) -> 
     assert (alone["scenario"], alone["tasks"], alone["done"]) == ("farm", 1, 1)
 
 
-def test_a_qgroundcontrol_plan_sets_the_origin(ask: Ask, tmp_path: Path, far: str) -> None:
-    assert ask(far, "--output", "out")[0] == 0
-    file = next(path for path in sorted((tmp_path / "out").glob("*.plan")))
+def test_a_qgroundcontrol_plan_sets_the_origin(
+    ask: Ask, planned: Planned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # pictures take long
+    file = next(path for path in sorted(planned.folder.glob("*.plan")))
     code, out, _ = ask("--import-tasks", str(file), "--method", "greedy", "--output", "again", "--json")
     assert code == 0 and json.loads(out)["done"] > 0
     origin = yaml.safe_load((tmp_path / "again" / "scenario.yaml").read_text())["world"]["origin"]
