@@ -114,6 +114,7 @@ def test_a_pilot_takes_off_and_lands_in_loiter(rig: Any) -> None:
     assert not craft.autopilot.armed
 
 
+@pytest.mark.slow
 def test_circle_flies_around_a_point_ahead_and_faces_it(flying: Any) -> None:
     craft = flying(CIRCLE, CIRCLE_RADIUS=800, CIRCLE_RATE=-20)
     held(craft, 6.0)
@@ -127,6 +128,7 @@ def test_circle_flies_around_a_point_ahead_and_faces_it(flying: Any) -> None:
     assert np.abs(log[:, 3] - 10.0).max() < 0.2
 
 
+@pytest.mark.slow
 def test_land_is_fast_first_and_slow_near_the_ground(flying: Any) -> None:
     craft = flying(LAND, LAND_ALT_LOW=400, LAND_SPEED=40, LAND_SPEED_HIGH=200)
     log = craft.run(40.0, lambda: not craft.autopilot.armed)

@@ -93,6 +93,7 @@ def test_auto_faces_a_commanded_region_of_interest(rig: Any) -> None:
     assert craft.autopilot.executor.finished  # and it goes on looking
 
 
+@pytest.mark.slow
 def test_orbit_circles_the_given_centre(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(10.0)

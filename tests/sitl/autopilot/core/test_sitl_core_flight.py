@@ -99,6 +99,7 @@ def test_a_copter_that_leaves_its_fence_comes_back(trip: Make, standalone_world:
     assert "Circle fence breach cleared" in copter.lines
 
 
+@pytest.mark.slow
 def test_a_copter_that_loses_its_satellites_lands_where_it_is(trip: Make, standalone_world: Any) -> None:
     adapter = standalone_world(scenario=WORLD)
     copter = trip("copter", adapter)
