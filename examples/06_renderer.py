@@ -16,7 +16,7 @@ def watch(host: str, port: int, groups: int) -> None:
         call = {"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": {"rate": 30, "frame": "unreal"}}
         server.sendall(json.dumps(call).encode() + b"\n")
         splitter = Splitter(limit_frame=1 << 28, limit_json=1 << 24)
-        while groups and (piece := server.recv(1 << 16)):
+        while groups > 0 and (piece := server.recv(1 << 16)):
             for message in splitter.feed(piece):
                 if not isinstance(message, StreamFrame):  # an answer, or a notification such as `roster`
                     print(message.line[:100].decode())

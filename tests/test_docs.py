@@ -62,6 +62,26 @@ def test_links_are_valid(page: Path) -> None:
             assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", [ROOT / "CONTRIBUTING.md", DOCS / "architecture.md"], ids=lambda page: page.stem)
+def test_paths_in_tables_exist(page: Path) -> None:
+    """A path is relative to the package, to the repository, or to the first folder of its row or the engine."""
+    package = ROOT / "src" / "paddock"
+    checked = 0
+    for row in re.findall(r"^\|.*\|$", page.read_text(encoding="utf-8"), re.MULTILINE):
+        paths = [path for path in re.findall(r"`([\w/.]+(?:\.\w+|/))`", row) if re.search(r"/|\.(py|ts)$", path)]
+        folders = [
+            package,
+            ROOT,
+            package / "engine",
+            *(place.parent for p in paths for place in (package / p, ROOT / p)),
+        ]
+        folders += [ROOT / path for path in paths]
+        for path in paths:
+            assert any((folder / path).exists() for folder in folders), f"{page.name}: {path}"
+            checked += 1
+    assert checked > 10
+
+
 @pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "scenario.md"], ids=lambda page: page.stem)
 def test_scenarios_load(page: Path) -> None:
     for text in blocks(page, "yaml"):

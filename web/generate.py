@@ -174,6 +174,7 @@ def schema() -> str:
     """The whole file."""
     trees = [one for one in vars(results).values() if is_typeddict(one)]
     aliases = [f"export type {name} ={_aliased(kind)};" for name, kind in ALIASES.items()]
+    slow = "".join(f'  "{name}",\n' for name, one in sorted(METHODS.items()) if one.entry.slow)
     methods = "\n".join(method(one) for _, one in sorted(METHODS.items()))
     return "\n".join(
         [
@@ -186,6 +187,9 @@ def schema() -> str:
             *map(interface, trees),
             "/** Every method, with its parameters and result. */",
             f"export interface Methods {{\n{methods}\n}}",
+            "",
+            "/** Methods that may take arbitrarily long: they wait, plan or compile. */",
+            f"export const SLOW_METHODS: ReadonlySet<string> = new Set([\n{slow}]);",
             "",
         ]
     )

@@ -53,7 +53,7 @@ class OldSpellings:
 
     _RENAMED: ClassVar[Mapping[str, str]] = {
         **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
-        **{name: f"behaviours.{name}" for name in ("override", "overrides", "routes")},
+        "routes": "behaviours.routes",
         "order": "behaviours.override",
         "orders": "behaviours.overrides",
         "mark": "markers.put",

@@ -61,7 +61,7 @@ def test_old_spellings_of_an_asynchronous_client(serve: Any) -> None:
             with pytest.warns(DeprecationWarning, match=r"use sim.clock.pace$"):
                 assert await sim.pace() == 2.0 == await sim.clock.pace()
             with pytest.warns(DeprecationWarning, match=r"use sim.behaviours.overrides$"):
-                assert await sim.overrides() == []
+                assert await sim.orders() == []
 
     asyncio.run(check())
 

@@ -42,9 +42,15 @@ class State(NamedTuple):
     v: float
 
 
+class Limits(NamedTuple):
+    low: float
+    high: float
+
+
 class Wish(NamedTuple):
     vx: float
     turn: float = 0.0
+    limits: Limits = Limits(1.0, 2.0)
 
 
 def scaled(x, factor=3.0, *, bias=0.5):
@@ -72,6 +78,10 @@ EDITS = {
     "a default of a named tuple": ("turn: float = 0.0", "turn: float = 1.0"),
     "a field of a named tuple": ("    vx: float\n", "    vx: float\n    vy: float = 0.0\n"),
     "the order of fields": ("    x: float\n    v: float\n", "    v: float\n    x: float\n"),
+    "the fields of a named tuple in a default": (
+        "    low: float\n    high: float\n",
+        "    high: float\n    low: float\n",
+    ),
     "a constant of another module": ("OFFSET = 1.0", "OFFSET = 2.0"),
     "a function of another module": ("return x + OFFSET", "return x - OFFSET"),
 }

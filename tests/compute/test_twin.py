@@ -43,6 +43,14 @@ def with_default(x: float, scale: float = 0.5) -> float:
     return x * scale
 
 
+def with_keyword_default(x: float, *, bias: float = 0.1) -> float:
+    return x + bias
+
+
+def calls_keyword_default(x: float) -> float:
+    return with_keyword_default(x)
+
+
 def calls_default(x: float) -> float:
     return with_default(x) + 1.0
 
@@ -112,7 +120,7 @@ def test_float32_constants_alone_and_in_tuples() -> None:
     assert float32(True) is True
 
 
-@pytest.mark.parametrize("function", [with_tuple_constants, calls_default, inner])
+@pytest.mark.parametrize("function", [with_tuple_constants, calls_default, calls_keyword_default, inner])
 def test_float32_twin_returns_float32(function: Callable) -> None:
     from numba import float32 as single
 
@@ -123,6 +131,9 @@ def test_float32_twin_returns_float32(function: Callable) -> None:
 
 def test_default_arguments_work_in_every_twin() -> None:
     assert compiled(calls_default)(4.0) == vectorised(calls_default)(4.0) == calls_default(4.0) == 3.0
+    keyword = calls_keyword_default
+    assert compiled(keyword)(4.0) == vectorised(keyword)(4.0) == keyword(4.0) == 4.1
+    assert compiled(keyword, "float32")(np.float32(4.0)) == np.float32(4.1)
 
 
 def test_the_math_module_itself_is_allowed() -> None:

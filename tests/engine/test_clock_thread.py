@@ -11,6 +11,7 @@ import pytest
 
 import paddock
 from paddock.engine.actions import CommandAction
+from paddock.engine.clock_thread import ClockThread
 from paddock.errors import PaddockError
 from paddock.world.fleet import NEVER
 
@@ -222,3 +223,12 @@ def test_a_snapshot_is_new_when_the_driving_thread_has_just_left(monkeypatch: py
         answers = iter([True])
         monkeypatch.setattr(sim.engine.thread, "elsewhere", lambda: next(answers, False))
         assert sim.snapshot().tick == 3
+
+
+def test_a_request_that_closes_the_thread_cancels_those_behind_it() -> None:
+    thread = ClockThread(lambda: None)
+    closing, second = thread.request(thread.close), thread.request(lambda: 1)
+    thread.serve()
+    assert closing.result(0) is None
+    with pytest.raises(PaddockError, match=r"the simulation is closed$"):
+        second.result(0)

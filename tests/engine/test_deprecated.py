@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from paddock import Marker, PaddockError
+from paddock.engine import barrier
+from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 
 Load = Callable[..., Simulation]
@@ -63,12 +65,24 @@ def test_the_clock_has_its_earlier_spelling(load: Load) -> None:
 
 def test_behaviours_have_their_earlier_spelling(load: Load) -> None:
     sim = load(POINT)
-    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.override$"):
-        sim.override("dot", {"goto": {"x": 5.0, "y": 0.0}})
+    sim.behaviours.override("dot", {"goto": {"x": 5.0, "y": 0.0}})
     with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.routes$"):
         assert [route.behaviour for route in sim.routes()] == ["goto"]
-    with pytest.warns(DeprecationWarning, match=r"use sim\.behaviours\.overrides$"):
-        assert [override.behaviour for override in sim.overrides()] == ["goto"]
+
+
+def test_types_of_synchronous_control_have_their_earlier_spelling() -> None:
+    with pytest.warns(DeprecationWarning, match=r"barrier\.ControlSource is now Claim$"):
+        assert barrier.ControlSource is barrier.Claim
+    with pytest.warns(DeprecationWarning, match=r"barrier\.ControlRequest is now CommandRequest$"):
+        assert barrier.ControlRequest is barrier.CommandRequest
+
+
+def test_actions_can_be_posted_by_the_earlier_spelling(load: Load) -> None:
+    sim = load(POINT)
+    with pytest.warns(DeprecationWarning, match=r"use sim\.engine\.post$"):
+        sim.post(PlaceAction("dot", (7.0, 0.0, 0.0, 0.0), 0.0))
+    sim.step()
+    assert sim.snapshot()["dot"].position[0] == 7.0
 
 
 def test_markers_have_their_earlier_spelling(load: Load) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission.following import FAR, Options, nearest_on, place_on, tangent
+from paddock.engine.mission.following import FAR, FollowingOptions, nearest_on, place_on, tangent
 from paddock.engine.mission.tracks import FleetTracks, FollowingStyle, rows_of
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Segment, point_along
@@ -127,7 +127,7 @@ def test_a_vehicle_waits_where_its_route_says() -> None:
 )
 def test_places_tangents_and_nearest_points(segment: Segment) -> None:
     """The same points as the planner's, tangents as difference quotients, and a foot that is at a right angle."""
-    rows = rows_of(Path([segment]), Path(()), FollowingStyle("hover", Options()))
+    rows = rows_of(Path([segment]), Path(()), FollowingStyle("hover", FollowingOptions()))
     for s in (0.0, 17.0, 44.0):
         assert place_on(rows, 0, s) == pytest.approx(point_along(segment, s)[:3], abs=1e-9)
         tx, ty, bend = tangent(rows, 0, s)

@@ -9,12 +9,12 @@ import pytest
 
 import paddock
 from paddock.engine.mission import separation
-from paddock.engine.mission.following import Options
+from paddock.engine.mission.following import FollowingOptions
 from paddock.engine.mission.separation import closest, layers, predicted, senses
 from paddock.engine.mission.tracks import FollowingStyle, rows_of
 from paddock.planning.paths.path import Path, Segment
 
-AIR = FollowingStyle("aircraft", Options())
+AIR = FollowingStyle("aircraft", FollowingOptions())
 
 
 def towards_each_other(gap: float) -> tuple[Any, ...]:

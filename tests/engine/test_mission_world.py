@@ -79,7 +79,7 @@ def _view(sim: Simulation) -> Any:
 
 
 def kinds(sim: Simulation) -> list[str]:
-    """Of all events so far."""
+    """Return the kinds of all events so far."""
     return [event.kind for event in sim.events.since()]
 
 

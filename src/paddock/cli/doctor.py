@@ -39,17 +39,6 @@ def doctor(*, json: Flag = False) -> int:
     return 1 if any(finding.mark == "broken" for finding in findings) else 0
 
 
-PORTS = {
-    8000: ("tcp", "web page"),
-    41451: ("tcp", "stream"),
-    7001: ("udp", "vehicle data stream"),
-    5556: ("tcp", "ZeroMQ requests"),
-    5557: ("tcp", "ZeroMQ publications"),
-    9464: ("tcp", "metrics"),
-    9002: ("udp", "physics of an ArduPilot"),
-    4560: ("tcp", "physics of a PX4"),
-    18570: ("udp", "MAVLink of system 1"),
-}
 NOT_FEATURES = ("all", "dev")
 SHARED_MEMORY = Path("/dev/shm")
 SMALL_SHARED_MEMORY = 256e6  # bytes: a ring of snapshots of 100,000 vehicles takes about half of it
@@ -193,7 +182,22 @@ def extras() -> Iterator[Finding]:
 
 def ports() -> Iterator[Finding]:
     """Check that the default ports are free."""
-    for port, (protocol, purpose) in PORTS.items():
+    from paddock.scenario.serve import MetricsEndpoint, StreamEndpoint, Vds1Endpoint, WebEndpoint, ZmqEndpoint
+    from paddock.sitl.ardupilot.frames import JSON_PORT
+    from paddock.sitl.mavlink.link import Ports
+    from paddock.sitl.px4.autopilot import SIMULATOR_PORT
+
+    for port, protocol, purpose in (
+        (WebEndpoint().port, "tcp", "web page"),
+        (StreamEndpoint().port, "tcp", "stream"),
+        (Vds1Endpoint().port, "udp", "vehicle data stream"),
+        (ZmqEndpoint().port, "tcp", "ZeroMQ requests"),
+        (ZmqEndpoint().port + 1, "tcp", "ZeroMQ publications"),
+        (MetricsEndpoint().port, "tcp", "metrics"),
+        (JSON_PORT, "udp", "physics of an ArduPilot"),
+        (SIMULATOR_PORT, "tcp", "physics of a PX4"),
+        (Ports().base_port, "udp", "MAVLink of system 1"),
+    ):
         free = port_is_free(port, protocol)
         advice = "" if free else "in use by another program; choose another port in the scenario"
         value = f"{purpose}, {'free' if free else 'in use'}"

@@ -166,7 +166,8 @@ class ClientChannel:
                     while self._published is not None:
                         frames = self._published.recv_multipart(NOBLOCK)
                         if len(frames) == 2:
-                            self._session.on_topic(*frames)
+                            for received in self._session.on_topic:
+                                received(*frames)
             else:
                 with suppress(BlockingIOError):
                     self._ear.recv(4096)

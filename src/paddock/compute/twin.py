@@ -90,9 +90,12 @@ def described(thing: Function | type) -> Iterator[str]:
             yield f"{_value_text(function.__defaults__, classes)} {_value_text(function.__kwdefaults__, classes)}"
             for name, value in _used_globals(function).items():
                 yield f"{name} = {_value_text(value, classes)}"
-    for found in classes:
+    pending = list(classes)
+    for found in pending:
+        reached_here: dict[type, None] = {}
         fields, defaults = found._fields, found._field_defaults  # type: ignore[attr-defined]
-        yield f"{found.__module__}.{found.__qualname__} {fields} {_value_text(defaults, {})}"
+        yield f"{found.__module__}.{found.__qualname__} {fields} {_value_text(defaults, reached_here)}"
+        pending += [other for other in reached_here if other not in pending]  # classes of its defaults
 
 
 def fingerprint(function: Function) -> str:
@@ -171,9 +174,14 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
     if dtype == "float32":
         code = code.replace(co_consts=tuple(float32(c) for c in code.co_consts))
     names = {name: dress(value) for name, value in _used_globals(function).items()} | dict(others or {})
-    defaults = function.__defaults__ and tuple(dress(value) for value in function.__defaults__)
-    made = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, defaults)
-    made.__kwdefaults__ = function.__kwdefaults__
+    keywords = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    given = function.__kwdefaults__ or {}
+    defaults = function.__defaults__ or ()
+    if all(name in given for name in keywords):  # Numba loses those that a call leaves out; positional ones it keeps
+        code = code.replace(co_argcount=code.co_argcount + len(keywords), co_kwonlyargcount=0)
+        defaults += tuple(given[name] for name in keywords)
+    dressed_defaults = tuple(dress(value) for value in defaults)
+    made = types.FunctionType(code, {"__builtins__": __builtins__, **names}, function.__name__, dressed_defaults)
     made.__qualname__ = _unique_name(function, dtype, inline)
     return made
 
@@ -222,9 +230,10 @@ def _vectorised(function: types.FunctionType, native: bool) -> Function:
         return replacements.get(value, value) if callable(value) else value
 
     names = {name: dress(value) for name, value in _used_globals(function).items()}
-    return types.FunctionType(
-        function.__code__, {"__builtins__": __builtins__, **names}, function.__name__, function.__defaults__
-    )
+    environment = {"__builtins__": __builtins__, **names}
+    made = types.FunctionType(function.__code__, environment, function.__name__, function.__defaults__)
+    made.__kwdefaults__ = function.__kwdefaults__
+    return made
 
 
 NUMPY_PRIMITIVES: dict[Any, Any] = {

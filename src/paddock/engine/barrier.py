@@ -19,7 +19,7 @@ import numpy as np
 from paddock.engine.actions import CommandAction
 from paddock.engine.commands import policy_inputs
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, every
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, renamed_names
 from paddock.scenario import Sync
 from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
@@ -318,3 +318,6 @@ class BarrierStage:
         found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
         wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
         return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]
+
+
+__getattr__ = renamed_names(__name__, ControlSource=Claim, ControlRequest=CommandRequest)

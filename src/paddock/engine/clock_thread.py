@@ -122,13 +122,11 @@ class ClockThread:
     def serve(self) -> None:
         """Serve all requests. Called by the driving thread between two ticks."""
         self.serve_looks()
-        for _ in range(len(self._requests)):
-            self._serve(self._requests.popleft())
+        self._serve_all(self._requests)
 
     def serve_looks(self) -> None:
         """Serve the looks. Called by the driving thread whenever the state is consistent."""
-        for _ in range(len(self._looks)):
-            self._serve(self._looks.popleft())
+        self._serve_all(self._looks)
 
     def serve_idle(self) -> None:
         """Serve all requests unless another thread drives, which then does."""
@@ -145,8 +143,14 @@ class ClockThread:
         """Refuse all verbs and cancel all requests from now on."""
         self.closed = True
         for queue in (self._requests, self._looks):
-            while queue:
-                queue.popleft()[1].set_exception(PaddockError("the simulation is closed"))
+            while (request := _taken(queue)) is not None:
+                request[1].set_exception(PaddockError("the simulation is closed"))
+
+    def _serve_all(self, queue: deque[Request]) -> None:
+        """Serve the requests of a queue, but not those that arrive meanwhile."""
+        for _ in range(len(queue)):
+            if (request := _taken(queue)) is not None:
+                self._serve(request)
 
     def _serve(self, request: Request) -> None:
         work, done = request
@@ -157,6 +161,14 @@ class ClockThread:
             done.set_exception(error)
         finally:
             self._serving = outer
+
+
+def _taken(queue: deque[Request]) -> Request | None:
+    """Remove and return the first request; None if another thread has taken it."""
+    try:
+        return queue.popleft()
+    except IndexError:
+        return None
 
 
 @contextmanager

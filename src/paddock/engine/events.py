@@ -37,7 +37,7 @@ class EventLog:
         self.count += 1
         event = Event(self.count, tick, kind, subject, detail)
         self._kept.append(event)
-        for listener in self.listeners:
+        for listener in tuple(self.listeners):
             listener(event)
 
     def since(self, number: int = 0) -> list[Event]:

@@ -93,7 +93,7 @@ class ActionLog:
 
     def append(self, posted: Posted) -> None:
         """Log an action and notify the listeners."""
-        for listener in self.listeners:
+        for listener in tuple(self.listeners):
             listener(posted)
         size = _size(posted)
         if self.lost or self.kept_bytes + size > self.most_bytes:

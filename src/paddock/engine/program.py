@@ -30,12 +30,11 @@ class CpuMotion:
     """Dynamics on the CPU, in place."""
 
     def __init__(self, spec: KernelSpec) -> None:
-        self.kernel: Kernel | None = kernel(spec)
-        self._kernel = self.kernel
+        self.kernel = kernel(spec)
 
     def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
         """Launch the kernel."""
-        self._kernel(fleet.n, ticks, fleet.state, fleet.tables["command"], *parameters, environment, dt)
+        self.kernel(fleet.n, ticks, fleet.state, fleet.tables["command"], *parameters, environment, dt)
 
 
 class CudaMotion:
@@ -44,8 +43,8 @@ class CudaMotion:
     def __init__(self, spec: KernelSpec) -> None:
         from paddock.compute.cuda import cuda_kernel, to_device
 
-        self.kernel: Kernel | None = None
-        self._kernel = cuda_kernel(spec)
+        self.kernel: Kernel | None = None  # for the CPU
+        self._launch = cuda_kernel(spec)
         self._to_device = to_device
         self._state: Any = None
         self._command: Any = None
@@ -59,7 +58,7 @@ class CudaMotion:
         if fleet.command_changed:
             self._command = self._to_device(fleet.command)
             fleet.command_changed = False
-        self._kernel(fleet.n, ticks, self._state, self._command, *self._constants, dt)
+        self._launch(fleet.n, ticks, self._state, self._command, *self._constants, dt)
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
 
 

@@ -36,7 +36,12 @@ class Simulation(OldSpellings):
     """A simulation. One thread ticks it; any thread may send commands and use its clock."""
 
     _RENAMED = MappingProxyType(
-        {**OldSpellings._RENAMED, "running": "clock.running", "log": "engine.log", "direct": "mission.apply"}
+        {
+            **OldSpellings._RENAMED,
+            **{name: f"engine.{name}" for name in ("log", "post", "prepare", "world")},
+            "running": "clock.running",
+            "direct": "mission.apply",
+        }
     )
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:

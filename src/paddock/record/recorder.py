@@ -125,7 +125,7 @@ class Recorder:
     def _attach(self) -> None:
         sim, log = self.sim, self.sim.engine.log
         for part, listener in self._listeners():
-            part.listeners = [*part.listeners, listener]
+            part.listeners.append(listener)
         sim.engine.on_restart.append(self._on_restart)
         self._unwatch = sim.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
@@ -137,7 +137,7 @@ class Recorder:
     def _detach(self) -> None:
         self._unwatch()
         for part, listener in self._listeners():
-            part.listeners = [other for other in part.listeners if other != listener]
+            part.listeners.remove(listener)
         self.sim.engine.on_restart.remove(self._on_restart)
 
     def _listeners(self) -> list[tuple[Any, Any]]:

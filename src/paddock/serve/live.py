@@ -59,8 +59,7 @@ class LiveSource:
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation.
 
-        Arguments by name (JSON-RPC, the ZeroMQ message Call) are validated by the table of operations; those of other
-        ZeroMQ messages have the types of their fields, and the simulation checks their values.
+        The hub has validated the arguments against the table of operations; the simulation checks names and values.
         """
         if operation not in HANDLERS:
             raise unknown_name("operation", operation, HANDLERS)

@@ -65,7 +65,7 @@ class Autopilot(ABC):
     def __init__(self) -> None:
         self.status = AutopilotStatus()
         self.sensor_period_us: int | None = None  # of the IMU, set by the bridge; None: a sample at every exchange
-        self.on_restart: Callable[[], None] = lambda: None  # called when its process has restarted
+        self.on_restart: list[Callable[[], None]] = []  # called when its process has restarted
 
     @property
     @abstractmethod

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Self
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
+MODES = ("lockstep", "scaled", "free")
 NEVER_US = 1 << 62  # a simulated time that no run reaches
 SLICE = 0.02  # s of wall time to wait for one autopilot before the next is polled
 
@@ -51,6 +53,15 @@ class FairLock:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
+    @contextmanager
+    def released(self) -> Iterator[None]:
+        """Let other threads hold the lock within a `with` block of the thread that holds it."""
+        self._lock.release()
+        try:
+            yield
+        finally:
+            self.__enter__()
+
 
 class Bridge:
     """Adapters by name, vehicles with their autopilots by system id.
@@ -61,6 +72,7 @@ class Bridge:
     def __init__(
         self,
         mode: str = "lockstep",
+        scale: float | None = None,
         *,
         tick_rate: float = 1000.0,
         timeout: float = 1.0,
@@ -73,8 +85,13 @@ class Bridge:
 
         `timeout` s and `fallback` (free_run, hold, stop) apply to adapters and vehicles that give no other.
         `report(kind, subject, detail)` gets every event. While the ticking thread waits it calls each of `meanwhile`,
-        and `go_on`, which ends the wait by returning False.
+        and `go_on`, which ends the wait by returning False. `scale` is deprecated: the pace of `run`.
         """
+        if mode not in MODES:
+            raise unknown_name("time mode", str(mode), MODES)
+        if scale is not None:
+            warnings.warn("Bridge(scale=) is deprecated: use the clock's pace", DeprecationWarning, stacklevel=2)
+        self._pace = scale if scale is not None and mode == "scaled" else 0.0
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
         self._report: Report = lambda kind, subject, detail: report(kind, str(subject), detail)
@@ -195,7 +212,7 @@ class Bridge:
             empty = {"clock": {"rate": self.tick_rate, "pace": 0}, "vehicles": []}
             self._simulation = Simulation(load_scenario(empty))
             self._simulation.autopilots.join(self)
-        self._simulation.step(round(duration * self.tick_rate))
+        self._simulation.run(self._simulation.time + duration, self._pace)
 
     def close(self) -> None:
         """End waiting, close all autopilots and disconnect all simulators."""
@@ -227,13 +244,10 @@ class Bridge:
 
         def breathe(seconds: float) -> bool:
             """Let other threads use the bridge; False when the run is to stop, or has been reset meanwhile."""
-            self.lock.__exit__()
-            try:
+            with self.lock.released():
                 for call in self.meanwhile:
                     call()
                 self._closed.wait(max(seconds, 1e-4))
-            finally:
-                self.lock.__enter__()
             return not self._closed.is_set() and self._resets == resets and self.go_on()
 
         if time_us < self.time_us:  # the engine has gone back

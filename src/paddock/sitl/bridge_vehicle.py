@@ -7,11 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import nan
-from typing import NamedTuple
+from typing import NamedTuple, Never
 
 import numpy as np
 
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
@@ -36,6 +36,10 @@ class Fallback(StrEnum):
     FREE_RUN = "free_run"  # continue without it, actuators held, until it answers again
     HOLD = "hold"  # simulated time stands still until it answers
     STOP = "stop"  # end the run with an error
+
+    @classmethod
+    def _missing_(cls, value: object) -> Never:
+        raise unknown_name("fallback", str(value), [one.value for one in cls])
 
 
 class TimeoutPolicy(NamedTuple):

@@ -96,7 +96,7 @@ class SitlHost:
                 if getattr(vehicle.autopilot, "needs_truth", False):
                     self.world.set_truth(vehicle.placed.id)
                 self._note_start(vehicle.placed.name)
-                vehicle.autopilot.on_restart = partial(self._put_back, vehicle.placed.name)
+                vehicle.autopilot.on_restart.append(partial(self._put_back, vehicle.placed.name))
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
         sim.autopilots.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
         sim.engine.on_restart.append(self._restarted)
@@ -116,7 +116,7 @@ class SitlHost:
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
-            vehicle.autopilot.on_text = partial(self._log_warning, vehicle.placed.name)
+            vehicle.autopilot.on_text.append(partial(self._log_warning, vehicle.placed.name))
         self.ground_station = GroundStation(self.hub, [v for v in vehicles if v.entry.mission is not None])
         self.bridge.after_exchange += [self.ground_station.service, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)

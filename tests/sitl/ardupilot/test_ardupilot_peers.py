@@ -45,7 +45,7 @@ def test_a_frame_repeated_before_its_answer_is_answered_once(pilot: Make, stand_
 def test_a_restarted_autopilot_starts_at_time_zero(pilot: Make, stand_in: Any, world_of: Any) -> None:
     begun: list[int] = []
     one = pilot()
-    one.on_restart = lambda: begun.append(1)
+    one.on_restart.append(lambda: begun.append(1))
     peer, world = stand_in(one.port), world_of(one)
     for _ in range(3):
         peer.send([1100] * 4)

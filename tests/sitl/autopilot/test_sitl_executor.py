@@ -15,7 +15,7 @@ from paddock.sitl.autopilot.mission.executor import MissionExecutor, MissionStat
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, NavTask, PlanKind
 from paddock.sitl.autopilot.mission.legs import NavTarget
 from paddock.sitl.autopilot.parameter_tables import COMMON
-from paddock.sitl.autopilot.parameters import Parameter, Parameters
+from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Landed, Severity, StatusText, Telemetry
 
 HOME = LocalFrame(47.0, 8.0, 500.0)
@@ -27,7 +27,7 @@ class Puppet:
 
     def __init__(self, *items: MissionItem, craft: str = "copter") -> None:
         self.vehicle = SimpleNamespace(kind=craft)
-        self.parameters = Parameters((*COPTER, *COMMON))
+        self.parameters = AutopilotParameters((*COPTER, *COMMON))
         self.plans = {PlanKind.MISSION: (MissionItem(16), *items)}
         self.frame = HOME
         self.home = (47.0, 8.0, 500.0)

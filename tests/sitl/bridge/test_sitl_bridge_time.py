@@ -12,6 +12,7 @@ import paddock
 from paddock.engine.pacing import LATE
 from paddock.engine.pipeline import HaltedError
 from paddock.engine.simulation import Simulation
+from paddock.errors import UnknownNameError
 from paddock.sitl.adapter import Placed
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import Fallback, TimeoutPolicy
@@ -149,6 +150,26 @@ def test_an_autopilot_that_is_held_lets_the_engine_stop(autopilot: Any, flown: A
     mute.silent = False
     sim.step(30)
     assert mute.times == [0, 20]  # offered once
+
+
+def test_unknown_modes_and_fallbacks_are_refused(simulator: Any, bridge: Any) -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown time mode 'freee'; did you mean 'free'\?$"):
+        Bridge("freee")
+    with pytest.raises(UnknownNameError, match=r"unknown fallback 'halt'; valid: free_run, hold, stop$"):
+        Bridge(fallback="halt")
+    with pytest.raises(UnknownNameError, match=r"unknown fallback 'holds'; did you mean 'hold'\?$"):
+        bridge.register(simulator(), fallback="holds")
+    assert bridge.links == {}
+
+
+def test_the_scale_is_deprecated_and_paces_the_run(simulator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    paces = []
+    monkeypatch.setattr(Simulation, "run", lambda sim, until, pace: paces.append((until, pace)))
+    with pytest.deprecated_call(match="use the clock's pace"):
+        bridge = Bridge("scaled", 2.0)
+    with bridge, pytest.deprecated_call(match="load a scenario"):
+        bridge.run(0.5)
+    assert paces == [(0.5, 2.0)]
 
 
 def test_run_is_deprecated_and_steps_an_empty_simulation(simulator: Any, autopilot: Any, make_bridge: Any) -> None:

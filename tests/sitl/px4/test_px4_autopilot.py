@@ -192,7 +192,7 @@ def test_px4_disconnects_and_reconnects(pilot: Px4Autopilot, px4: Any) -> None:
     peer.socket.close()
     assert pilot.collect(1.0) is None and not pilot.live and "no PX4 at tcp" in pilot.diagnosis()
     begun: list[int] = []
-    pilot.on_restart = lambda: begun.append(1)
+    pilot.on_restart.append(lambda: begun.append(1))
     again = px4()
     pilot.offer(sensors(12_000))
     pilot.offer(sensors(16_000))

@@ -33,7 +33,7 @@ def test_a_rotation_about_each_axis_has_its_sign(sign: float) -> None:
 
 
 def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
-    """Of quaternions w, x, y, z, by their matrix."""
+    """Return the product of quaternions w, x, y, z, by their matrix."""
     w, x, y, z = a
     matrix = np.array([[w, -x, -y, -z], [x, w, -z, y], [y, z, w, -x], [z, -y, x, w]])
     return list(map(float, matrix @ np.array(b)))

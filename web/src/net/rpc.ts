@@ -1,5 +1,5 @@
 // JSON-RPC 2.0 over text messages: typed methods, request ids, timeouts.
-import type { FrameTree, Methods } from "../wire/schema";
+import { type FrameTree, type Methods, SLOW_METHODS } from "../wire/schema";
 
 export type Method = keyof Methods;
 export type Params<M extends Method> = Methods[M]["params"];
@@ -13,14 +13,7 @@ export const UNKNOWN_METHOD = -32601;
 export const TOKEN_NEEDED = -32001;
 
 export const CALL_TIMEOUT = 10_000; // ms
-/** Calls that run the simulation take longer. */
-const LONGER_TIMEOUTS: Readonly<Record<string, number>> = {
-  simulation_step: 600_000,
-  load_scenario: 120_000,
-  reset: 60_000,
-  spawn_robots: 60_000,
-  check_scenario: 30_000,
-};
+const SLOW_TIMEOUT = 600_000; // ms, of calls that wait, plan or compile
 
 export class RpcError extends Error {
   constructor(
@@ -59,7 +52,7 @@ export class Rpc {
   call(method: string, params: unknown): Promise<unknown> {
     const id = ++this.lastId;
     return new Promise((resolve, reject) => {
-      const timeout = LONGER_TIMEOUTS[method] ?? CALL_TIMEOUT;
+      const timeout = SLOW_METHODS.has(method) ? SLOW_TIMEOUT : CALL_TIMEOUT;
       this.pending.set(id, { method, resolve, reject, timer: this.timer(id, timeout) });
       this.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });

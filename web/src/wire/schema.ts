@@ -632,3 +632,18 @@ export interface Methods {
   /** Stop sending frames. */
   unsubscribe: { params: Empty; result: Empty };
 }
+
+/** Methods that may take arbitrarily long: they wait, plan or compile. */
+export const SLOW_METHODS: ReadonlySet<string> = new Set([
+  "add_task",
+  "add_zone",
+  "check_scenario",
+  "damage_vehicle",
+  "give_order",
+  "load_scenario",
+  "move_task",
+  "remove_task",
+  "reset",
+  "simulation_step",
+  "spawn_robots",
+]);

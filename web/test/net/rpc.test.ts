@@ -42,8 +42,8 @@ it("times out after 10 s, and accepts a late response", async () => {
   expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
 });
 
-it("waits longer for a step", async () => {
-  const calls = rpc.call("simulation_step", { ticks: 1000 });
+it.each(["simulation_step", "give_order", "load_scenario"])("waits longer for the slow method %s", async (method) => {
+  const calls = rpc.call(method, {});
   vi.advanceTimersByTime(300_000);
   rpc.receive({ id: sent[0]?.id, result: { tick: 1000 } });
   expect(await calls).toEqual({ tick: 1000 });

@@ -253,7 +253,7 @@ class DynamicsExecution:
             # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
             x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
-            rows = group.rows[np.searchsorted(group.indices, indices, sorter=np.argsort(group.indices))]
+            rows = group.rows[np.isin(group.indices, indices)]
             values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
             for name, value in values.items():
                 tracks.write(name, rows, value)

@@ -85,7 +85,7 @@ LIFT = 10.0
 """m above the ground from which a vehicle's full vertical offset applies."""
 
 
-class Options(NamedTuple):
+class FollowingOptions(NamedTuple):
     """Options of path following, set by the engine for all vehicles of a fleet."""
 
     hovers: Annotated[float, Column("0/1", "can move in any direction", 0.0, 1.0)] = 0.0
@@ -125,7 +125,7 @@ class FollowingMemory(NamedTuple):
 
 
 def desire(
-    me: Pose, m: FollowingMemory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float
+    me: Pose, m: FollowingMemory, o: FollowingOptions, urge: Urge, target: Pose, path: Floats, dt: float
 ) -> tuple[Desire, FollowingMemory]:
     """Find the position on the path, and return the velocity that follows it."""
     ux, uy = me.vx - o.wind_x, me.vy - o.wind_y
@@ -152,7 +152,7 @@ def remembered(
     )
 
 
-def staying(me: Pose, m: FollowingMemory, o: Options) -> Desire:
+def staying(me: Pose, m: FollowingMemory, o: FollowingOptions) -> Desire:
     """Return the desire of a vehicle without a path: hover at its position, stand still, or circle."""
     dx, dy, dz = o.hovers * (m.x - me.x), o.hovers * (m.y - me.y), m.z - me.z
     distance = maximum(sqrt(dx * dx + dy * dy), 1e-9)
@@ -161,7 +161,7 @@ def staying(me: Pose, m: FollowingMemory, o: Options) -> Desire:
     return Desire(dx * pace, dy * pace, sinking, distance, 0.0, 1.0)
 
 
-def progressed(me: Pose, m: FollowingMemory, o: Options, path: Floats, dt: float) -> tuple[int, float, float]:
+def progressed(me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, dt: float) -> tuple[int, float, float]:
     """Return row, metres along it and metres of repetitions of the nearest point ahead.
 
     Nothing is searched but what follows the place where it was: other parts of the path may cross it here.
@@ -197,7 +197,7 @@ def stop_of(m: FollowingMemory, path: Floats) -> float:
     return minimum(m.stop_at, select(m.loop >= 0.0, FAR, end))
 
 
-def speed_at(m: FollowingMemory, o: Options, path: Floats, k: int, inside: float, to_stop: float) -> float:
+def speed_at(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, inside: float, to_stop: float) -> float:
     """Return the airspeed (m/s) allowed by the rest of this segment and the distance to the next stop."""
     leave = path[k, LEAVE]
     to_end = maximum(path[k, FLOWN] - inside, 0.0)
@@ -212,7 +212,7 @@ def approach(distance: float, brake: float) -> float:
 
 
 def wished(
-    me: Pose, m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float
+    me: Pose, m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, s: float, speed: float
 ) -> tuple[Desire, float]:
     """Return the velocity along the path, turned towards it, and the cross-track error (m, positive left)."""
     x, y, z = place_on(path, k, s)
@@ -239,7 +239,7 @@ def wished(
     return Desire(hx * level, hy * level, rise, reach, turn, gear), beside
 
 
-def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
+def alignment(me: Pose, o: FollowingOptions, hx: float, hy: float) -> float:
     """Return the share of its speed that a vehicle keeps while its heading differs from (hx, hy)."""
     fx = 1.0 - 2.0 * (me.qy * me.qy + me.qz * me.qz)
     fy = 2.0 * (me.qx * me.qy + me.qw * me.qz)
@@ -248,7 +248,7 @@ def alignment(me: Pose, o: Options, hx: float, hy: float) -> float:
     return maximum(1.0 - o.align * (1.0 - square * square * square * square), 0.02)
 
 
-def bend_ahead(m: FollowingMemory, o: Options, path: Floats, k: int, s: float, speed: float) -> float:
+def bend_ahead(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, s: float, speed: float) -> float:
     """Return the turn rate (rad/s) of the path at the vehicle's position after the lag of its turn."""
     left, gear = o.preview * speed, path[k, GEAR]
     last = int(m.last)
@@ -272,4 +272,4 @@ def maximum_row(row: int) -> int:
     return row if row > 0 else 0
 
 
-RULE = Rule("Follow the route of a mission", Options, desire, FollowingMemory, name="mission")
+RULE = Rule("Follow the route of a mission", FollowingOptions, desire, FollowingMemory, name="mission")

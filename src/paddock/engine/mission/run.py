@@ -92,14 +92,14 @@ class MissionRun:
         self.execution.run(time, fresh)
         self._report(tick)
 
-    def checked(self, order: MissionAction) -> MissionAction:
-        """Return the order if its verb and arguments are valid."""
-        return checked(order)
+    def checked(self, action: MissionAction) -> MissionAction:
+        """Return the action if its verb and arguments are valid."""
+        return checked(action)
 
-    def carry_out(self, order: MissionAction) -> None:
-        """Apply an order."""
+    def carry_out(self, action: MissionAction) -> None:
+        """Apply an action."""
         self.begin()
-        carry_out(self, order)
+        carry_out(self, action)
 
     def view(self) -> MissionView:
         """Return the present state of the mission."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
 from paddock.engine.build import build_program
-from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, Options
+from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, FollowingOptions
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
@@ -31,7 +31,7 @@ class FollowingStyle:
     """Limits of a fleet."""
 
     moves: str  # aircraft, hover or ground
-    options: Options
+    options: FollowingOptions
     lateral: float = inf  # m/s2, maximum lateral acceleration in bends
     turn: float = inf  # rad/s, maximum
     crawl: float = inf  # m/s at corners and where the gear changes
@@ -50,18 +50,18 @@ def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
     air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z}
     kind = program.model.kind
     if kind == "aircraft":
-        options = Options(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
+        options = FollowingOptions(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
         return FollowingStyle("aircraft", options)
     if kind in ("quad", "agent"):
         lag, gains = 0.15 if kind == "quad" else 0.0, {"gain": 1.2, "height_gain": 1.2}
-        options = Options(hovers=1.0, preview=lag, brake=2.5, capture=10.0, arrived=0.25, **gains, **air)
+        options = FollowingOptions(hovers=1.0, preview=lag, brake=2.5, capture=10.0, arrived=0.25, **gains, **air)
         return FollowingStyle("hover", options, lateral=4.0, crawl=2.0)
     if kind == "rover":
         lag = 0.3 * min(1.0, p["turn_rate_max"] / p["turn_acceleration_max"])
         near = {"lookahead": 0.4, "lookahead_time": 0.5, "capture": 3.0, "arrived": 0.05}
-        options = Options(preview=lag, brake=0.4 * p["acceleration_max"], align=1.0, **near)
+        options = FollowingOptions(preview=lag, brake=0.4 * p["acceleration_max"], align=1.0, **near)
         return FollowingStyle("ground", options, turn=0.9 * p["turn_rate_max"], crawl=min(0.1, 0.2 * p["speed_max"]))
-    options = Options(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
+    options = FollowingOptions(lookahead=4.0, lookahead_time=0.8, preview=0.1, brake=1.5, capture=10.0, arrived=0.2)
     return FollowingStyle("ground", options, lateral=4.0, crawl=0.5)
 
 

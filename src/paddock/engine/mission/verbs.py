@@ -53,38 +53,38 @@ class Verb(NamedTuple):
     what: str = ""  # the section's name in a scenario; empty: all its fields are required
 
 
-def carry_out(run: MissionRun, order: MissionAction) -> None:
-    """Apply an order; the mission acts on it at its next update."""
-    VERBS[order.verb].carry_out(run, _read(order))
+def carry_out(run: MissionRun, action: MissionAction) -> None:
+    """Apply an action; the mission reacts to it at its next update."""
+    VERBS[action.verb].carry_out(run, _read(action))
 
 
-def checked(order: MissionAction) -> MissionAction:
-    """Return the order in plain values if its verb and arguments are valid."""
-    if order.verb not in VERBS:
-        raise unknown_name("verb of a mission", order.verb, VERBS)
-    verb, given = VERBS[order.verb], order.arguments
+def checked(action: MissionAction) -> MissionAction:
+    """Return the action in plain values if its verb and arguments are valid."""
+    if action.verb not in VERBS:
+        raise unknown_name("verb of a mission", action.verb, VERBS)
+    verb, given = VERBS[action.verb], action.arguments
     takes = verb.section.model_fields
     if not verb.what and set(given) != set(takes):
-        raise InvalidValueError(f"{order.verb} takes {', '.join(takes)}, not {', '.join(given) or 'nothing'}")
+        raise InvalidValueError(f"{action.verb} takes {', '.join(takes)}, not {', '.join(given) or 'nothing'}")
     for name in given:
         if name not in takes:
             raise unknown_name(f"field of a {verb.what}", name, takes)
     try:
-        order = MissionAction(order.verb, plain(order.arguments, (order.verb,)))
+        action = MissionAction(action.verb, plain(action.arguments, (action.verb,)))
     except ScenarioError as error:
         raise InvalidValueError(error.problems[0]) from None
-    _read(order)
-    return order
+    _read(action)
+    return action
 
 
-def _read(order: MissionAction) -> Section:
+def _read(action: MissionAction) -> Section:
     """Return the arguments; of several errors the first is reported."""
     try:
-        section = validated(VERBS[order.verb].section, dict(order.arguments), Marks(), (order.verb,))
+        section = validated(VERBS[action.verb].section, dict(action.arguments), Marks(), (action.verb,))
     except ScenarioError as error:
         raise InvalidValueError(error.problems[0]) from None
     if not getattr(section, "name", "x"):
-        raise InvalidValueError(f"{order.verb}: give it a name")
+        raise InvalidValueError(f"{action.verb}: give it a name")
     return section
 
 

@@ -33,7 +33,7 @@ def _calling(path: str) -> Callable[..., Any]:
     method = attrgetter(path)
 
     def handler(run: LiveSource, client: str, **arguments: Any) -> Any:
-        result = method(run.sim)(*arguments.values())  # in the order of the entry
+        result = method(run.sim)(**arguments)
         return list(map(_tree, result)) if isinstance(result, list) else result
 
     return handler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
@@ -71,6 +72,11 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
 
 
 # markers: not part of the state, changed immediately ------------------------------------------------------------------
+
+
+def events(run: LiveSource, client: str, since: int = 0) -> list[dict[str, Any]]:
+    """Return the events after a number."""
+    return [asdict(event) for event in run.sim.events.since(since)]
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:

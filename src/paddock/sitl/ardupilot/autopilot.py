@@ -290,7 +290,8 @@ class ArduPilotAutopilot(Autopilot):
         self.status.restarts += 1
         self._clock.begin()
         self._owing = False
-        self.on_restart()
+        for listener in self.on_restart:
+            listener()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Apply a packet; return whether it is a new frame."""

@@ -68,7 +68,7 @@ class BuiltInAutopilot(Autopilot):
     ) -> None:
         """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
-        self.on_text: Callable[[Severity, str], None] | None = None  # receives every status text
+        self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
         if not 1 <= sysid <= 254:
             raise InvalidValueError(f"system id {sysid} is not in 1 to 254")
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
@@ -199,8 +199,8 @@ class BuiltInAutopilot(Autopilot):
     def send_text(self, severity: Severity, text: str) -> None:
         """Send a status text to ground stations."""
         self.outbox.append(StatusText(severity, text))
-        if self.on_text is not None:
-            self.on_text(severity, text)
+        for listener in self.on_text:
+            listener(severity, text)
 
     def warn_throttled(self, text: str) -> None:
         """Send a warning, at most one every 5 s."""

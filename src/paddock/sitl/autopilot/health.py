@@ -9,7 +9,7 @@ from paddock.sitl.sensor_data import COLUMN, Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 # bits of MAV_SYS_STATUS_SENSOR
 GYRO, ACCEL, MAG, BARO, AIRSPEED, GPS, RANGE = 0x1, 0x2, 0x4, 0x8, 0x10, 0x20, 0x100
@@ -116,7 +116,7 @@ FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN
 MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
 
 
-def inject_faults(row: Floats, parameters: Parameters, changed: Floats) -> Floats:
+def inject_faults(row: Floats, parameters: AutopilotParameters, changed: Floats) -> Floats:
     """Return the row as SIM_GPS_DISABLE and SIM_BATT_VOLTAGE change it, in the buffer `changed`."""
     no_gnss, voltage = parameters.value("SIM_GPS_DISABLE"), parameters.value("SIM_BATT_VOLTAGE")
     if not no_gnss and not voltage:

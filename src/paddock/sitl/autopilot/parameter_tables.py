@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.parameters import Parameter, Parameters, ParamKind
+from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter, ParamKind
 from paddock.sitl.autopilot.vehicle import PWM_MAX, PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
@@ -280,10 +280,10 @@ def _pwm_range(name: str, trim: int) -> Iterator[Parameter]:
 
 def make_parameters(
     vehicle: type[VehicleControl], sysid: int, folder: Path | None, report: Callable[[str], None]
-) -> Parameters:
+) -> AutopilotParameters:
     """Return all parameters of one vehicle, saved in `folder`; `report` receives failures to save."""
     path = folder / f"{vehicle.kind}_{sysid}.json" if folder is not None else None
-    parameters = Parameters((*COMMON, *ground_station_parameters(vehicle), *vehicle.parameters), path, report)
+    parameters = AutopilotParameters((*COMMON, *ground_station_parameters(vehicle), *vehicle.parameters), path, report)
     parameters.make_folder()
     parameters.show("SYSID_THISMAV", sysid)
     return parameters

@@ -59,7 +59,7 @@ class Parameter:
         return single(value) if self.kind is ParamKind.REAL32 else float(round(value))
 
 
-class Parameters:
+class AutopilotParameters:
     """All parameters of a vehicle with their values, in a fixed order."""
 
     def __init__(

@@ -264,7 +264,8 @@ class Px4Autopilot(Autopilot):
             restarted, self._generation = self._generation > 0, self._server.generation
             self.status.restarts += restarted
             if restarted:
-                self.on_restart()
+                for listener in self.on_restart:
+                    listener()
             self.status.connected = True
             self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
         elif was_connected and not self._server.connected:

@@ -189,7 +189,7 @@ class Operations(Protocol):
     def spawn_all(self, entries: list[a.Tree]) -> list[str]:
         """Add several entries, all or none; return their names."""
 
-    @entry("hub", rpc="spawn_robots")
+    @entry("hub", rpc="spawn_robots", slow=True)
     def spawn_robots(
         self,
         robots: Annotated[
@@ -449,13 +449,13 @@ class Operations(Protocol):
     def known_names(self) -> dict[str, list[str]]:
         """Return the models, behaviours, sensors and planning methods that clients may name."""
 
-    @entry("hub", rpc="check_scenario", answer="problems")
+    @entry("hub", rpc="check_scenario", answer="problems", slow=True)
     def check_scenario(
         self, text: Annotated[str, Len(1, a.LONGEST_SCENARIO), "a scenario in YAML"]
     ) -> list[r.ProblemTree]:
         """Return the errors of a scenario, with line and column, without running it."""
 
-    @entry("hub", rpc="load_scenario")
+    @entry("hub", rpc="load_scenario", slow=True)
     def load_scenario(
         self,
         text: Annotated[

@@ -1,7 +1,12 @@
 """Frames of the stream: a header `type u8, payload length u32`, then mostly `count u32` and that many records.
 
 Encoders write to `into` if given (e.g. a slot of shared memory), else to a new buffer, and return a view of the bytes
-written. Decoders return views of the payload without copying. Frame 0x10, the tick, is in this module.
+written. Decoders return views of the payload without copying. The modules of the frames:
+
+    positions.py  POSITIONS, POSES              events.py    EVENTS
+    status.py     TELEMETRY, FPV_STATE          columns.py   COLUMNS
+    drawing.py    DEBUG_*, MARKERS              commands.py  COMMANDS
+    frames.py     TICK (this module)
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ moved = routine(steps)
 
 
 def product(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float, float]:
-    """Of quaternions w, x, y, z."""
+    """Return the product of quaternions w, x, y, z."""
     return (
         a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
         a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],

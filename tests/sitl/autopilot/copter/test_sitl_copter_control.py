@@ -22,7 +22,7 @@ from paddock.sitl.autopilot.control.copter_path import (
 from paddock.sitl.autopilot.copter import Copter
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
 from paddock.sitl.autopilot.parameter_tables import COPTER
-from paddock.sitl.autopilot.parameters import Parameters
+from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.sensor_data import Floats
 
@@ -33,7 +33,7 @@ LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.
 @pytest.fixture
 def gains() -> Floats:
     row = np.zeros(at.GAINS_WIDTH)
-    write_gains(Parameters(COPTER), row)
+    write_gains(AutopilotParameters(COPTER), row)
     return row
 
 

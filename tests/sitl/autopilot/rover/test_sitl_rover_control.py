@@ -15,7 +15,7 @@ from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, Rov
 from paddock.sitl.autopilot.control.rover_path import Trail, simplified
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
 from paddock.sitl.autopilot.parameter_tables import ROVER
-from paddock.sitl.autopilot.parameters import Parameters
+from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.sensor_data import Floats
 
@@ -33,7 +33,7 @@ def moving(speed: float, rate: float = 0.0, yaw: float = 0.4) -> Floats:
 @pytest.mark.parametrize("skid", [True, False])
 def test_compiled_loops_equal_plain_python(skid: bool) -> None:
     chance = np.random.default_rng(3)
-    g = rover_gains(Parameters(ROVER), skid)
+    g = rover_gains(AutopilotParameters(ROVER), skid)
     plain = compiled = RoverMemory()
     for k in range(300):
         speed, rate = chance.normal(0.0, 2.0), chance.normal(0.0, 1.0)
@@ -46,14 +46,14 @@ def test_compiled_loops_equal_plain_python(skid: bool) -> None:
 
 def test_gains_start_from_the_parameters() -> None:
     """CRUISE_SPEED 2 m/s at 50 %: an ideal rover needs a quarter of the throttle for 1 m/s."""
-    g = rover_gains(Parameters(ROVER), True)
+    g = rover_gains(AutopilotParameters(ROVER), True)
     memory, row = RoverMemory(speed=1.0, turn_rate=0.5, throttle=0.25, steering=0.1, seen_speed=1.0), np.zeros(WIDTH)
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.5), g, memory, moving(1.0, 0.5), DT, row)
     assert row[1:3] == pytest.approx([0.25 + 0.1, 0.25 - 0.1])
 
 
 def test_turning_has_priority_over_throttle() -> None:
-    g = rover_gains(Parameters(ROVER), True)
+    g = rover_gains(AutopilotParameters(ROVER), True)
     memory, row = RoverMemory(speed=4.0, turn_rate=2.0, throttle=1.0), np.zeros(WIDTH)
     rover_control(RoverSetpoint(RATES, 0.0, 0.0, 4.0, 2.0), g, memory, moving(4.0, 2.0), DT, row)
     assert row[1] == pytest.approx(1.0)
@@ -61,7 +61,7 @@ def test_turning_has_priority_over_throttle() -> None:
 
 
 def test_without_brake_the_throttle_never_reverses_to_slow_down() -> None:
-    parameters = Parameters(ROVER)
+    parameters = AutopilotParameters(ROVER)
     memory, row = RoverMemory(speed=1.0), np.zeros(WIDTH)
     wanted = RoverSetpoint(RATES, 0.0, 0.0, 1.0, 0.0)
     rover_control(wanted, rover_gains(parameters, True), memory, moving(3.0), DT, row)
@@ -72,7 +72,7 @@ def test_without_brake_the_throttle_never_reverses_to_slow_down() -> None:
 
 
 def test_the_throttle_changes_no_faster_than_its_slew_rate() -> None:
-    parameters = Parameters(ROVER)
+    parameters = AutopilotParameters(ROVER)
     parameters.set("MOT_SLEWRATE", 50)
     row = np.zeros(WIDTH)
     memory = rover_control(

@@ -20,7 +20,7 @@ from paddock.sitl.sensor_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
 
 if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 Three = tuple[float, float, float]
 
@@ -320,7 +320,7 @@ GAINS = (
 RATE_GAINS = tuple(f"ATC_RAT_{axis}_{term}" for axis in ("RLL", "PIT", "YAW") for term in "PID")
 
 
-def write_gains(parameters: Parameters, gains: Floats) -> None:
+def write_gains(parameters: AutopilotParameters, gains: Floats) -> None:
     """Write the gains (25,) of the compiled control, in the order of the columns above."""
     value = parameters.value
     gains[:GAINS_WIDTH] = (

@@ -16,7 +16,7 @@ from paddock.sitl.autopilot.estimate import PLACE, Point, wrap
 from paddock.sitl.sensor_data import COLUMN, Floats
 
 if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
 """Kinds of setpoint: surfaces; roll, pitch and throttle; heading (or roll), altitude and airspeed."""
@@ -199,7 +199,7 @@ HEADING_GAIN = 0.25  # 1/s
 HEIGHT_GAIN = 0.15  # 1/s
 
 
-def plane_gains(p: Parameters) -> PlaneGains:
+def plane_gains(p: AutopilotParameters) -> PlaneGains:
     """Return the gains of the loops."""
     terms = ("RLL_ANG_P", "RLL_ANG_I", "RLL_ANG_D", "PTCH_ANG_P", "PTCH_ANG_I", "PTCH_ANG_D")
     limits = ("ROLL_LIMIT_DEG", "PTCH_LIM_MAX_DEG", "PTCH_LIM_MIN_DEG")

@@ -16,7 +16,7 @@ from paddock.sitl.autopilot.estimate import PLACE
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 
@@ -192,7 +192,7 @@ def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None
 rover_control = routine(control)
 
 
-def rover_gains(p: Parameters, skid: bool) -> RoverGains:
+def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:
     """Return the gains of the inner loops; errors are in m/s and rad/s, so P and I scale with the feed-forward."""
     v = p.value
     speed_gain = v("CRUISE_SPEED") / (v("CRUISE_THROTTLE") * 0.01)

@@ -12,7 +12,7 @@ from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
 from paddock.sitl.autopilot.estimate import Point, segment_distance
 
 if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
     from paddock.sitl.autopilot.rover import Rover
 
 
@@ -118,7 +118,7 @@ class RoverDriver:
         self._stood = False  # since the pivot began
         self.read_parameters(rover.autopilot.parameters)
 
-    def read_parameters(self, p: Parameters) -> None:
+    def read_parameters(self, p: AutopilotParameters) -> None:
         """Derive the limits from the parameters."""
         v = p.value
         self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")  # m/s

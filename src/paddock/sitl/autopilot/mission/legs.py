@@ -14,7 +14,7 @@ from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.parameters import Parameters
+    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
 MIN_CIRCLE = 1.0  # m
@@ -142,7 +142,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 
-def _first_of(parameters: Parameters, scales: Mapping[str, float]) -> float:
+def _first_of(parameters: AutopilotParameters, scales: Mapping[str, float]) -> float:
     """Return the scaled value of the first parameter that the vehicle type has."""
     name = next(name for name in scales if name in parameters)
     return parameters.value(name) * scales[name]
