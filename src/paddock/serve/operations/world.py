@@ -71,12 +71,12 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
-# markers: not part of the state, changed immediately ------------------------------------------------------------------
-
-
 def events(run: LiveSource, client: str, since: int = 0) -> list[dict[str, Any]]:
     """Return the events after a number."""
     return [asdict(event) for event in run.sim.events.since(since)]
+
+
+# markers: not part of the state, changed immediately ------------------------------------------------------------------
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
