@@ -77,7 +77,7 @@ class BuiltInAutopilot(Autopilot):
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
         self._faulty: Floats = empty_block(1)[0]
-        self.estimator = Estimator(use_truth=use_truth)
+        self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
         self._vehicle_type = kind
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
         self._boot()

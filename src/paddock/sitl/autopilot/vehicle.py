@@ -101,7 +101,6 @@ class VehicleControl(ABC):
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self._changes = -1  # `parameters.changes` of the gains
-        autopilot.estimator.on_jump.append(self.shift)
 
     def read_parameters(self) -> None:  # noqa: B027
         """Derive gains and limits from the parameters."""

@@ -155,15 +155,20 @@ class Estimator:
     The origin of the local frame is the first good fix; until then the position is invalid and the vehicle is assumed
     to stand. Set `standing` while it certainly does (disarmed, landed), so that it does not drift without fixes.
 
-    After an outage the first fix moves the estimate, not the vehicle: each of `on_jump` is called with the m north,
-    east and down, so that held positions can move along.
+    After an outage the first fix moves the estimate, not the vehicle: `on_jump` is called with the m north, east and
+    down, so that held positions can move along.
     """
 
-    def __init__(self, use_truth: bool = False, declination: float | None = None) -> None:
+    def __init__(
+        self,
+        use_truth: bool = False,
+        declination: float | None = None,
+        on_jump: Callable[[float, float, float], None] | None = None,
+    ) -> None:
         """`use_truth` copies the ground truth of the rows; `declination` (rad) replaces the magnetic model's."""
         self.use_truth = use_truth
         self.declination = declination
-        self.on_jump: list[Callable[[float, float, float], None]] = []
+        self._on_jump = on_jump
         self.row: Floats = np.empty(ESTIMATE_WIDTH)
         self.state: Floats = np.empty(kalman.STATES)
         self.covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
@@ -195,9 +200,8 @@ class Estimator:
         if self._memory[kalman.JUMPS] != self._jumps:
             self._jumps = self._memory[kalman.JUMPS]
             before, self.jumped = self.jumped, self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
-            north, east, down = (now - then for now, then in zip(self.jumped, before, strict=True))
-            for listener in () if self.use_truth else self.on_jump:
-                listener(north, east, down)
+            if self._on_jump is not None and not self.use_truth:
+                self._on_jump(*(now - then for now, then in zip(self.jumped, before, strict=True)))
         if fixed:  # its jump is reported with the next row
             self._place_origin(row)
         if self.use_truth:
