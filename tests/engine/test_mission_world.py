@@ -83,7 +83,11 @@ def kinds(sim: Simulation) -> list[str]:
     return [event.kind for event in sim.events.since()]
 
 
-@pytest.mark.parametrize("scenario", [PLANES, QUADS, ROVERS], ids=["planes", "quads", "rovers"])
+@pytest.mark.parametrize(
+    "scenario",
+    [pytest.param(PLANES, marks=pytest.mark.slow), QUADS, pytest.param(ROVERS, marks=pytest.mark.slow)],
+    ids=["planes", "quads", "rovers"],
+)
 def test_a_fleet_does_its_tasks_and_comes_home(scenario: dict[str, Any]) -> None:
     """All tasks once, everybody home, within 10 % of the time that the exact flight of the same plan takes."""
     sim = finished(paddock.load(scenario))

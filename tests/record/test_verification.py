@@ -44,7 +44,9 @@ def about(sim: Simulation) -> None:
     sim.spawn(name="last", model="point")
 
 
-@pytest.mark.parametrize("name", demo_names())
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name == "survey" else ()) for name in demo_names()]
+)
 def test_every_demo(name: str, demo: Any, tmp_path: Path) -> None:
     with paddock.load(demo(name)) as sim, Recorder(sim, tmp_path / "run.mcap", rate=10):
         sim.step(round(sim.engine.world.clock.rate * (0.25 if sim.engine.world.vehicles > 5000 else 1.5)))

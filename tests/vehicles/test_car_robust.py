@@ -48,7 +48,7 @@ class Car:
         return float(getattr(self.state, name))
 
 
-@pytest.mark.parametrize("dt", [1e-3, 0.01])
+@pytest.mark.parametrize("dt", [1e-3, pytest.param(0.01, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("steer", [0.0, 0.3])
 @pytest.mark.parametrize("speed", [0.3, 3.0, 30.0, -3.0])
 @pytest.mark.parametrize("name", CARS)

@@ -102,7 +102,7 @@ def test_reconnects_after_the_server_restarts(serve: Any, open_page: Any) -> Non
     window.until(lambda: window.signal("clock.tick") > 0)
 
 
-@pytest.mark.parametrize("count", [0, 1])
+@pytest.mark.parametrize("count", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_zero_or_one_vehicle(serve: Any, open_page: Any, count: int) -> None:
     served = serve(SCENARIO, running=True)
     for target in ("red", "blue", "scouts")[count:]:

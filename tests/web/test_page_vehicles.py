@@ -106,6 +106,7 @@ def test_keys_drive_the_car_and_key_up_releases_it(serve: Any, open_page: Any) -
     assert served.sim.snapshot()["blue"].velocity[0] == 0.0
 
 
+@pytest.mark.slow
 def test_two_clients_drive_two_cars(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     first, second = windows = [open_page(served.url).ready() for _ in range(2)]

@@ -81,6 +81,7 @@ def off(angles: Floats, wanted: float) -> Floats:
     return (angles - wanted + 180.0) % 360.0 - 180.0
 
 
+@pytest.mark.slow
 def test_it_holds_heading_height_and_airspeed_and_changes_them() -> None:
     rig = Rig()
     rig.begin(CRUISE)
