@@ -143,7 +143,7 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
     writer = _Writer(costs, vehicle)
     for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
-        x, y, heading = task.entry
+        x, y, heading = writer.entry(t)
         there: Pose = (x, y, z, arrival)
         if writer.stays:
             writer.stay(task, begin - way / who.speed)
@@ -180,6 +180,11 @@ class _Writer:
         self.time = self.who.ready
         self.legs: list[Leg] = []
 
+    def entry(self, task: int) -> tuple[float, float, float | None]:
+        """Return the start of a task for the vehicle: x, y in m, heading in rad (None: any)."""
+        x, y, heading = self.costs.jobs(self.vehicle).entry[task].tolist()
+        return x, y, heading if isfinite(heading) else None
+
     def way(self, goal: Goal) -> Callable[[], Path]:
         """Return a function that builds the path from here."""
         here, who = self.here, self.who
@@ -210,7 +215,7 @@ class _Writer:
         """Go to a task, wait for it and do it, each measured on its path."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
         height = self.who.pose[2] if self.who.height is None else self.who.height
-        x, y, heading = task.entry
+        x, y, heading = self.entry(t)
         way = self.way((x, y, height if task.z is None else task.z, heading))
         if self.stays:
             way = _made(way())
