@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf, pi
 from types import MappingProxyType
 from typing import Any
@@ -22,7 +23,8 @@ from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem
-from paddock.planning.routes import Plan, Route, Undone, first_infeasible, predictable, route_of
+from paddock.planning.routes import Plan, Route, Undone, first_infeasible, late_task, predictable, route_of
+from paddock.planning.separation import separated
 
 MEASURED = 1e-9  # relative tolerance of a route's length against the range
 ROUNDS = 4
@@ -81,20 +83,27 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     refused: dict[int, str] = {}  # unreachable tasks, with the reason
     for _ in range(ROUNDS):
         for vehicle, order in enumerate(orders):
-            if not (vehicle in standing and standing[vehicle][0] == order):
+            if vehicle not in _kept(orders, standing):
                 _trim(costs, vehicle, order, limits[vehicle])
         orders = insert_tasks(costs, orders, limits, [t for t in _missing(costs, orders) if t not in refused])
         planned = sum(map(len, orders))
         routes = [
             standing[vehicle][1]
-            if vehicle in standing and standing[vehicle][0] == order
+            if vehicle in _kept(orders, standing)
             else _route(costs, vehicle, order, limits, refused)
             for vehicle, order in enumerate(orders)
         ]
         if sum(map(len, orders)) == planned:
             break
+    vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
     undone = [Undone(costs.problem.tasks[t].name, refused.get(t) or reason(costs, t)) for t in _missing(costs, orders)]
-    return Plan(costs.problem, method, tuple(routes), tuple(undone), result.notes)
+    problem = replace(costs.problem, vehicles=vehicles)
+    return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
+
+
+def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
+    """Return the vehicles whose routes stand, as their tasks have not changed."""
+    return {vehicle for vehicle, (order, _) in standing.items() if orders[vehicle] == order}
 
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
@@ -121,18 +130,11 @@ def _route(costs: Costs, vehicle: int, order: list[int], limits: list[float], re
             continue
         if predictable(costs, vehicle, order) or not order:
             return route
-        late = _late(costs, route)
+        late = late_task(costs, route)
         if route.flown <= limits[vehicle] * (1.0 + MEASURED) and late is None:
             return route
         limits[vehicle] = min(limits[vehicle], costs.tour(vehicle, order)[0] * (1.0 - 1e-6))  # the estimate is too low
         order.pop(len(order) - 1 if late is None else late)
-
-
-def _late(costs: Costs, route: Route) -> int | None:
-    """Return the position in the order of the first task that a route starts too late."""
-    closes = {task.name: task.closes for task in costs.problem.tasks}
-    begun = [leg for leg in route.legs if leg.kind == "coverage"]
-    return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
 def reason(costs: Costs, task: int) -> str:
