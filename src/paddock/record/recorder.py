@@ -202,6 +202,8 @@ class Recorder:
             "rate": f"{self._world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
+            "device": sim.engine.fleets.device,
+            "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy
             **versions(),
         }
         try:
