@@ -120,6 +120,8 @@ PLAIN = "vehicles: [{name: uav, count: 2, model: quad, spawn: {grid: {spacing: 9
 KINDS = "point, line, circle, area, polygon"
 RING = "[[0, 0], [9, 0], [9, 9]]"
 CASES = [
+    ("mission: {zones: [{circle: {at: [0, 0], radius: 9}, floor: 80, ceiling: 50}]}\n",
+     "1:19: a zone's floor must be below its ceiling, not 80 m and 50 m"),
     ("mission: 3\n", "1:10: mission must be a mapping, not 3"),
     ("mission: {basis: 1}\n", "1:11: unknown key 'basis' in mission; did you mean 'base'?"),
     ("mission: {base: [0, 0]}\n",

@@ -219,10 +219,12 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
 
 def zone_of(section: NoFlyZone) -> Zone:
     """Return a zone as the planner sees it."""
+    floor = -inf if section.floor is None else section.floor
+    ceiling = inf if section.ceiling is None else section.ceiling
     if section.circle is not None:
-        return CircleZone(section.name, *section.circle.at, section.circle.radius)
+        return CircleZone(section.name, *section.circle.at, section.circle.radius, floor, ceiling)
     assert section.polygon is not None
-    return PolygonZone(section.name, section.polygon)
+    return PolygonZone(section.name, section.polygon, floor, ceiling)
 
 
 def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:

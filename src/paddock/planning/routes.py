@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import hypot, isfinite, pi
+from math import hypot, isfinite
 from typing import Any, Literal
 
 import numpy as np
 
 from paddock.errors import unknown_name
-from paddock.planning.costs import Costs
+from paddock.planning.costs import Costs, height_of
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.paths.path import Path, Pose, Segment, joined
-from paddock.planning.problem import Problem, Task, Vehicle, renamed
-from paddock.planning.transits import NARROW, Goal
+from paddock.planning.paths.path import Path, Pose, joined
+from paddock.planning.problem import Problem, Task, renamed
+from paddock.planning.transits import Goal
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
 
@@ -119,43 +119,11 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     who = costs.problem.vehicles[vehicle]
     if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
         return Route(who.name, (), who.speed)
-    if predictable(costs, vehicle, order):
-        return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
     writer = _Writer(costs, vehicle)
     for t in order:
         writer.do(t)
     writer.follow("return", None, writer.way(who.home), who.home[3])
     return Route(who.name, tuple(writer.legs), who.speed)
-
-
-def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
-    """Return whether compiled lengths are exact: no zones, one height, no waiting in wind."""
-    problem = costs.problem
-    tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
-    height = who.pose[2] if who.height is None else who.height
-    level = who.pose[2] == who.home[2] == height and all(task.z is None for task in tasks)
-    return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
-
-
-def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
-    who, jobs = costs.problem.vehicles[vehicle], costs.jobs(vehicle)
-    table = costs.legs(vehicle, order)
-    writer = _Writer(costs, vehicle)
-    for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
-        task, z = costs.problem.tasks[t], writer.here[2]
-        x, y, heading = task.entry
-        there: Pose = (x, y, z, arrival)
-        if writer.stays:
-            writer.stay(task, begin - way / who.speed)
-        writer.add("transit", task, way, way / who.speed, there, writer.way((x, y, z, heading)))
-        if begin - writer.time > SOON:
-            writer.add("wait", task, wait, begin - writer.time, there, _waiting(who, there, wait))
-        leave = jobs.leave[t].tolist()
-        away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
-        writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, writer.coverage(t, z))
-    way = float(table[-1, 0])
-    writer.add("return", None, way, way / who.speed, who.home, writer.way(who.home))
-    return writer.legs
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
@@ -164,7 +132,7 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
     for k, t in enumerate(order):
         try:
             writer.do(t)
-            writer.way(writer.who.home)()
+            writer.way(writer.who.home)
         except InfeasibleError:
             return k
     return len(order) - 1
@@ -180,48 +148,34 @@ class _Writer:
         self.time = self.who.ready
         self.legs: list[Leg] = []
 
-    def way(self, goal: Goal) -> Callable[[], Path]:
-        """Return a function that builds the path from here."""
-        here, who = self.here, self.who
-        return lambda: self.costs.transits.path(who, here, goal)
+    def way(self, goal: Goal) -> Path:
+        """Return the path from here."""
+        return self.costs.transits.path(self.who, self.here, goal)
 
-    def coverage(self, task: int, z: float) -> Callable[[], Path]:
-        """Return a function that builds the path of a task from here."""
-        here = self.here
-
-        def make() -> Path:
-            path = self.costs.coverage(self.vehicle, task)
-            if isinstance(path, InfeasibleError):
-                raise path
-            return lifted(path, z) if path.segments else Path((), here)
-
-        return make
-
-    def add(
-        self, kind: str, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
-    ) -> None:
-        """Add a leg of known length."""
+    def add(self, kind: LegKind, task: Task | None, seconds: float, end: Pose, path: Path) -> None:
+        """One more leg of known duration."""
         name = None if task is None else task.name
         begins, self.time = self.time, self.time + seconds
-        self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))  # type: ignore[arg-type]
+        self.legs.append(Leg(kind, name, path.flown, begins, self.time, self.here, end, lambda: path))
         self.here = end
 
     def do(self, t: int) -> None:
         """Go to a task, wait for it and do it, each measured on its path."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
-        height = self.who.pose[2] if self.who.height is None else self.who.height
         x, y, heading = task.entry
-        way = self.way((x, y, height if task.z is None else task.z, heading))
+        way = self.way((x, y, height_of(self.who) if task.z is None else task.z, heading))
         if self.stays:
-            way = _made(way())
-            self.stay(task, task.opens - way().flown / self.who.speed)
+            self.stay(task, task.opens - way.flown / self.who.speed)
         self.follow("transit", task, way, heading)
         self.wait(task)
-        self.follow("coverage", task, self.coverage(t, self.here[2]), leave if isfinite(leave) else None)
+        path = self.costs.coverage(self.vehicle, t)
+        if isinstance(path, InfeasibleError):
+            raise path
+        path = lifted(path, self.here[2]) if path.segments else Path((), self.here)
+        self.follow("coverage", task, path, leave if isfinite(leave) else None)
 
-    def follow(self, kind: str, task: Task | None, make: Callable[[], Path], heading: float | None) -> None:
-        """Add a leg and measure it; `heading` is the course over the ground at its end, if requested."""
-        path = make()
+    def follow(self, kind: LegKind, task: Task | None, path: Path, heading: float | None) -> None:
+        """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""
         x, y, z, nose = path.end
         if heading is None and not path.segments:
             heading = self.here[3]
@@ -229,7 +183,7 @@ class _Writer:
             drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
             still = hypot(drift_x, drift_y) == 0.0
             heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
-        self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), _made(path))
+        self.add(kind, task, path.flown / self.who.speed, (x, y, z, heading), path)
 
     @property
     def stays(self) -> bool:
@@ -239,7 +193,7 @@ class _Writer:
     def stay(self, task: Task, until: float) -> None:
         """Wait in place until a time (s)."""
         if until - self.time > SOON:
-            self.add("wait", task, 0.0, until - self.time, self.here, _made(Path((), self.here)))
+            self.add("wait", task, until - self.time, self.here, Path((), self.here))
 
     def wait(self, task: Task) -> None:
         """Wait until the task opens."""
@@ -248,21 +202,12 @@ class _Writer:
         elif task.opens - self.time > SOON:
             turn = self.costs.transits.circle(self.who, self.here)
             path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
-            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, _made(path))
+            self.add("wait", task, path.flown / self.who.speed, self.here, path)
 
 
 def lifted(path: Path, z: float) -> Path:
     """Return the path, `z` metres higher."""
     return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
-
-
-def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
-    """Return circles to the left that end at their start, or a wait in place."""
-    if flown <= 0.0:
-        return _made(Path((), here))
-    radius = who.radius or NARROW
-    turn = Path([Segment(*here, 2.0 * pi * radius, 1.0 / radius)])
-    return lambda: _circles(turn, flown)
 
 
 def _circles(turn: Path, flown: float) -> Path:
@@ -280,7 +225,3 @@ def _circles(turn: Path, flown: float) -> Path:
         for part in turn.segments
     ]
     return Path(segments * rounds)
-
-
-def _made(path: Path) -> Callable[[], Path]:
-    return lambda: path

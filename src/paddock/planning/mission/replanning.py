@@ -201,10 +201,10 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         zone = request.zone
         state.zones = (*state.zones, zone)
         state.report("zone", detail=zone.name)
-        if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
-            state.report(
-                "base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same"
-            )
+        homes = [vehicle.spec.home for vehicle in state.fleet.list]
+        if any(zone.contains(x, y) and zone.reaches(z, z) for x, y, z, _ in homes):
+            detail = f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same, the shortest way"
+            state.report("base", detail=detail)
         blocked = [
             (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
         ]
@@ -283,6 +283,8 @@ def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | N
     for leg in vehicle.route.legs[vehicle.leg :]:
         middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
         if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # too far away for a leg of that length
+            continue
+        if not zone.reaches(min(leg.start[2], leg.end[2]), max(leg.start[2], leg.end[2])):
             continue
         if blocked_by(_rest_of(state, vehicle, leg), (zone,), kept) is not None:
             return leg

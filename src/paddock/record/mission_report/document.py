@@ -66,7 +66,15 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
             }
             for task in problem.tasks
         ],
-        "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
+        "zones": [
+            {
+                "name": zone.name,
+                "outline": zone.outline().tolist(),
+                "floor_m": zone.limits[0],
+                "ceiling_m": zone.limits[1],
+            }
+            for zone in problem.zones
+        ],
         "routes": [
             {
                 "vehicle": route.vehicle,

@@ -126,7 +126,7 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
         ("usable range", _span((vehicle.range for vehicle in vehicles), "m")),
         ("steepest climb", _span((100.0 * vehicle.slope for vehicle in vehicles), "%")),
         ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
-        ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
+        ("no-fly zones", ", ".join(zone.title for zone in problem.zones) or "none"),
         ("method", plan.method),
         ("objective", OBJECTIVES[problem.objective]),
         ("seed", str(problem.seed)),
