@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, ways_around
@@ -201,6 +202,7 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
         if isinstance(path, Path):
             cover[k] = path.flown
             if path.segments:
+                entry[k] = path.start[0], path.start[1], path.start[3]
                 leave[k] = path.end[0], path.end[1], path.end[3]
     z = np.array([np.nan if task.z is None else task.z for task in tasks])
     opens, closes = np.array([task.opens for task in tasks]), np.array([task.closes for task in tasks])
@@ -244,6 +246,9 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
     try:
+        if isinstance(task.shape, FieldShape):
+            around = transits.zones, transits.clearance
+            return transits.over(task.shape.path(transits.held_radius(vehicle), 0.0, *around), vehicle)
         x, y, _ = task.shape.entry
         z = height_of(vehicle) if task.z is None else task.z
         zones = between(transits.zones, z, z)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.polygon import FieldShape, covered_share
+from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
@@ -55,6 +58,9 @@ class TaskMetrics:
     completed: float | None  # s
     latency: float | None  # s from its addition to its completion
     reason: str  # why it is undone
+    covered: float | None = (
+        None  # share of a field (without holes and zones) that is covered; None: no field, or undone
+    )
 
     agent = renamed("agent", "vehicle")
 
@@ -109,6 +115,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
         TaskMetrics(
             name, mission.task(name).shape.kind, job.state, job.vehicle, job.added, job.assigned, job.started,
             job.completed, None if job.completed is None else job.completed - job.added, job.reason,
+            _covered(mission, name) if job.state == "completed" else None,
         )
         for name, job in mission.tasks.items()
     )  # fmt: skip
@@ -126,6 +133,17 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
         series=_series(mission),
         separation=None if trace is None else separation(trace),
     )
+
+
+def _covered(mission: Mission, name: str) -> float | None:
+    """Return the share of a field that its vehicle has covered; None for other tasks."""
+    task, who = mission.task(name), mission.tasks[name].vehicle
+    if not isinstance(task.shape, FieldShape) or who is None:
+        return None
+    spec = mission.vehicles[mission.fleet.row[who]].spec
+    problem = replace(mission.problem, vehicles=(spec,), tasks=(task,))
+    path = Costs(problem).coverage(0, 0)
+    return None if isinstance(path, InfeasibleError) else covered_share(task.shape, path, problem.zones)
 
 
 def separation(trace: Trace) -> ClosestApproach | None:
@@ -270,7 +288,9 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
         if name in done:
             vehicle, leg = done[name]
             times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
-            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, ""))
+            field = isinstance(task.shape, FieldShape)
+            share = covered_share(task.shape, leg.path, plan.problem.zones) if field else None
+            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", share))
         else:
             found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
     return tuple(found)

@@ -11,18 +11,19 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import inf, pi
+from math import ceil, inf, pi
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from paddock.planning.costs import Costs, Covered
+from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.obstacles.crossing import inside
-from paddock.planning.problem import Problem
+from paddock.planning.problem import Problem, Task
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, route_of
 from paddock.planning.transits import between
 
@@ -98,6 +99,34 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     missing = [(t, costs.problem.tasks[t].name) for t in _missing(costs, orders)]
     undone = [Undone(name, refused.get(t) or reason(costs, t, orders)) for t, name in missing]
     return Plan(costs.problem, method, tuple(routes), tuple(undone), result.notes)
+
+
+MOST_PARTS = 64  # of a field
+
+
+def split_fields(problem: Problem) -> Problem:
+    """Return the problem with parts in place of each field beyond every vehicle's range: `field[0]`, `field[1]`, ..."""
+    return replace(problem, tasks=tuple(part for task in problem.tasks for part in _parts(problem, task)))
+
+
+def _parts(problem: Problem, task: Task) -> Sequence[Task]:
+    """Return as few parts of a field as single vehicles can do, or the task itself."""
+    ranges = np.array([vehicle.range for vehicle in problem.vehicles])
+    if not isinstance(task.shape, FieldShape) or not np.isfinite(ranges).any():
+        return [task]
+    whole = Costs(replace(problem, tasks=(task,)))
+    cover = np.array([whole.jobs(k).cover[0] for k in range(whole.vehicles)])
+    share = float(np.max((ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
+    best, most = [task], 0
+    for count in range(ceil(1.0 / share), MOST_PARTS) if 0.0 < share < 1.0 else ():
+        cut = enumerate(task.shape.parts(count))
+        parts = [replace(task, name=f"{task.name}[{k}]", shape=part) for k, part in cut]
+        fits = (Costs(replace(problem, tasks=tuple(parts))).alone <= ranges[:, None]).any(axis=0)
+        if fits.sum() > most:
+            best, most = parts, fits.sum()
+        if fits.all() or count > 2.0 / share + 4.0:
+            break
+    return best
 
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:

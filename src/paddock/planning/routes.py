@@ -148,6 +148,11 @@ class _Writer:
         self.time = self.who.ready
         self.legs: list[Leg] = []
 
+    def entry(self, task: int) -> tuple[float, float, float | None]:
+        """Return the start of a task for the vehicle: x, y in m, heading in rad (None: any)."""
+        x, y, heading = self.costs.jobs(self.vehicle).entry[task].tolist()
+        return x, y, heading if isfinite(heading) else None
+
     def way(self, goal: Goal) -> Path:
         """Return the path from here."""
         return self.costs.transits.path(self.who, self.here, goal)
@@ -162,7 +167,7 @@ class _Writer:
     def do(self, t: int) -> None:
         """Go to a task, wait for it and do it, each measured on its path."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
-        x, y, heading = task.entry
+        x, y, heading = self.entry(t)
         way = self.way((x, y, height_of(self.who) if task.z is None else task.z, heading))
         if self.stays:
             self.stay(task, task.opens - way.flown / self.who.speed)

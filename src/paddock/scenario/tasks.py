@@ -73,7 +73,7 @@ class CircleTask(Section):
 
 
 class AreaTask(Section):
-    """Parallel passes back and forth, joined by half circles."""
+    """Parallel passes back and forth; in another order where turns are too tight."""
 
     at: Position = Field(description="Start of the first pass [x, y], in m.")
     heading: Number = Field(description=f"Direction of the first pass, {_HEADING}.")
@@ -104,7 +104,9 @@ class PolygonTask(OneOf):
     spacing: Length | None = Field(default=None, description="Distance between passes, in m.")
     camera: CameraSection | None = Field(default=None, description="The camera whose pictures cover the area.")
     angle: Number | None = Field(default=None, description=f"Direction of passes, {_HEADING}; null is the shortest.")
-    margin: NotNegative = Field(default=0.0, le=FARTHEST, description="Distance from the outline and holes, in m.")
+    margin: NotNegative = Field(
+        default=0.0, le=FARTHEST, description="Width of the strip along outline and holes that is not covered, in m."
+    )
 
 
 def _ordered(window: tuple[float, float]) -> tuple[float, float]:

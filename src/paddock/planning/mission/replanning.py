@@ -155,9 +155,10 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
         return Free(vehicle, _at(state, vehicle, poses(vehicle.row)), None)
     all_, k = state.fleet, vehicle.row
     left = max(float(all_.due[k] - all_.progress[k]), 0.0)
-    before = vehicle.drawn.rest.done if vehicle.drawn.rest is not None and vehicle.leg == 0 else 0.0
-    done = before + leg.flown - left
-    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end)
+    earlier = vehicle.drawn.rest if vehicle.leg == 0 else None
+    done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
+    zones = vehicle.drawn.zones if earlier is None else earlier.zones
+    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end, zones)
     return Free(vehicle, _at(state, vehicle, leg.end, left), rest)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import atan2, ceil, degrees, hypot, isfinite, pi
+from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
@@ -105,6 +105,13 @@ def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
         return f"{said}."
     kept_apart = f"in flight they keep {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation"
     return f"{said} (in the plan, which does not separate heights; {kept_apart})."
+
+
+def fields_covered(metrics: MissionMetrics) -> str:
+    """`fields covered: orchard 89.2 %, meadow 100.0 %`, lowest first; empty without fields."""
+    shares = sorted((task.covered, task.name) for task in metrics.tasks if task.covered is not None)
+    said = ", ".join(f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" for share, name in shares)
+    return said and f"fields covered: {said}"
 
 
 OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}
