@@ -58,7 +58,7 @@ def can_be_flown(path: Path, radius: float) -> None:
     assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
 
 
-@settings(max_examples=settings.default.max_examples // 8)
+@settings(max_examples=settings.default.max_examples // 16)
 @given(polygons(), st.floats(15.0, 120.0), st.sampled_from([7.5, 30.0, 80.0]))
 def test_a_polygon_is_covered_by_a_path_that_can_be_flown(
     rings: tuple[Points, list[Points]], spacing: float, radius: float

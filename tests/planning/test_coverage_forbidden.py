@@ -13,11 +13,14 @@ from shapely import LineString, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
 from paddock.planning import plan
+from paddock.planning.costs import Costs
 from paddock.planning.coverage.polygon import PolygonShape, covered_share
 from paddock.planning.coverage.shapes import AreaShape, InfeasibleError
+from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Path, ends_at
+from paddock.scenario import load_scenario
 
 Points = list[tuple[float, float]]
 SQUARE: Points = [(0, 0), (600, 0), (600, 600), (0, 600)]
@@ -157,11 +160,10 @@ def scenario(task: dict[str, object], count: int = 1, **mission: object) -> dict
 
 def test_in_wind_rows_are_ordered_so_that_turns_can_be_held() -> None:
     area = {"at": [0, 0], "heading": 0.4, "length": 500, "spacing": 200, "passes": 5}
-    found = plan(scenario({"area": area}, wind=[3, 4, 0]))
-    assert found.done == 1
-    path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
-    tightest = found.problem.vehicles[0].tightest
-    assert tightest is not None
+    problem = setup_of(load_scenario(scenario({"area": area}, wind=[3, 4, 0]))).problem
+    path = Costs(problem).coverage(0, 0)
+    tightest = problem.vehicles[0].tightest
+    assert isinstance(path, Path) and tightest is not None
     for segment in path.segments:  # the turn rate over the ground is at most that of the tightest turn in the air
         assert (
             abs(segment.curvature) * segment.pace * 17.5

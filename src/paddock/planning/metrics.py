@@ -58,9 +58,7 @@ class TaskMetrics:
     completed: float | None  # s
     latency: float | None  # s from its addition to its completion
     reason: str  # why it is undone
-    covered: float | None = (
-        None  # share of a field (without holes and zones) that is covered; None: no field, or undone
-    )
+    covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
 
     agent = renamed("agent", "vehicle")
 
@@ -288,8 +286,8 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
         if name in done:
             vehicle, leg = done[name]
             times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
-            field = isinstance(task.shape, FieldShape)
-            share = covered_share(task.shape, leg.path, plan.problem.zones) if field else None
+            shape, zones = task.shape, plan.problem.zones
+            share = covered_share(shape, leg.path, zones) if isinstance(shape, FieldShape) else None
             found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", share))
         else:
             found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))

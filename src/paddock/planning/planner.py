@@ -119,8 +119,8 @@ def _parts(problem: Problem, task: Task) -> Sequence[Task]:
     share = float(np.max((ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
     best, most = [task], 0
     for count in range(ceil(1.0 / share), MOST_PARTS) if 0.0 < share < 1.0 else ():
-        cut = enumerate(task.shape.parts(count))
-        parts = [replace(task, name=f"{task.name}[{k}]", shape=part) for k, part in cut]
+        cut: Sequence[FieldShape] = task.shape.parts(count)
+        parts = [replace(task, name=f"{task.name}[{k}]", shape=part) for k, part in enumerate(cut)]
         fits = (Costs(replace(problem, tasks=tuple(parts))).alone <= ranges[:, None]).any(axis=0)
         if fits.sum() > most:
             best, most = parts, fits.sum()

@@ -1,8 +1,8 @@
 """The path of a vehicle over a field: every swath once, and turns between them that avoid holes and no-fly zones.
 
 A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
-field if its margin is as wide as the turn radius, otherwise as close to it as possible. Turns are computed only for tours
-that are tried: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
+field if its margin is as wide as the turn radius, otherwise as close to it as possible. Turns are computed for tours
+that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
 """
 
 from __future__ import annotations
@@ -38,6 +38,11 @@ def polygons_of(area: BaseGeometry) -> MultiPolygon:
     return MultiPolygon([part for part in shapely.get_parts(area) if isinstance(part, Polygon) and part.area > 0.0])
 
 
+def points_on(area: Polygon) -> tuple[tuple[float, float], ...]:
+    """Return the corners of a polygon."""
+    return tuple((x, y) for x, y in area.exterior.coords[:-1])
+
+
 def zone_area(zone: Zone, kept: float) -> BaseGeometry:
     """Return a polygon that contains a zone and all points closer to it than `kept` (m)."""
     out = 1.0 / cos(pi / DRAWN)
@@ -54,7 +59,7 @@ class Field:
     ) -> None:
         """Swaths keep `margin` (m) from holes; swaths and turns keep `clearance` (m) from zones."""
         self.outline, self.margin = outline, margin
-        own = [PolygonZone(f"hole {k}", tuple(hole.exterior.coords[:-1])) for k, hole in enumerate(holes)]
+        own = [PolygonZone(f"hole {k}", points_on(hole)) for k, hole in enumerate(holes)]
         self.barriers = (*own, *zones)  # no path crosses them
         self.kept = (0.0,) * len(own) + (clearance,) * len(zones)  # m, from each
         self.closed = shapely.union_all([zone_area(zone, clearance) for zone in zones])
@@ -77,7 +82,7 @@ def around(area: Polygon) -> tuple[Zone, ...]:
     right = shapely.box(x - 1e-3 * wide, low_y - wide, high_x + wide, high_y + wide)
     pieces = [part for half in (left, right) for part in polygons_of(half - area).geoms]
     try:
-        return tuple(PolygonZone("outside", tuple(piece.exterior.coords[:-1])) for piece in pieces)
+        return tuple(PolygonZone("outside", points_on(piece)) for piece in pieces)
     except InvalidValueError:
         return ()
 
@@ -95,7 +100,7 @@ class Turns:
         self._maps: dict[int, ZoneMap] = {}
 
     def look(self, one: int, other: int) -> bool:
-        """Compute the turn from the end of a node to the start of another; return whether it is longer than expected."""
+        """Compute the turn from one node to another; return whether it is longer than expected."""
         if (one, other) in self.known:
             return False
         rank, path = self._found(tuple(self.ends[one].tolist()), tuple(self.starts[other].tolist()))

@@ -200,7 +200,8 @@ class AreaShape(HeadedShape):
         """The rectangle that the passes cover."""
         from paddock.planning.coverage.polygon import PolygonShape  # here: it needs this module
 
-        return PolygonShape(self.outline()[:-1], (), self.spacing, self.heading, 0.0, (self.x, self.y))
+        outline = tuple((x, y) for x, y in self.outline()[:-1].tolist())
+        return PolygonShape(outline, (), self.spacing, self.heading, 0.0, (self.x, self.y))
 
     def path(self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0) -> Path:
         """Return all passes with turns of at least `radius` m between them, clear of zones."""

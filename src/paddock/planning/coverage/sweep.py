@@ -135,7 +135,7 @@ def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
     places, across = lines[:, :, None] + inward * RETREATS[:, None], inward[..., ::-1] * (-1.0, 1.0)
     shapely.prepare(limits.walls)
     near = [shapely.dwithin(limits.walls, shapely.points(places + side), limits.radius) for side in (across, -across)]
-    free = ~(near[0] & near[1])
+    free = ~np.logical_and(*near)
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
     found = []
     for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
@@ -330,7 +330,8 @@ def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, wa
     """Return the region swept at that angle (rad), with the cheapest of all layouts of rows or of the first few."""
     centre = region.envelope.centroid
     frame = Sweep(centre.x, centre.y, angle, [], [])
-    turned, stops, walls = (shapely.transform(area, frame.from_world) for area in (region, limits.stops, limits.walls))
+    turned = shapely.transform(region, frame.from_world)
+    stops, walls = (shapely.transform(area, frame.from_world) for area in limits[:2])
     low_x, low_y, high_x, high_y = region.bounds
     touching = 1e-10 * hypot(high_x - low_x, high_y - low_y)  # touching a hole is not crossing it
     kept = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
