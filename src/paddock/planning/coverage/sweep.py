@@ -135,7 +135,7 @@ def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
     places, across = lines[:, :, None] + inward * RETREATS[:, None], inward[..., ::-1] * (-1.0, 1.0)
     shapely.prepare(limits.walls)
     near = [shapely.dwithin(limits.walls, shapely.points(places + side), limits.radius) for side in (across, -across)]
-    free = ~np.logical_and(*near)
+    free = np.asarray(~(near[0] & near[1]))
     cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
     found = []
     for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
