@@ -15,11 +15,15 @@ from shapely.geometry.base import BaseGeometry
 from paddock.planning import plan
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.polygon import PolygonShape, covered_share
-from paddock.planning.coverage.shapes import AreaShape, InfeasibleError
+from paddock.planning.coverage.shapes import AreaShape, InfeasibleError, PointShape
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.metrics import foreseen
+from paddock.planning.metrics import foreseen, measure
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Path, ends_at
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.record.mission_report.text import fields_covered
 from paddock.scenario import load_scenario
 
 Points = list[tuple[float, float]]
@@ -176,8 +180,30 @@ def test_the_covered_share_of_a_margin_is_reported() -> None:
     found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17}}))
     task = foreseen(found).tasks[0]
     path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
+    assert fields_covered(foreseen(found)).startswith("fields covered: field 9")
     assert task.covered is not None and 0.89 <= task.covered <= 0.96  # (566 / 600)^2 and the ends of swaths
     assert task.covered == pytest.approx(raster_share([path], 30.0, Polygon(SQUARE)), abs=0.02)
+
+
+def test_a_field_that_was_begun_around_a_zone_goes_on_after_a_new_task_and_a_restart() -> None:
+    home = (-200.0, -200.0, 50.0, 0.0)
+    field = Task("field", PolygonShape(SQUARE, spacing=60.0))
+    setup = MissionSetup(Problem((Vehicle("p", home, home, 15.0, 40.0),), (field,), (TOWER,)), "greedy")
+
+    def run(*, saved: bool) -> tuple[object, ...]:
+        run = KinematicRun(Mission(setup))
+        run.advance(150.0)
+        run.mission.add_task(Task("point", PointShape(-100.0, 300.0)))
+        run.advance(20.0)
+        if saved:
+            kept, run = run.save(), KinematicRun(Mission(setup))
+            run.restore(kept)
+        run.finish()
+        covered = [task.covered for task in measure(run.mission).tasks]
+        assert covered[0] is not None and covered[0] > 0.95 and covered[1] is None
+        return run.mission.log, run.time, run.mission.vehicles[0].travelled
+
+    assert run(saved=True) == run(saved=False)
 
 
 def test_a_field_beyond_the_range_of_one_is_split_among_several() -> None:
