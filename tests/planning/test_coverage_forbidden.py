@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from math import cos, hypot, pi, remainder, sin, tau
 
@@ -14,7 +15,7 @@ from shapely.geometry.base import BaseGeometry
 
 from paddock.planning import plan
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.polygon import PolygonShape, covered_share
+from paddock.planning.coverage.polygon import PolygonShape, swept
 from paddock.planning.coverage.shapes import AreaShape, InfeasibleError, PointShape
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen, measure
@@ -68,7 +69,7 @@ def test_a_hole_is_left_out_and_no_turn_crosses_it(radius: float, share: float) 
     assert inside(path, Polygon(HOLE)) == 0.0
     measured = raster_share([path], 30.0, Polygon(SQUARE, [HOLE]))
     assert measured >= share
-    assert covered_share(shape, path) == pytest.approx(measured, abs=0.02)  # turns cover a little more than its rows
+    assert swept(shape, path, ())[0] == pytest.approx(measured, abs=0.02)  # turns cover a little more than its rows
 
 
 @pytest.mark.parametrize(
@@ -117,6 +118,7 @@ def test_without_a_margin_turns_reach_as_far_as_their_radius_needs(radius: float
     path = PolygonShape(SQUARE, spacing=30.0).path(radius)
     beyond = max(Polygon(SQUARE).distance(Point(x, y)) for x, y in path.sample(2.0)[:, :2])
     assert beyond <= (1.0 + 3.0**0.5) * radius + 0.1  # a bulb between neighbours; wider turns need one radius
+    assert swept(PolygonShape(SQUARE, spacing=30.0), path, ())[1] == pytest.approx(beyond, abs=1.0) and beyond >= radius
 
 
 def test_passes_of_an_area_are_flown_in_another_order_where_turns_are_wide() -> None:
@@ -180,7 +182,8 @@ def test_the_covered_share_of_a_margin_is_reported() -> None:
     found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17}}))
     task = foreseen(found).tasks[0]
     path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
-    assert fields_covered(foreseen(found)).startswith("fields covered: field 9")
+    assert re.fullmatch(r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(found)))
+    assert task.outside is not None and task.outside >= 100.0 - 17.0  # a radius of 100 m, less the margin
     assert task.covered is not None and 0.89 <= task.covered <= 0.96  # (566 / 600)^2 and the ends of swaths
     assert task.covered == pytest.approx(raster_share([path], 30.0, Polygon(SQUARE)), abs=0.02)
 

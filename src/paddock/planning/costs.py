@@ -245,16 +245,15 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
+    z = height_of(vehicle) if task.z is None else task.z
+    zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
         if isinstance(task.shape, FieldShape):
-            around = transits.zones, transits.clearance
-            return transits.over(task.shape.path(transits.held_radius(vehicle), 0.0, *around), vehicle)
+            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance), vehicle, z)
         x, y, _ = task.shape.entry
-        z = height_of(vehicle) if task.z is None else task.z
-        zones = between(transits.zones, z, z)
         zone = inside(x, y, zones) if zones else None
         if zone is not None:
             return InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
-        return transits.over(task.shape.path(transits.held_radius(vehicle)), vehicle, z)
+        return transits.over(task.shape.path(radius), vehicle, z)
     except InfeasibleError as error:
         return error

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
-from paddock.planning.costs import Costs
-from paddock.planning.coverage.polygon import FieldShape, covered_share
+from paddock.planning.costs import Costs, height_of
+from paddock.planning.coverage.polygon import FieldShape, swept
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
@@ -22,12 +22,14 @@ from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
 from paddock.planning.problem import Vehicle, renamed
 from paddock.planning.routes import Plan, Route
+from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 RESTING = ("home", "damaged")
 EXPORTED = {"vehicles": "agents", "vehicle": "agent"}  # fields that have another name in exported files
 BLOCK = 4_000_000  # distances computed in one block
+NOT_SWEPT = (None, None)
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,7 @@ class TaskMetrics:
     latency: float | None  # s from its addition to its completion
     reason: str  # why it is undone
     covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
+    outside: float | None = None  # m by which turns leave its outline
 
     agent = renamed("agent", "vehicle")
 
@@ -113,7 +116,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
         TaskMetrics(
             name, mission.task(name).shape.kind, job.state, job.vehicle, job.added, job.assigned, job.started,
             job.completed, None if job.completed is None else job.completed - job.added, job.reason,
-            _covered(mission, name) if job.state == "completed" else None,
+            *(_swept(mission, name) if job.state == "completed" else NOT_SWEPT),
         )
         for name, job in mission.tasks.items()
     )  # fmt: skip
@@ -133,15 +136,17 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     )
 
 
-def _covered(mission: Mission, name: str) -> float | None:
-    """Return the share of a field that its vehicle has covered; None for other tasks."""
+def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
+    """Return the share of a field that its vehicle has covered, and how far (m) it left the field; None: no field."""
     task, who = mission.task(name), mission.tasks[name].vehicle
     if not isinstance(task.shape, FieldShape) or who is None:
-        return None
-    spec = mission.vehicles[mission.fleet.row[who]].spec
-    problem = replace(mission.problem, vehicles=(spec,), tasks=(task,))
-    path = Costs(problem).coverage(0, 0)
-    return None if isinstance(path, InfeasibleError) else covered_share(task.shape, path, problem.zones)
+        return NOT_SWEPT
+    spec, started = mission.vehicles[mission.fleet.row[who]].spec, mission.tasks[name].started or 0.0
+    later = sum(entry.kind == "zone" and entry.time > started for entry in mission.log)
+    zones = mission.problem.zones[: len(mission.problem.zones) - later]  # those that its path avoided
+    path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
+    z = height_of(spec) if task.z is None else task.z
+    return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))
 
 
 def separation(trace: Trace) -> ClosestApproach | None:
@@ -286,9 +291,9 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
         if name in done:
             vehicle, leg = done[name]
             times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
-            shape, zones = task.shape, plan.problem.zones
-            share = covered_share(shape, leg.path, zones) if isinstance(shape, FieldShape) else None
-            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", share))
+            shape, zones = task.shape, between(plan.problem.zones, leg.start[2], leg.start[2])
+            covered = swept(shape, leg.path, zones) if isinstance(shape, FieldShape) else NOT_SWEPT
+            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", *covered))
         else:
             found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
     return tuple(found)

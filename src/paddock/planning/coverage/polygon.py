@@ -214,11 +214,17 @@ FieldShape = AreaShape | PolygonShape
 """Shapes that are swept in rows, around no-fly zones; they can be divided into parts."""
 
 
-def covered_share(shape: FieldShape, path: Path, zones: Sequence[Zone] = ()) -> float:
-    """Return the share of a field (without holes and zones) within half a spacing of straight segments of a path."""
+def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
+    """Return the share of a field (without holes and zones) within half a spacing of straight segments of a path.
+
+    The second value is the distance (m) by which the path leaves the outline.
+    """
     whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
     area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
     straight = [((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]
     if area.area == 0.0 or not straight:
-        return 0.0
-    return float(area.intersection(covered_by(np.array(straight), shape.spacing)).area / area.area)
+        return 0.0, 0.0
+    outline = Polygon(shape.outer) if isinstance(shape, PolygonShape) else whole
+    points = path.sample(max(0.1 * shape.spacing, path.length / 10_000.0))[:, :2]
+    share = area.intersection(covered_by(np.array(straight), shape.spacing)).area / area.area
+    return float(share), float(shapely.distance(outline, shapely.points(points)).max())
