@@ -78,7 +78,7 @@ def test_defaults() -> None:
     assert found.separation is not None
     assert (found.separation.distance, found.separation.height) == (50.0, 20.0)
     assert (found.execute, found.objective, found.replan) == ("dynamics", "total", True)
-    assert found.method.name == "clustered_greedy"
+    assert found.method.name == "local_search"
     assert (found.tasks, found.zones, found.events, found.generate) == ((), (), (), None)
     mix = mission(generate={}).mission
     assert mix is not None and mix.generate is not None

@@ -19,7 +19,7 @@ from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.planner import solve, split_fields
-from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Task, Vehicle
+from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
@@ -130,6 +130,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
+    separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
         Problem,
@@ -140,11 +141,13 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.objective,
         scenario.seed,
         mission.clearance,
+        None
+        if separation is None or separation.layers != "planned"
+        else Separation(separation.distance, separation.height, mission.execute == "dynamics"),
     )
     problem = split_fields(problem)
     place = scenario.at("mission", "method")
     _at(place, find_method, mission.method.name).read(mission.method.options, place)
-    separation = mission.separation
     return MissionSetup(
         problem,
         mission.method.name,

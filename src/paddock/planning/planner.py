@@ -24,7 +24,8 @@ from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem, Task
-from paddock.planning.routes import Plan, Route, Undone, first_infeasible, route_of
+from paddock.planning.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
+from paddock.planning.separation import separated
 from paddock.planning.transits import between
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
@@ -80,25 +81,31 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     if len(given) != len(set(given)):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
     limits = [vehicle.range for vehicle in costs.problem.vehicles]
-    kept = {vehicle for vehicle, (order, _) in standing.items() if order == orders[vehicle]}
     for vehicle, order in enumerate(orders):
-        if vehicle not in kept:
+        if vehicle not in _kept(orders, standing):
             while order and not costs.tour(vehicle, order)[0] <= limits[vehicle] * (1.0 + MEASURED):
                 order.pop(_worst(costs, vehicle, order))
     orders = insert_tasks(costs, orders, limits, _missing(costs, orders))
     routes: list[Route] = []
     refused: dict[int, str] = {}  # tasks that no path leads to, with the reason
     for vehicle, order in enumerate(orders):
-        if vehicle in standing and standing[vehicle][0] == order:
+        if vehicle in _kept(orders, standing):
             routes.append(standing[vehicle][1])
             continue
         while (route := _fitting(costs, vehicle, order, refused)) is None:
             pass
         routes.append(route)
     _place(costs, orders, routes, limits, refused)
+    vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
     missing = [(t, costs.problem.tasks[t].name) for t in _missing(costs, orders)]
     undone = [Undone(name, refused.get(t) or reason(costs, t, orders)) for t, name in missing]
-    return Plan(costs.problem, method, tuple(routes), tuple(undone), result.notes)
+    problem = replace(costs.problem, vehicles=vehicles)
+    return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
+
+
+def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
+    """Return the vehicles whose routes stand, as their tasks have not changed."""
+    return {vehicle for vehicle, (order, _) in standing.items() if orders[vehicle] == order}
 
 
 MOST_PARTS = 64  # of a field
@@ -151,7 +158,7 @@ def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, st
             return Route(spec.name, (), spec.speed)  # no way home
         refused[order.pop(first_infeasible(costs, vehicle, order))] = str(error)
         return None
-    late = _late(costs, route)
+    late = late_task(costs, route)
     if not order or (late is None and route.flown <= spec.range * (1.0 + MEASURED)):
         return route
     order.pop(_worst(costs, vehicle, order) if late is None else late)
@@ -172,13 +179,6 @@ def _place(
                 orders[vehicle], routes[vehicle] = order, route
                 break
             room[vehicle] = -1.0  # not this one
-
-
-def _late(costs: Costs, route: Route) -> int | None:
-    """Return the position in the order of the first task that a route starts too late."""
-    closes = {task.name: task.closes for task in costs.problem.tasks}
-    begun = [leg for leg in route.legs if leg.kind == "coverage"]
-    return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
 def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:

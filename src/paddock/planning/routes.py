@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import hypot, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -78,6 +78,14 @@ class Undone:
     reason: str
 
 
+class Meeting(NamedTuple):
+    """Two vehicles that come nearer to each other than the separation."""
+
+    first: str
+    second: str
+    time: float  # s, when they first do
+
+
 @dataclass(frozen=True)
 class Plan:
     """A plan: the routes of all vehicles, and the tasks that are not done."""
@@ -87,6 +95,7 @@ class Plan:
     routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for vehicles that stay
     undone: tuple[Undone, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # of the method: rounds, messages, iterations
+    meetings: tuple[Meeting, ...] = ()  # what it could not keep apart
 
     @property
     def total(self) -> float:
@@ -136,6 +145,13 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
         except InfeasibleError:
             return k
     return len(order) - 1
+
+
+def late_task(costs: Costs, route: Route) -> int | None:
+    """Return the position in the order of the first task that a route begins too late."""
+    closes = {task.name: task.closes for task in costs.problem.tasks}
+    begun = [leg for leg in route.legs if leg.kind == "coverage"]
+    return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
 class _Writer:

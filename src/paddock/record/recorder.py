@@ -202,6 +202,7 @@ class Recorder:
             "rate": f"{self._world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
+            "planning": "2",  # the defaults of missions; without it those of the first versions apply
             **versions(),
         }
         try:

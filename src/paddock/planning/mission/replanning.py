@@ -20,6 +20,7 @@ from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
+from paddock.planning.separation import raised
 from paddock.world.columns import Floats
 
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
@@ -124,14 +125,15 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
         if chosen.heading != state.task(chosen.name).heading:
             state.change_task(chosen)
     new = set()
-    for k, (one, route) in enumerate(zip(free, plan.routes, strict=True)):
+    for k, (one, spec, route) in enumerate(zip(free, plan.problem.vehicles, plan.routes, strict=True)):
         for task in one.vehicle.ahead if k in kept else route.tasks:
             job = state.tasks[task]
             if job.state != "assigned" or job.vehicle != one.vehicle.name:
                 job.state, job.vehicle, job.assigned, job.reason = "assigned", one.vehicle.name, state.time, ""
                 state.report("assigned", one.vehicle, task)
         if k not in kept:
-            _follow(state, one, route)
+            one.vehicle.spec = raised(one.vehicle.spec, spec.lift)
+            _follow(state, one._replace(spec=spec), route)
             new.add(one.vehicle.row)
     for undone in plan.undone:
         before = "" if free else state.tasks[undone.task].reason  # more specific than "no vehicle is available"

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from paddock.planning.metrics import MissionMetrics, measure, pause
+from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.problem import MissionSetup
 from paddock.planning.routes import Plan
+from paddock.planning.separation import pause
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
 

@@ -96,15 +96,16 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
 
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
-    """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; empty if separation is kept."""
+    """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (...).`; empty if separation is kept."""
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
         return ""
     said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
     if kept is None:
         return f"{said}."
-    kept_apart = f"in flight they keep {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation"
-    return f"{said} (in the plan, which does not separate heights; {kept_apart})."
+    planned = setup.problem.separation is not None
+    why = "the plan cannot keep" if planned else "in the plan, which does not separate heights; in flight they keep"
+    return f"{said} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
