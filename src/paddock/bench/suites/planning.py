@@ -87,7 +87,7 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
 
 
 def _default(quick: bool) -> Iterator[Result]:
-    """Measure the default method against OR-Tools in 20 s, if that is installed; with the best headings for its orders."""
+    """Measure the default method against OR-Tools in 20 s, if installed; with the best headings for its orders."""
     from paddock.bench.suites.peers import PYTHON, run_peer
     from paddock.planning import generate, solve
     from paddock.planning.costs import Costs
