@@ -182,7 +182,9 @@ def test_the_covered_share_of_a_margin_is_reported() -> None:
     found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17}}))
     task = foreseen(found).tasks[0]
     path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
-    assert re.fullmatch(r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(found)))
+    assert re.fullmatch(
+        r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(found))
+    )
     assert task.outside is not None and task.outside >= 100.0 - 17.0  # a radius of 100 m, less the margin
     assert task.covered is not None and 0.89 <= task.covered <= 0.96  # (566 / 600)^2 and the ends of swaths
     assert task.covered == pytest.approx(raster_share([path], 30.0, Polygon(SQUARE)), abs=0.02)

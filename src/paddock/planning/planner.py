@@ -87,7 +87,7 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
                 order.pop(_worst(costs, vehicle, order))
     orders = insert_tasks(costs, orders, limits, _missing(costs, orders))
     routes: list[Route] = []
-    refused: dict[int, str] = {}  # tasks that no path leads to, with the reason
+    refused: dict[int, tuple[int, str]] = {}  # tasks without a path: the vehicle, and the reason
     for vehicle, order in enumerate(orders):
         if vehicle in _kept(orders, standing):
             routes.append(standing[vehicle][1])
@@ -98,7 +98,7 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     _place(costs, orders, routes, limits, refused)
     vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
     missing = [(t, costs.problem.tasks[t].name) for t in _missing(costs, orders)]
-    undone = [Undone(name, refused.get(t) or reason(costs, t, orders)) for t, name in missing]
+    undone = [Undone(name, refused[t][1] if t in refused else reason(costs, t, orders)) for t, name in missing]
     problem = replace(costs.problem, vehicles=vehicles)
     return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
 
@@ -148,7 +148,7 @@ def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
     return int(np.argmin([costs.tour(vehicle, order[:k] + order[k + 1 :])[0] for k in range(len(order))]))
 
 
-def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, str]) -> Route | None:
+def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, tuple[int, str]]) -> Route | None:
     """Return the route along its paths; None after a task that does not fit was removed from the order."""
     spec = costs.problem.vehicles[vehicle]
     try:
@@ -156,7 +156,7 @@ def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, st
     except InfeasibleError as error:
         if not order:
             return Route(spec.name, (), spec.speed)  # no way home
-        refused[order.pop(first_infeasible(costs, vehicle, order))] = str(error)
+        refused[order.pop(first_infeasible(costs, vehicle, order))] = vehicle, str(error)
         return None
     late = late_task(costs, route)
     if not order or (late is None and route.flown <= spec.range * (1.0 + MEASURED)):
@@ -166,12 +166,18 @@ def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, st
 
 
 def _place(
-    costs: Costs, orders: list[list[int]], routes: list[Route], limits: Sequence[float], refused: Mapping[int, str]
+    costs: Costs,
+    orders: list[list[int]],
+    routes: list[Route],
+    limits: Sequence[float],
+    refused: Mapping[int, tuple[int, str]],
 ) -> None:
     """Give each task that was removed to the vehicle where it costs least, of those whose path still fits with it."""
     for task in _missing(costs, orders):
         room = list(limits)
-        while task not in refused and (found := insert_tasks(costs, orders, room, [task])) != orders:
+        if task in refused:
+            room[refused[task][0]] = -1.0
+        while (found := insert_tasks(costs, orders, room, [task])) != orders:
             vehicle = next(k for k, order in enumerate(found) if order != orders[k])
             order = list(found[vehicle])
             route = _fitting(costs, vehicle, order, {})

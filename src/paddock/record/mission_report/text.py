@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
@@ -109,13 +110,13 @@ def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
 
 
 def fields_covered(metrics: MissionMetrics) -> str:
-    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; empty without fields."""
-    shares = sorted((task.covered, task.name, task.outside or 0.0) for task in metrics.tasks if task.covered is not None)
-    fields = [
-        f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" + (f" (turns up to {far:.0f} m outside)" if far >= 1.0 else "")
-        for share, name, far in shares
-    ]
-    return f"fields covered: {', '.join(fields)}" if fields else ""
+    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing."""
+    fields = sorted(
+        (task.covered, task.name, task.outside or 0.0) for task in metrics.tasks if task.covered is not None
+    )
+    shares = [f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" for share, name, _ in fields]
+    beyond = [f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "" for *_, way in fields]
+    return f"fields covered: {', '.join(map(add, shares, beyond))}" if fields else ""
 
 
 OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}
