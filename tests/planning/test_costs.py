@@ -17,7 +17,7 @@ from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.planner import build, solve
 from paddock.planning.problem import Problem, Task, Vehicle
-from paddock.planning.routes import Plan
+from paddock.planning.routes import Plan, route_of
 from paddock.planning.transits import Transits
 
 HOME = (0.0, 0.0, 100.0, 0.0)
@@ -31,7 +31,9 @@ METHODS = {
     "hungarian": {},
     "auction": {},
     "clustered_greedy": {},
+    "local_search": {},
 }
+LONG = ("annealing", "routing", "cbba")  # compiled for wind here only
 
 
 def aircraft(name: str = "a", range_: float = 11_000.0, z: float = 100.0) -> Vehicle:
@@ -59,7 +61,7 @@ def disagreement(plan: Plan) -> float:
     return max((abs(cost / route.flown - 1.0) for cost, route in tours), default=0.0)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [pytest.param(m, marks=[pytest.mark.slow] * (m in LONG)) for m in METHODS])
 def test_wind_and_a_wall_drop_no_task(method: str) -> None:
     if method == "routing":
         pytest.importorskip("pyvrp")
@@ -81,8 +83,18 @@ def test_cost_and_path_agree(wind: tuple[float, float]) -> None:
         assert plan.done == 8 and disagreement(plan) < 0.01
 
 
-def test_a_range_of_the_path_is_enough() -> None:
-    far = Problem((aircraft(range_=1e6),), (task("a", -300.0, 2200.0),), (WALL,), clearance=10.0)
+def test_cost_and_path_agree_where_turns_overlap() -> None:
+    """The second task is left for the end of the wall, 280 m away: too near for two turns of 115 m over the ground."""
+    tasks = (task("a", 1700.0, 400.0), task("b", 1014.0, 1168.0), task("c", 47.0, 2446.0))
+    costs = Costs(Problem((aircraft(range_=4e4),), tasks, (WALL,), (6.0, -3.0), clearance=10.0))
+    flown = [leg.flown for leg in route_of(costs, 0, [0, 1, 2]).legs if leg.kind in ("transit", "return")]
+    assert costs.legs(0, [0, 1, 2])[:, 0] == pytest.approx(flown, rel=0.01)
+
+
+@pytest.mark.parametrize("y", [2200.0, 1700.0])
+def test_a_range_of_the_path_is_enough(y: float) -> None:
+    """At 1,700 m the way home begins close to the wall: its turn is part of the cost."""
+    far = Problem((aircraft(range_=1e6),), (task("a", -300.0 if y > 2000.0 else 0.0, y),), (WALL,), clearance=10.0)
     needed = solve(far, "greedy").routes[0].flown
     assert 2.0 * hypot(1200.0, 1400.0) < needed < 7000.0  # around one end of the wall
     for share, done in ((1.005, 1), (0.995, 0)):

@@ -2,8 +2,9 @@
 
 1. `Costs` measures every way in metres flown: in wind, around zones, climbing.
 2. A method searches orders of tasks in those costs (`methods/`).
-3. `build` turns the orders into routes along real paths (`routes.py`). Near zones a path may still be longer than its
-   cost: a task by which its tour is too long or too late then moves to another vehicle that can do it, or is undone.
+3. `build` turns the orders into routes along real paths (`routes.py`). Near zones a path may still be longer or shorter
+   than its cost: a task by which its tour is too long or too late moves to another vehicle that can do it, or is undone;
+   a task that was left out is added where its path fits.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from paddock.planning.separation import separated
 from paddock.planning.transits import between
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
+ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
 """Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
@@ -172,9 +174,9 @@ def _place(
     limits: Sequence[float],
     refused: Mapping[int, tuple[int, str]],
 ) -> None:
-    """Give each task that was removed to the vehicle where it costs least, of those whose path still fits with it."""
+    """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
     for task in _missing(costs, orders):
-        room = list(limits)
+        room = [ABOVE * limit for limit in limits]
         if task in refused:
             room[refused[task][0]] = -1.0
         while (found := insert_tasks(costs, orders, room, [task])) != orders:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop
-from math import cos, hypot, inf, isnan, nan, pi, sin
+from math import atan2, cos, hypot, inf, isnan, nan, pi, sin
 
 import numpy as np
 from numpy import empty, int64
@@ -201,6 +201,8 @@ def around(
         for side in (1.0, -1.0):
             sx, sy = (x, y) if sharp == 0.0 else (x - side * sharp * sin(heading), y + side * sharp * cos(heading))
             length, course = tangent(sx, sy, sharp, side, row[BEND_X], row[BEND_Y], bend, way)
+            if length == inf and side != way:  # the turns overlap: a path bends a little beside, from one to the other
+                length, course = 0.0, atan2(row[BEND_Y] - sy, row[BEND_X] - sx) + side * 0.5 * pi
             if length < inf:
                 total = row[COST] + held_line(length, course, wx, wy)
                 if sharp > 0.0:
