@@ -244,7 +244,7 @@ def test_a_mission_shows_its_routes() -> None:
     assert len(routes) == 2
     for k, route in enumerate(routes):
         assert route.points[0] == pytest.approx(sim.snapshot()[f"uav[{k}]"].position, abs=30.0)
-        assert route.points[-1] == pytest.approx((0, 0, 100), abs=0.1)
+        assert route.points[-1] == pytest.approx((0, 0, 100 + 25 * k), abs=0.1)  # each in its layer
     assert paddock.load({"vehicles": []}).mission is None
 
 

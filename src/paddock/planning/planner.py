@@ -3,8 +3,8 @@
 1. `Costs` measures every way in metres flown: in wind, around zones, climbing.
 2. A method searches orders of tasks in those costs (`methods/`).
 3. `build` turns the orders into routes along real paths (`routes.py`). Near zones a path may still be longer or shorter
-   than its cost: a task by which its tour is too long or too late moves to another vehicle that can do it, or is undone;
-   a task that was left out is added where its path fits.
+   than its cost: a task by which its tour is too long or too late moves to another vehicle that can do it, or is
+   undone; a task that was left out is added where its path fits.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from math import hypot, isfinite
 from typing import Any, Literal, NamedTuple
 
@@ -128,11 +128,41 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     who = costs.problem.vehicles[vehicle]
     if not order and (not who.under_way or hypot(who.pose[0] - who.home[0], who.pose[1] - who.home[1]) < 1e-9):
         return Route(who.name, (), who.speed)
+    if predictable(costs, vehicle, order):
+        return Route(who.name, tuple(_predicted(costs, vehicle, order)), who.speed)
     writer = _Writer(costs, vehicle)
     for t in order:
         writer.do(t)
     writer.follow("return", None, writer.way(who.home), who.home[3])
     return Route(who.name, tuple(writer.legs), who.speed)
+
+
+def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
+    """Return whether compiled lengths are exact, so that paths can wait: no zones, one height, no waiting in wind."""
+    problem = costs.problem
+    tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
+    level = who.pose[2] == who.home[2] == height_of(who) and all(task.z is None for task in tasks)
+    return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
+
+
+def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
+    who, jobs, table = costs.problem.vehicles[vehicle], costs.jobs(vehicle), costs.legs(vehicle, order)
+    writer = _Writer(costs, vehicle)
+    for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
+        task, z = costs.problem.tasks[t], writer.here[2]
+        x, y, heading = writer.entry(t)
+        there: Pose = (x, y, z, arrival)
+        if writer.stays:
+            writer.stay(task, begin - way / who.speed)
+        writer.add("transit", task, way, way / who.speed, there, partial(writer.way, (x, y, z, heading), writer.here))
+        if begin - writer.time > SOON:
+            writer.add("wait", task, wait, begin - writer.time, there, partial(writer.circles, there, wait))
+        leave = jobs.leave[t].tolist()
+        away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
+        writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, partial(writer.coverage, t, there))
+    way = float(table[-1, 0])
+    writer.add("return", None, way, way / who.speed, who.home, partial(writer.way, who.home, writer.here))
+    return writer.legs
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
@@ -169,15 +199,28 @@ class _Writer:
         x, y, heading = self.costs.jobs(self.vehicle).entry[task].tolist()
         return x, y, heading if isfinite(heading) else None
 
-    def way(self, goal: Goal) -> Path:
-        """Return the path from here."""
-        return self.costs.transits.path(self.who, self.here, goal)
+    def way(self, goal: Goal, here: Pose | None = None) -> Path:
+        """Return the path to a goal from a pose, by default from here."""
+        return self.costs.transits.path(self.who, here or self.here, goal)
 
-    def add(self, kind: LegKind, task: Task | None, seconds: float, end: Pose, path: Path) -> None:
-        """One more leg of known duration."""
+    def coverage(self, task: int, here: Pose) -> Path:
+        """Return the path of a task from a pose; raise InfeasibleError."""
+        path = self.costs.coverage(self.vehicle, task)
+        if isinstance(path, InfeasibleError):
+            raise path
+        return lifted(path, here[2]) if path.segments else Path((), here)
+
+    def circles(self, here: Pose, flown: float) -> Path:
+        """Return circles of that many metres from a pose; 0: a wait in place."""
+        return _circles(self.costs.transits.circle(self.who, here), flown) if flown > 0.0 else Path((), here)
+
+    def add(
+        self, kind: LegKind, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
+    ) -> None:
+        """Add a leg of known length (m) and duration (s)."""
         name = None if task is None else task.name
         begins, self.time = self.time, self.time + seconds
-        self.legs.append(Leg(kind, name, path.flown, begins, self.time, self.here, end, lambda: path))
+        self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))
         self.here = end
 
     def do(self, t: int) -> None:
@@ -189,14 +232,10 @@ class _Writer:
             self.stay(task, task.opens - way.flown / self.who.speed)
         self.follow("transit", task, way, heading)
         self.wait(task)
-        path = self.costs.coverage(self.vehicle, t)
-        if isinstance(path, InfeasibleError):
-            raise path
-        path = lifted(path, self.here[2]) if path.segments else Path((), self.here)
-        self.follow("coverage", task, path, leave if isfinite(leave) else None)
+        self.follow("coverage", task, self.coverage(t, self.here), leave if isfinite(leave) else None)
 
     def follow(self, kind: LegKind, task: Task | None, path: Path, heading: float | None) -> None:
-        """One more leg, measured; `heading` is the course over the ground at its end, if that was asked for."""
+        """Add a leg and measure it; `heading` is the course over the ground at its end, if requested."""
         x, y, z, nose = path.end
         if heading is None and not path.segments:
             heading = self.here[3]
@@ -204,7 +243,7 @@ class _Writer:
             drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
             still = hypot(drift_x, drift_y) == 0.0
             heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
-        self.add(kind, task, path.flown / self.who.speed, (x, y, z, heading), path)
+        self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), lambda: path)
 
     @property
     def stays(self) -> bool:
@@ -214,7 +253,7 @@ class _Writer:
     def stay(self, task: Task, until: float) -> None:
         """Wait in place until a time (s)."""
         if until - self.time > SOON:
-            self.add("wait", task, until - self.time, self.here, Path((), self.here))
+            self.add("wait", task, 0.0, until - self.time, self.here, partial(self.circles, self.here, 0.0))
 
     def wait(self, task: Task) -> None:
         """Wait until the task opens."""
@@ -223,7 +262,7 @@ class _Writer:
         elif task.opens - self.time > SOON:
             turn = self.costs.transits.circle(self.who, self.here)
             path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
-            self.add("wait", task, path.flown / self.who.speed, self.here, path)
+            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
 
 
 def lifted(path: Path, z: float) -> Path:

@@ -14,7 +14,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
 from paddock.planning.problem import Vehicle
-from paddock.planning.routes import Meeting, Route, late_task, route_of
+from paddock.planning.routes import Meeting, Route, late_task, predictable, route_of
 from paddock.planning.tours import Ints
 from paddock.world.columns import Floats
 
@@ -39,15 +39,16 @@ def spacing_of_layers(count: int, height: float) -> float:
 
 
 def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
-    """Return the poses (k, 4) of a vehicle on its route at these times (s), and its status as a place in STATUSES."""
+    """Return the poses (k, 4) of a vehicle on its route at ascending times (s), and its status by index in STATUSES."""
     poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
     for leg in route.legs:
-        now = (times >= leg.begins) & (times <= leg.ends)
+        first, last = np.searchsorted(times, leg.begins), np.searchsorted(times, leg.ends, side="right")
         lasts = leg.ends - leg.begins
-        if now.any() and lasts > 0.0:
-            poses[now] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
-            statuses[now] = STATUSES.index(STATUS_ON[leg.kind])
-        poses[times > leg.ends] = leg.end
+        if last > first and lasts > 0.0:
+            poses[first:last] = leg.path.at((times[first:last] - leg.begins) / lasts * leg.path.flown)
+            statuses[first:last] = STATUSES.index(STATUS_ON[leg.kind])
+    if route.legs:
+        poses[times > route.ends] = route.legs[-1].end
     statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
     return poses, statuses
 
@@ -97,7 +98,10 @@ def separated(
     for row, k in enumerate(who):
         if chosen[k] is not vehicles[k]:
             found[k], chosen[k] = _rebuilt(lifted, k, orders[k]) or (routes[k], vehicles[k])
-            places[row] = _places(chosen[k], found[k], times)
+            if predictable(costs, k, orders[k]):  # the same, only higher
+                places[row, :, 2] += chosen[k].lift - vehicles[k].lift
+            else:
+                places[row] = _places(chosen[k], found[k], times)
     first_meetings(places, reach, kept.height, near)
     pairs = ((row, other) for row in range(len(who)) for other in range(row) if near[row, other] >= 0)
     named = (Meeting(vehicles[who[b]].name, vehicles[who[a]].name, float(times[near[a, b]])) for a, b in pairs)
