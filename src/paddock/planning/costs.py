@@ -12,7 +12,7 @@ import numpy as np
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, ways_around
+from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, Rows, ways_around
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
@@ -62,8 +62,8 @@ class Costs:
 
     def detours(self, vehicle: int) -> Detours:
         """Return the ways of a vehicle around zones."""
-        start, ways, home = self._detours
-        return Detours(start[vehicle], ways[self.class_of[vehicle]], home[vehicle])
+        found, start, ways, home = self._detours
+        return Detours(found, start[vehicle], ways[self.class_of[vehicle]], home[vehicle])
 
     def possible(self, tasks: Ints) -> Ints:
         """Return the tasks that at least one vehicle can do."""
@@ -125,21 +125,23 @@ class Costs:
         return found
 
     @cached_property
-    def _detours(self) -> tuple[Floats, Floats, Floats]:
-        """The arrays `start`, `ways` and `home` of all vehicles and classes."""
+    def _detours(self) -> tuple[Floats, Rows, Rows, Rows]:
+        """The arrays `found`, `start`, `ways` and `home` of all vehicles and classes."""
         a, k, t = self.vehicles, len(self._kinds), self.tasks if self.problem.zones else 0
-        shape = (2, WAY_COLUMNS)
-        start = np.full((a, t + 1 if self.problem.zones else 0, *shape), np.nan)
-        ways, home = np.full((k, t, t, *shape), np.nan), np.full((a, t, *shape), np.nan)
+        start = np.full((a, t + 1 if self.problem.zones else 0), -1, np.int32)
+        ways, home = np.full((k, t, t), -1, np.int32), np.full((a, t), -1, np.int32)
+        found, count = [np.empty((0, 2, WAY_COLUMNS))], 0
         for kind in range(k if self.problem.zones else 0):
             own = [vehicle for vehicle in range(a) if self.class_of[vehicle] == kind]
-            found = self._ways_of(self._jobs[kind], [self.problem.vehicles[vehicle] for vehicle in own])
-            ways[kind] = found[len(own) :, :t]
+            rows, more = self._ways_of(self._jobs[kind], [self.problem.vehicles[vehicle] for vehicle in own])
+            rows = np.where(rows >= 0, rows + count, -1)
+            found, count = [*found, more], count + len(more)
+            ways[kind] = rows[len(own) :, :t]
             for n, vehicle in enumerate(own):
-                start[vehicle], home[vehicle] = found[n, [*range(t), t + n]], found[len(own) :, t + n]
-        return start, ways, home
+                start[vehicle], home[vehicle] = rows[n, [*range(t), t + n]], rows[len(own) :, t + n]
+        return np.concatenate(found), start, ways, home
 
-    def _ways_of(self, jobs: Jobs, vehicles: Sequence[Vehicle]) -> Floats:
+    def _ways_of(self, jobs: Jobs, vehicles: Sequence[Vehicle]) -> tuple[Rows, Floats]:
         """Return the ways of a class around zones: from its vehicles and tasks, to its tasks and homes."""
         zones, first = self.problem.zones, vehicles[0]
         outs = [self.transits.way_out(vehicle) for vehicle in vehicles]  # of those in a zone
@@ -155,17 +157,23 @@ class Costs:
             near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).transpose(1, 2, 0)
             sets, which = np.unique(near.reshape(-1, len(zones)), axis=0, return_inverse=True)
         left = np.array([bool(out.segments) for out in outs] + [False] * self.tasks)
-        found = np.full((*low.shape, 2, WAY_COLUMNS), np.nan)
+        never = np.full((1, 2, WAY_COLUMNS), np.nan)
+        never[..., COST] = inf
+        rows, found, count = np.full(low.shape, -1, np.int32), [never], 1
         for k, one in enumerate(sets):
             some = tuple(zone for zone, counts in zip(zones, one, strict=True) if counts)
             if some:
                 among = which.reshape(low.shape) == k
-                ways_around(self.transits.charts(first, some), starts, goals, left, among, found)
-        found[: len(outs), :, :, COST] += np.array([out.flown for out in outs])[:, None, None]
+                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, among)
+                rows = np.where(new >= 0, new + count, rows).astype(np.int32)
+                found, count = [*found, more], count + len(more)
+        every = np.concatenate(found)
+        for k, out in enumerate(outs):
+            every[rows[k][rows[k] >= 0], :, COST] += out.flown
         closed = np.array([bool(inside(x, y, between(zones, z, z))) for x, y, z, _ in homes])
-        found[:, self.tasks :][:, closed] = np.nan  # a home in a zone is returned to, but not left for a task
-        found[len(outs) :, self.tasks :, :, COST][:, closed] = inf
-        return found
+        rows[: len(outs), self.tasks :][:, closed] = -1  # a home in a zone is returned to, but not left for a task
+        rows[len(outs) :, self.tasks :][:, closed] = 0
+        return rows, every
 
 
 Kind = tuple[float, float, Moves, float | None, float | None]

@@ -31,6 +31,7 @@ from paddock.planning.transits import between
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
 ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
+TRIES = 8  # vehicles that are tried for a task that was left out
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
 """Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
@@ -177,9 +178,12 @@ def _place(
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
     for task in _missing(costs, orders):
         room = [ABOVE * limit for limit in limits]
-        if task in refused:
-            room[refused[task][0]] = -1.0
-        while (found := insert_tasks(costs, orders, room, [task])) != orders:
+        if task in refused:  # by a vehicle, and so by all that turn like it
+            like = costs.class_of[refused[task][0]]
+            room = [-1.0 if costs.class_of[k] == like else limit for k, limit in enumerate(room)]
+        for _ in range(TRIES):
+            if (found := insert_tasks(costs, orders, room, [task])) == orders:
+                break
             vehicle = next(k for k, order in enumerate(found) if order != orders[k])
             order = list(found[vehicle])
             route = _fitting(costs, vehicle, order, {})

@@ -16,6 +16,7 @@ from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
 from paddock.planning.problem import Problem, Task, renamed
 from paddock.planning.transits import Goal
+from paddock.world.columns import Floats
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
 
@@ -63,6 +64,11 @@ class Route:
     def ends(self) -> float:
         """Time of return, s."""
         return self.legs[-1].ends if self.legs else 0.0
+
+    @cached_property
+    def sampled(self) -> dict[float, Floats]:
+        """Its places (k, 3) at whole multiples of a time step (s), NaN on the ground: filled by separation.py."""
+        return {}
 
     @cached_property
     def path(self) -> Path:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from math import inf, isnan, nan
+from math import ceil, floor, inf, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,8 +80,8 @@ def separated(
     step = pause(end - begin, len(who))
     if kept is None or step is None:
         return vehicles, found, ()
-    times = np.arange(begin, end + step, step)
-    places = np.array([_places(vehicles[k], routes[k], times) for k in who])
+    first, count = floor(begin / step), ceil(end / step) - floor(begin / step) + 1  # moments: whole steps since 0 s
+    places = np.array([_places(vehicles[k], routes[k], step, first, count) for k in who])
     reach, near = kept.distance + CHORD, np.zeros((len(who), len(who)), np.int64)
     first_meetings(places, reach, inf, near)
     layers = [n * spacing_of_layers(len(who), kept.height) for n in range(LAYERS)]
@@ -101,17 +101,28 @@ def separated(
             if predictable(costs, k, orders[k]):  # the same, only higher
                 places[row, :, 2] += chosen[k].lift - vehicles[k].lift
             else:
-                places[row] = _places(chosen[k], found[k], times)
+                places[row] = _places(chosen[k], found[k], step, first, count)
     first_meetings(places, reach, kept.height, near)
     pairs = ((row, other) for row in range(len(who)) for other in range(row) if near[row, other] >= 0)
-    named = (Meeting(vehicles[who[b]].name, vehicles[who[a]].name, float(times[near[a, b]])) for a, b in pairs)
+    named = (
+        Meeting(vehicles[who[b]].name, vehicles[who[a]].name, float(step * (first + near[a, b]))) for a, b in pairs
+    )
     return tuple(chosen), found, tuple(named)
 
 
-def _places(vehicle: Vehicle, route: Route, times: Floats) -> Floats:
-    """Return x, y, z (k, 3) of a vehicle, NaN while it is not under way."""
-    poses, statuses = poses_on(vehicle, route, times)
-    return np.where(np.isin(statuses, AIRBORNE)[:, None], poses[:, :3], np.nan)
+def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:
+    """Return x, y, z (count, 3) of a vehicle at whole steps (s) from the `first` on, NaN while it is not under way."""
+    found = np.full((count, 3), np.nan)
+    if not route.legs:
+        return found
+    begin, until = ceil(route.legs[0].begins / step), floor(route.ends / step) + 1
+    if step not in route.sampled:  # routes that stand are looked at again after each event
+        poses, statuses = poses_on(vehicle, route, step * np.arange(begin, until))
+        route.sampled[step] = np.where(np.isin(statuses, AIRBORNE)[:, None], poses[:, :3], np.nan)
+    skip = max(first - begin, 0)
+    part = route.sampled[step][skip : skip + count]
+    found[begin + skip - first : begin + skip - first + len(part)] = part
+    return found
 
 
 def _rebuilt(costs: Costs, vehicle: int, order: Sequence[int]) -> tuple[Route, Vehicle] | None:

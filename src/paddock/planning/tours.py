@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
-from paddock.planning.obstacles.detours import COST, around
+from paddock.planning.obstacles.detours import Rows, around
 from paddock.planning.paths.dubins import length_to
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
 from paddock.planning.paths.wind import flown_in_wind
@@ -53,11 +53,12 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """The ways of one vehicle around zones (obstacles/detours.py); empty without zones."""
+    """The ways of one vehicle around zones: rows in `found`, -1 where the straight way is free; empty without zones."""
 
-    start: Floats  # (t + 1, 2, WAY_COLUMNS) from where it is free to each task, and home
-    ways: Floats  # (t, t, 2, WAY_COLUMNS) from the end of each task to the beginning of each
-    home: Floats  # (t, 2, WAY_COLUMNS) from the end of each task home
+    found: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
+    start: Rows  # (t + 1,) from where it is free to each task, and home
+    ways: Rows  # (t, t) from the end of each task to the beginning of each
+    home: Rows  # (t,) from the end of each task home
 
 
 WIND = slice(Mover._fields.index("wind_x"), Mover._fields.index("wind_y") + 1)
@@ -178,9 +179,9 @@ def travel(
 ) -> tuple[float, float]:  # fmt: skip
     """As `transit`, around zones: after a task (-1: none yet) to a task (-1: home)."""
     if len(extra.start) > 0:
-        ways = extra.start[to] if before < 0 else extra.home[before] if to < 0 else extra.ways[before, to]
-        if not isnan(ways[0, COST]):
-            level, arrival = around(ways, x, y, heading, m.held, m.wind_x, m.wind_y)
+        row = extra.start[to] if before < 0 else extra.home[before] if to < 0 else extra.ways[before, to]
+        if row >= 0:
+            level, arrival = around(extra.found[row], x, y, heading, m.held, m.wind_x, m.wind_y)
             return (climbed(m, level, abs(gz - z)) if level < inf else inf), arrival
     return transit(m, x, y, z, atan2(gy - y, gx - x) if isnan(heading) else heading, gx, gy, gz, gh)
 
@@ -324,9 +325,10 @@ class TourData(NamedTuple):
     cover: Floats  # (k, t)
     opens: Floats  # (k, t)
     closes: Floats  # (k, t)
-    start: Floats  # (a, t + 1, 2, WAY_COLUMNS) and so on: Detours of each vehicle
-    ways: Floats  # (k, t, t, 2, WAY_COLUMNS)
-    home: Floats  # (a, t, 2, WAY_COLUMNS)
+    found: Floats  # (n, 2, WAY_COLUMNS) and so on: Detours of each vehicle
+    start: Rows  # (a, t + 1)
+    ways: Rows  # (k, t, t)
+    home: Rows  # (a, t)
 
 
 def mover_of(fleet: TourData, vehicle: int) -> Mover:
@@ -346,4 +348,4 @@ def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
 
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
     """Return the detours of a vehicle."""
-    return Detours(fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle])
+    return Detours(fleet.found, fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle])

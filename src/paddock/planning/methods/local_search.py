@@ -25,7 +25,7 @@ from paddock.planning.tours import Ints, Mover, fits, mover_of, waited
 from paddock.world.columns import Column, Floats
 
 STEPS_A_TASK = 10_000
-MOST_STEPS = 1_500_000  # unless more are asked for
+MOST_STEPS = 1_000_000  # unless more are asked for
 MOST_WAYS = 10_000_000  # between tasks, of all classes of vehicles; more would take too much time and memory
 BEYOND = 20_000  # steps of a search with exact tours where there are more
 READY, SPEED, RANGE = (Mover._fields.index(name) for name in ("ready", "speed", "range"))
@@ -35,7 +35,7 @@ ROUNDS = ((0.6, 0.2), (0.4, 0.01))  # share of the moves, temperature at the sta
 class Options(NamedTuple):
     """How long to search."""
 
-    steps: Annotated[float, Column("", "moves to try; 0: 10,000 for each task, at most 1,500,000", 0, 1e9)] = 0
+    steps: Annotated[float, Column("", "moves to try; 0: 10,000 for each task, at most 1,000,000", 0, 1e9)] = 0
 
 
 def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:

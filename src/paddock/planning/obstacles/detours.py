@@ -37,6 +37,7 @@ from paddock.planning.paths.wind import held_line, held_turn
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
+Rows = NDArray[np.int32]
 WAY_COLUMNS = 6
 COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL = range(WAY_COLUMNS)
 """Of a way: metres flown after its first bend; centre and radius (m, negative to the right) of that bend; the headings
@@ -46,22 +47,26 @@ NO_TURN = 1.5 * pi  # rad: a turn beyond this is one that another heading of the
 
 
 def ways_around(
-    charts: Sequence[ZoneMap], starts: Floats, goals: Floats, closed: Flags, among: Flags, found: Floats
-) -> None:
-    """Write the ways (n, m, 2, WAY_COLUMNS) from starts to goals, rows x, y, heading (NaN: any), for pairs `among` all.
+    charts: Sequence[ZoneMap], starts: Floats, goals: Floats, closed: Flags, among: Flags
+) -> tuple[Rows, Floats]:
+    """Return the row (n, m) of the way from each start to each goal, x, y, heading (NaN: any), for pairs `among` all.
 
-    The first of the charts with a way counts: with the clearance, then without. From starts that are `closed` (n,) the
-    straight way is not free.
+    The rows are (k, 2, WAY_COLUMNS); -1 means that the straight way is free, which it never is from starts that are
+    `closed` (n,). The first of the charts with a way counts: with the clearance, then without.
     """
     chart = charts[0]
     wanted = ((hidden(chart.walls, charts[-1].walls, starts, goals) > 0) | closed[:, None]) & among
+    index, count = np.full(wanted.shape, -1, np.int32), int(wanted.sum())
+    index[wanted] = np.arange(count)
+    found, left = np.full((count, 2, WAY_COLUMNS), np.nan), index.copy()
     begins, ends = turns_at(starts, chart.radius), turns_at(goals, chart.radius).reshape(-1, COLUMNS)
     arrivals = np.repeat(np.where(chart.radius > 0.0, goals[:, 2], np.nan), 2)
     for one in charts:
-        if wanted.any():
+        if (left >= 0).any():
             args = (one.walls, one.web.bends, one.links, begins, starts[:, 2].copy(), ends, arrivals)
-            all_ways(*args, wanted.astype(np.int64), *chart.wind, found)
-            wanted &= ~np.isfinite(found[:, :, :, COST]).any(axis=2)
+            all_ways(*args, left, *chart.wind, found)
+            left[np.append(np.isfinite(found[:, :, COST]).any(axis=1), False)[left]] = -1
+    return index, found
 
 
 def turns_at(places: Floats, radius: float) -> Floats:
@@ -96,17 +101,42 @@ def _hidden(w: Walls, tight: Walls, starts: Floats, goals: Floats) -> NDArray[np
 
 def _all_ways(
     w: Walls, bends: Floats, links: Links, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
-    wanted: Ints, wx: float, wy: float, found: Floats,
+    rows: Rows, wx: float, wy: float, found: Floats,
 ) -> None:  # fmt: skip
-    """Write the ways of all wanted pairs: from a heading, or from any and with the first bend to either side."""
+    """Write the ways of all pairs with a row: from a heading, or from any and with the first bend to either side."""
     tails, headings = tails_of(w, bends, WayEnds(starts[0], 0.0, goals, arrivals, 0.0, 0.0, wx, wy))
     for i in parallel_range(len(starts)):
-        if wanted[i].sum() > 0:
+        wanted = wanted_turns(rows[i], goals)
+        if len(wanted) > 0:
             turns = starts[i][: 1 if isnan(leaves[i]) else 2]
             for k in range(2 if isnan(leaves[i]) else 1):
                 ways_from(
-                    w, bends, links, turns, leaves[i], goals, arrivals, tails, headings, wanted[i], wx, wy, found[i], k
+                    w,
+                    bends,
+                    links,
+                    turns,
+                    leaves[i],
+                    goals,
+                    arrivals,
+                    tails,
+                    headings,
+                    wanted,
+                    wx,
+                    wy,
+                    rows[i],
+                    found,
+                    k,
                 )
+
+
+def wanted_turns(rows: Rows, goals: Floats) -> Ints:
+    """Return the indices of the turns at goals to which a way is wanted."""
+    found, n = empty(len(goals), int64), 0
+    for q in range(len(goals)):
+        if rows[q // 2] >= 0 and goals[q, GROUP] > -2.0:
+            found[n] = q
+            n += 1
+    return found[:n]
 
 
 def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> Visited:
@@ -127,42 +157,44 @@ def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> 
 
 def ways_from(
     w: Walls, bends: Floats, links: Links, turns: Floats, heading: float, goals: Floats, arrivals: Floats,
-    tails: Floats, headings: Floats, wanted: Ints, wx: float, wy: float, found: Floats, alternative: int,
+    tails: Floats, headings: Floats, wanted: Ints, wx: float, wy: float, rows: Rows, found: Floats, alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""
     n, free = len(bends), isnan(heading)
     ends = WayEnds(turns, heading, empty((0, COLUMNS)), empty(0), 0.0, 0.0, wx, wy)
     known = flood(w, bends, links, ends, 1.0 - 2.0 * alternative if free else 0.0)
-    best = empty((len(wanted), 4))  # of each goal: metres flown, heading of arrival, last state, which of its turns
+    best = empty((len(rows), 4))  # of each goal: metres flown, heading of arrival, last state, which of its turns
     best[:, 0] = inf
     for bend in range(n):
         state = known.settled[bend]
         while state >= 0:
             so_far, course, reach = known.cost[state], known.heading[state], known.reach[state]
-            to, on = tails[bend], headings[bend]
-            arrive(bends[bend], state, so_far, course, reach, to, on, goals, arrivals, wanted, ends, best)
+            arrive(bends[bend], state, so_far, course, reach, tails[bend], headings[bend], arrivals, wanted, ends, best)
             state = known.older[state]
     if not free:  # without a bend between the turns at both ends
-        direct, courses = tails_of(w, turns, WayEnds(turns, heading, goals, arrivals, 0.0, 0.0, wx, wy))
+        some = WayEnds(turns, heading, goals[wanted], arrivals[wanted], 0.0, 0.0, wx, wy)
+        direct, courses = tails_of(w, turns, some)
+        to, on = empty(len(goals)), empty(len(goals))
         for i in range(len(turns)):
+            to[wanted], on[wanted] = direct[i], courses[i]
             room = free_turn(w, turns[i], heading)
-            arrive(turns[i], -1, 0.0, heading, room, direct[i], courses[i], goals, arrivals, wanted, ends, best)
-    for k in range(len(wanted)):
-        if wanted[k]:
-            row = found[k, alternative]
-            row[COST], row[BEND_X], row[ARRIVAL] = best[k, 0], nan, best[k, 1]
-            if best[k, 0] < inf and free:
-                first_bend(bends, known, headings, ends, best[k], row)
+            arrive(turns[i], -1, 0.0, heading, room, to, on, arrivals, wanted, ends, best)
+    for q in wanted:
+        k = q // 2
+        row = found[rows[k], alternative]
+        row[COST], row[BEND_X], row[ARRIVAL] = best[k, 0], nan, best[k, 1]
+        if best[k, 0] < inf and free:
+            first_bend(bends, known, headings, ends, best[k], row)
 
 
 def arrive(
-    bend: Floats, state: int, cost: float, heading: float, reach: float, tails: Floats, headings: Floats, goals: Floats,
+    bend: Floats, state: int, cost: float, heading: float, reach: float, tails: Floats, headings: Floats,
     arrivals: Floats, wanted: Ints, ends: WayEnds, best: Floats,
 ) -> None:  # fmt: skip
-    """Take the ways from an arrival on a bend, after some metres, to all goals where they are quicker."""
-    for q in range(len(goals)):
+    """Take the ways from an arrival on a bend, after some metres, to all wanted goals where they are quicker."""
+    for q in wanted:
         k = q // 2
-        if wanted[k] and cost + tails[q] < best[k, 0] and goals[q, GROUP] > -2.0:
+        if cost + tails[q] < best[k, 0]:
             turn = turn_between(bend[WAY], heading, headings[q])
             total = cost + tails[q] + turned(bend, heading, turn, ends)
             if turn < reach and total < best[k, 0]:
