@@ -18,8 +18,13 @@ from paddock.vehicles.models.point import step as point_step
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
+LONG = ("quad", "car.bicycle")
+"""Models whose float32 twin takes seconds to compile."""
 
-@pytest.mark.parametrize("name", model_names())
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name in LONG else name for name in model_names()]
+)
 def test_shipped_model_conforms(name: str) -> None:
     report = check_vehicle_model(name)
     assert isinstance(report, ConformanceReport)

@@ -101,9 +101,8 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "race" else pytest.mark.slow) for name in demo_names()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", demo_names())
 def test_screenshot_of_each_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
     window = open_page(serve(demo(name), running=True).url).ready()
     window.until(lambda: window.signal("clock.time") > 1.0)

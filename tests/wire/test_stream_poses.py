@@ -11,9 +11,16 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.transform import Rotation
 
 from paddock.errors import InvalidValueError
-from paddock.wire.error import WireError
 from paddock.wire.compiled import pack_poses
-from paddock.wire.stream.positions import FrameChange, Poses, _pack_poses, decode_poses, encode_poses, unpacked_orientation
+from paddock.wire.error import WireError
+from paddock.wire.stream.positions import (
+    FrameChange,
+    Poses,
+    _pack_poses,
+    decode_poses,
+    encode_poses,
+    unpacked_orientation,
+)
 
 pytestmark = pytest.mark.usefixtures("each_encoder")
 NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511

@@ -60,7 +60,19 @@ class Engine:
             world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
         )
         self.thread = ClockThread(self.claims.wake)
-        self.stages = assemble_tick(self)
+        self.stages = assemble_tick(
+            scenario,
+            world,
+            self.programs,
+            claims=self.claims,
+            thread=self.thread,
+            mailbox=self.mailbox,
+            applier=self.applier,
+            mission=self.mission_stage,
+            poses=self.poses,
+            events=self.events,
+            publish=self.publisher,
+        )
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
         self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import BarrierStage
+from paddock.engine.barrier import BarrierStage, Claims
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, Pipeline, every
 from paddock.engine.program import FleetProgram
-from paddock.engine.publishing import FleetPoses
+from paddock.engine.publishing import FleetPoses, PublishStage
 from paddock.errors import PaddockError
-from paddock.scenario import Sync
+from paddock.scenario import Scenario, Sync
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
-    from paddock.engine.engine import Engine
     from paddock.engine.mission.run import MissionRun
 
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
@@ -40,18 +40,29 @@ class AssembledTick(NamedTuple):
     sense: SenseStage
 
 
-def assemble_tick(engine: Engine) -> AssembledTick:
+def assemble_tick(
+    scenario: Scenario,
+    world: World,
+    programs: dict[str, FleetProgram],
+    *,
+    claims: Claims,
+    thread: ClockThread,
+    mailbox: Mailbox,
+    applier: Applier,
+    mission: MissionStage,
+    poses: FleetPoses,
+    events: EventLog,
+    publish: PublishStage,
+) -> AssembledTick:
     """Return the stages of a tick in the order in which they run."""
-    scenario, world, programs, mission = engine.scenario, engine.world, engine.programs, engine.mission_stage
-    mailbox, applier, publish, poses = engine.mailbox, engine.applier, engine.publisher, engine.poses
     # wait for autopilots and for clients with claims; their commands enter the mailbox
-    barrier = BarrierStage(scenario.clock.sync or Sync(), engine.claims, mailbox, applier, publish, engine.thread)
+    barrier = BarrierStage(scenario.clock.sync or Sync(), claims, mailbox, applier, publish, thread)
     # apply the actions of the mailbox, and the failsafe where commands have timed out
     latch = LatchStage(mailbox, applier)
     # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
     mission_before = () if mission.kinematic else (mission,)
     # behaviours turn poses into commands
-    behave = BehaveStage(world, programs, poses, engine.events, scenario.every.behaviour)
+    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour)
     # vehicle dynamics; the clock advances
     move = MoveStage(world, programs)
     mission_after = (mission,) if mission.kinematic else ()
