@@ -105,6 +105,12 @@ class FleetProgram:
             return self.parameter_values, np.take(self.fleet.tables[VARYING], rows, axis=1)
         return (self.parameter_values,)
 
+    def parameter_column(self, name: str) -> Floats:
+        """Return a parameter of all vehicles, (n,)."""
+        if name in self.varying:
+            return self.fleet.tables[VARYING][self.varying.index(name), : self.fleet.n].copy()
+        return np.full(self.fleet.n, self.parameter_values[column_index(self.model.parameters)[name]])
+
     def kernels(self) -> Iterator[tuple[CompiledKernels, int]]:
         """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
         sensing = (sensor.kernel for sensor in self.sensors.values())

@@ -6,12 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.program import VARYING
-from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
@@ -21,6 +19,9 @@ from paddock.world.columns import Column, Floats, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
+
+if TYPE_CHECKING:  # the hub uses this module and has no engine
+    from paddock.engine.simulation import Simulation
 
 COMMAND = "command."
 SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
@@ -205,9 +206,7 @@ def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
     known = column_index(program.model.parameters)
     if name not in known:
         raise unknown_name(f"parameter of {program.model.name}", name, known)
-    if name in program.varying:
-        return program.fleet.tables[VARYING][program.varying.index(name), : program.fleet.n].copy()
-    return np.full(program.fleet.n, program.parameter_values[known[name]])
+    return program.parameter_column(name)
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:
