@@ -8,8 +8,6 @@ from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
