@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, ClassVar
 
+SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
 """Number of valid names that an error lists; it counts the rest."""
 
@@ -26,6 +27,10 @@ class InvalidValueError(PaddockError, ValueError):
     """An invalid value: NaN, infinite, out of range, or of the wrong shape."""
 
 
+class NotFiniteError(PaddockError):
+    """A run has ended because the state of a vehicle is not finite."""
+
+
 class MissingFeatureError(PaddockError):
     """A feature that is unavailable here (no GPU, a missing extra); the message says how to get it."""
 
@@ -33,7 +38,7 @@ class MissingFeatureError(PaddockError):
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
-    near = get_close_matches(name, valid, n=1, cutoff=0.6)
+    near = get_close_matches(SYNONYMS.get(name.lower(), name), valid, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
     if not valid:

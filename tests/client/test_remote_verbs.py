@@ -284,6 +284,22 @@ def test_markers_reach_subscribers(serve: Any) -> None:
         assert [type(command).__name__ for command in received[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
 
+def test_states_come_at_the_period_of_each_callback(serve: Any) -> None:
+    served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
+    with paddock.connect(served.url) as sim:
+        seen: dict[int, list[int]] = {7: [], 25: []}
+        ends = [sim.on_state(lambda state, k=k: seen[k].append(state.tick), every=k) for k in seen]  # type: ignore[misc]
+        _until(lambda: sim.step(175) or all(seen.values()))  # subscribing takes a moment
+        start = sim.tick
+        sim.step(350)
+        for every, ticks in seen.items():
+            due = list(range(start + every, start + 351, every))
+            _until(lambda due=due, ticks=ticks: ticks[-len(due) :] == due)
+        for end in ends:
+            end()
+        _until(lambda: len(served.sim.engine.publisher.watchers) == 1)
+
+
 def test_states_and_events_are_published(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:

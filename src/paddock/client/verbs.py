@@ -257,9 +257,10 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), value, patient=True))
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` for every published state whose tick `every` divides; returns a function to end it.
+        """Call `callback(snapshot)` every so many ticks (None: for every published state).
 
-        It runs in the thread that is in `step` or `run`, if any; in the event loop of an asynchronous client.
+        Returns a function that ends it. The callback runs in the thread that is in `step` or `run`, if any; in the
+        event loop of an asynchronous client.
         """
         return self.watching.add(STATE, self._called(callback), every)
 

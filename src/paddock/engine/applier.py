@@ -168,6 +168,12 @@ class Applier:
             self.publisher.forget()
         return spawned
 
+    def discard(self, ids: Ints, tick: int) -> None:
+        """Remove vehicles of a fleet because of their state at a tick; not logged, because a replay finds the same."""
+        with self.rebuilding:
+            self.fleets.remove(ids, tick)
+        self.forget()
+
     def report(self, kind: str, subject: str, detail: str) -> None:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))

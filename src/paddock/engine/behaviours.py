@@ -247,6 +247,14 @@ class FleetBehaviour:
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
 
 
+def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:
+    """Raise PaddockError unless a target exists and is another vehicle for each of these rows of a fleet."""
+    found, aims = world.find(target)
+    if found is fleet and len(aims):
+        for row in rows[aims[np.arange(len(rows)) % len(aims)] == rows][:1]:
+            raise InvalidValueError(f"{fleet.vehicle_name(row)!r} cannot be its own target; name another vehicle")
+
+
 def read_only(poses: Floats) -> Floats:
     """Return a read-only view: Numba compiles a second kernel for writable arrays."""
     view = poses.view()

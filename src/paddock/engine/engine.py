@@ -28,7 +28,7 @@ from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import FleetPoses, PublishStage
 from paddock.engine.state import clear_state, load_state
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.world import World
 
@@ -95,9 +95,11 @@ class Engine:
         """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
         if not isinstance(action, POSTABLE):
             raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = (
-            NEXT_TICK if at_tick is None else whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
-        )
+        tick, now = NEXT_TICK, self.world.clock.tick
+        if at_tick is not None:
+            tick = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
+            if tick < now:
+                raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
         version = self.applier.version
         action = self.applier.checked(action)
         self.mailbox.refuse_if_full()
@@ -151,10 +153,17 @@ class Engine:
                 self._compile(progress)
 
     def advance(self, ticks: int) -> None:
-        """Advance by that many ticks; before the first one, compile the kernels that the cache lacks."""
+        """Advance by that many ticks; before the first one, compile the kernels that the cache lacks.
+
+        NotFiniteError if a state is not finite and `on_nan` is `stop`.
+        """
         if not self._compiled:
             self._compile()
+        guard = self.stages.guard
+        guard.look_again()
         self.pipeline.advance(ticks)
+        if guard.failure:
+            raise NotFiniteError(f"the run ended at tick {self.world.clock.tick}: {guard.failure}")
 
     def restore(self, blob: bytes) -> None:
         """Load a saved state."""

@@ -202,6 +202,7 @@ class Recorder:
             "rate": f"{self._world.clock.rate!r}",
             "sample_ticks": str(self.every),
             "precision": precision,
+            "guard": "1",  # crashes and states that are not finite are among the events
             **versions(),
         }
         try:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine.state import settled_state
-from paddock.errors import PaddockError
+from paddock.errors import NotFiniteError, PaddockError
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
@@ -71,6 +72,7 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
     from paddock.engine.simulation import Simulation
 
     with open_run(path) as run, Simulation(run.scenario) as sim:
+        sim.engine.stages.guard.enabled = "guard" in run.metadata  # earlier versions did not report crashes
         checked = [_Checked(run, sim, section) for section in run.sections]
         total = max(sum(part.last - part.first for part in checked), 1)
         done = 0
@@ -138,7 +140,8 @@ class _Checked:
             else:  # applied between two steps, so that the hash of that tick includes it
                 at_the_end.append(posted)
         self.applied = actions
-        self.sim.step(max(0, tick - self.sim.tick))
+        with suppress(NotFiniteError):  # the recorded run ended here, too
+            self.sim.step(max(0, tick - self.sim.tick))
         self.reached = tick
         for posted in at_the_end:
             self.sim.engine.applier.take_up(posted)

@@ -94,6 +94,10 @@ class LiveSource:
         self._wake.set()
         return done
 
+    def at_rest(self) -> Future[Any] | None:
+        """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
+        return self.read(lambda: None) if self.sim.clock.active else None
+
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
 
@@ -147,7 +151,7 @@ class LiveSource:
             claim.release()
         if self.owner.release(client):
             self.sim.clock.cancel_ticks(f"{client} has left")
-            self.sim.clock.resume()
+            self.sim.clock.release()
 
     def prepared(self) -> None:
         """Notify clients that the simulation is ready."""

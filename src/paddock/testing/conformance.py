@@ -17,7 +17,7 @@ from paddock.compute.math import select
 from paddock.compute.twin import reached, vectorised
 from paddock.errors import PaddockError, suggestion
 from paddock.vehicles.model import Desire, Placement, VehicleModel, find_model, model_names
-from paddock.world.columns import Column, Floats, columns_of, defaults_of
+from paddock.world.columns import Column, Floats, column_index, columns_of, defaults_of
 from paddock.world.pose import Environment, Pose
 
 T = TypeVar("T")
@@ -191,6 +191,8 @@ def check_declarations(rig: Rig) -> str:
         rig.fail("the summary is empty")
     if not (model.order >= 1 and 0.0 < model.dt_max <= 1.0):
         rig.fail(f"order {model.order} must be at least 1, dt_max {model.dt_max:g} s must lie in (0, 1]")
+    if model.crash_sink < math.inf and not {"z", "vx", "vy", "vz"} <= set(column_index(model.state)):
+        rig.fail("crash_sink needs the state columns z, vx, vy and vz")
     reports = () if model.report_type is None else (model.report_type,)
     for tuple_class in (model.state, model.command, model.parameters, *reports):
         for column in columns_of(tuple_class):

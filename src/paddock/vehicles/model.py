@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
@@ -53,20 +54,22 @@ class VehicleModel:
     guide: Callable[..., Any]  # (state, command, parameters, desire) -> command
     energy: Callable[..., float]  # (state, parameters, environment) -> mechanical energy, J
     order: int  # of convergence when dt is halved
-    dt_max: float  # s: the longest tick for which the model is stable and passes its checks
+    dt_max: float  # s: the longest step for which the model is stable and passes its checks; longer ticks take substeps
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
     report: Callable[..., Any] | None = (
         None  # (state, command, parameters, environment) -> further columns of snapshots
     )
     report_type: type | None = None  # the named tuple that `report` returns
+    crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     name: str = ""  # set by `find_model`
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
         parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
-        return KernelSpec(f"{self.name}-step", self.step, (*moved, parameters, environment, Value("dt")), dtype)
+        arguments = (*moved, parameters, environment, Value("dt"))
+        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype, self.crash_sink)
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that writes a fleet's poses."""
