@@ -12,7 +12,7 @@ import pytest
 import paddock
 from paddock.client.asynchronous import AsyncRemoteMission, AsyncRemoteSimulation
 from paddock.client.simulation import RemoteClock, RemoteMission, RemoteSimulation
-from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteMarkers
+from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteLog, RemoteMarkers
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
@@ -28,6 +28,7 @@ PARTS = {
     "markers": (RemoteMarkers,),
     "frames": (RemoteFrames,),
     "events": (RemoteEvents,),
+    "log": (RemoteLog,),
 }
 
 
@@ -337,6 +338,57 @@ def _until(reached: Any, seconds: float = 10.0) -> None:
     while not reached():
         assert monotonic() < deadline, "it never happened"
         sleep(0.01)
+
+
+def test_vehicles_and_fleets_are_placed_and_the_log_is_read(serve: Any) -> None:
+    served = serve()
+    poses = np.array([[3.0 * k, -5.0, 25.0, 0.25 * k] for k in range(4)])
+    with paddock.connect(served.url, name="notebook") as sim, paddock.load(served.sim.scenario) as local:
+        for one in (sim, local):
+            one.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
+            one.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
+            one.step(10)
+        assert sim.state_hash() == local.state_hash()
+        assert sim.snapshot()["scouts[3]"].position[:2] == pytest.approx([9.0, -5.0], abs=0.2)
+        with pytest.raises(InvalidValueError, match=r"'scouts' is a fleet of 4: give poses \(4, 4\)"):
+            sim.place("scouts", [0.0, 0.0, 0.0, 0.0])
+        log = sim.log.complete()
+        assert [(one.tick, one.source, one.kind) for one in log] == [(0, "notebook", "place"), (3, "notebook", "place")]
+        assert log == sim.log.entries or len(log) == len(sim.log.entries) == 2
+        assert log[1].action["pose"].tolist() == poses.tolist()
+        again = paddock.replayed(served.sim.scenario, log, 10)
+        assert again.snapshot()["scouts[3]"].position.tolist() == sim.snapshot()["scouts[3]"].position.tolist()
+
+
+def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
+    served = serve(drive=True, web={"port": 0}, token="open sesame")
+    seen: list[int] = []
+    with paddock.connect(served.url, token="open sesame") as sim:
+        end = sim.watch(lambda snapshot: seen.append(snapshot.tick), every=20)
+        with sim.clock.running(pace=0.0):
+            _until(lambda: len(seen) > 2)
+        end()
+        stopped = sim.tick
+        assert stopped >= 60 and all(tick % 20 == 0 for tick in seen) and sim.clock.paused
+        with sim.clock.running(until=sim.time + 0.5):
+            _until(lambda: sim.tick >= stopped + 200)
+        assert sim.tick == stopped + 200
+        with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.running$"), sim.running(until=1e6):
+            pass
+        assert sim.clock.paused
+        page = sim.show(height=300)
+        assert page.url == f"http://127.0.0.1:{served.host.addresses['web']['port']}/?token=open%20sesame"
+        assert "height: 300px" in page._repr_html_() and "paddock" not in repr(page)
+        with pytest.raises(InvalidValueError, match="height is a whole number"):
+            sim.show(height=1)
+
+
+def test_a_server_without_a_page_says_so(shared: Any) -> None:
+    with (
+        paddock.connect(shared.url) as sim,
+        pytest.raises(paddock.PaddockError, match="the server has no page; add the"),
+    ):
+        sim.show()
 
 
 def test_a_closed_connection_raises(shared: Any) -> None:

@@ -357,3 +357,15 @@ def test_a_simulation_can_be_prepared_later() -> None:
     for sim in (at_once, later):
         sim.step(50)
     assert later.state_hash() == at_once.state_hash()
+
+
+def test_the_first_tick_prepares_a_simulation_that_was_not() -> None:
+    """The sensor samples at tick 0 too: 11 samples in the first second at 10 Hz."""
+    car = {"name": "red", "model": "car.kinematic", "speed": 5, "sensors": [{"imu": {"rate": 10}}]}
+    scenario = load_scenario({"clock": {"rate": 240}, "vehicles": [car]})
+    at_once, later, restored = (Simulation(scenario, prepared=prepared) for prepared in (True, False, False))
+    restored.restore(at_once.save())
+    for sim in (at_once, later, restored):
+        sim.step(240)
+    assert later.engine.programs["red"].sensors["imu"].save()["taken"] == 11
+    assert later.state_hash() == restored.state_hash() == at_once.state_hash()

@@ -206,9 +206,7 @@ BROKEN: list[tuple[str, dict, str, str]] = [
     ("place", {"place": place_aside}, "place", r"column 'y' of the pose is off by 1 just after placing"),
     ("backwards", {"guide": guide_backwards}, "guide", r"guide\(\) ends up 180 degrees off"),
     ("nowhere", {"guide": guide_nowhere}, "guide", r"asked for 2.5 m/s, but it moves only 0 m/s"),
-    ("telemetry", {"telemetry": ("vxx",)}, "declarations", r"unknown column 'vxx'; did you mean 'vx'\?"),
     ("twice", {"telemetry": ("vx", "vx")}, "declarations", r"telemetry names the column 'vx' twice"),
-    ("steady", {"steady": ("gear",)}, "declarations", r"steady names the unknown column 'gear'"),
     ("kind", {"kind": "plane"}, "declarations", r"unknown kind 'plane'; valid: agent, aircraft"),
     ("unit", {"parameters": Unlabelled}, "declarations", r"Unlabelled.gain has no Column with its unit"),
     ("range", {"parameters": OutOfRange}, "declarations", r"OutOfRange.gain: default 2 lies outside 0 to 1"),
@@ -219,7 +217,7 @@ BROKEN: list[tuple[str, dict, str, str]] = [
         "report",
         r"the report's column 'vx' is in snapshots already",
     ),
-    ("infinite", {"report": report_of_share, "report_type": Share}, "report", r"'share' becomes nan in the report"),
+    ("infinite", {"report": report_of_share, "report_type": Share}, "report", r"'share' becomes nan in report"),
     (
         "one report",
         {"report": report_of_nothing, "report_type": Share},
@@ -238,6 +236,13 @@ def test_broken_model_is_refused(name: str, change: dict, check: str, message: s
     assert caught.value.check in check.split("|")
     assert str(caught.value).startswith(f"model 'broken-{name}': {caught.value.check}: ")
     assert isinstance(caught.value, PaddockError)
+
+
+def test_columns_that_do_not_exist_are_refused_where_they_are_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"^unknown telemetry column 'vxx'; did you mean 'vx'\?$"):
+        replace(MODEL, telemetry=("vxx",))
+    with pytest.raises(UnknownNameError, match=r"^unknown steady column 'gear'; valid: vx, vy, vz$"):
+        replace(MODEL, steady=("gear",))
 
 
 def test_energy_from_nothing_is_refused_at_rest_too() -> None:

@@ -10,6 +10,8 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.engine.actions import (
     Action,
     CommandAction,
@@ -193,7 +195,8 @@ class Applier:
         program, rows = self.found(action.target)
         action = check_place(program, rows, action)
         place_vehicle(program, rows, action, self.world.environment)
-        detail = "at {:g}, {:g}, {:g}".format(*action.pose)
+        many = np.ndim(action.pose) > 1
+        detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
 
     def _change_fleets(self, action: Action) -> str:

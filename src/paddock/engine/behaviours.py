@@ -12,7 +12,7 @@ from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
@@ -135,14 +135,17 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
         return np.zeros((1, 4))
     if "path" not in given:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
-    return rule.prepare_path(path_points(given["path"], where("path")), rule.options(*options))
+    points = path_points(given["path"], where("path"))
+    with users_code():
+        return rule.prepare_path(points, rule.options(*options))
 
 
 def write_slots(setup: RuleSetup, memory: Floats) -> None:
     """Write the slots of vehicles into their memory (columns, n), if the rule has slots."""
     count = memory.shape[1]
     if setup.rule.slots is not None and count:
-        slots = setup.rule.slots(count, setup.rule.options(*setup.options))
+        with users_code():
+            slots = setup.rule.slots(count, setup.rule.options(*setup.options))
         memory[: len(slots)] = slots
 
 

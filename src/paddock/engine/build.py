@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from paddock.behaviour.rule import find_rule
+from paddock.compute import arrays
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
 from paddock.engine.program import VARYING, FleetProgram, checked_inputs
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
@@ -81,7 +82,7 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
 
     ground = float(world.environment[column_index(Environment)["ground_z"]])
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground, arrays)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
@@ -116,6 +117,8 @@ def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function and prefix its errors with the place."""
     try:
         return function(*arguments)
+    except CodeError:  # it has a place of its own
+        raise
     except PaddockError as error:
         raise type(error)(f"{where}: {error}") from None
 
@@ -201,7 +204,8 @@ def placed_states(
     count = len(poses)
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
-    state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
+    with users_code():
+        state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
 
 
@@ -229,6 +233,8 @@ def build_problems(scenario: Scenario) -> list[str]:
         place = partial(scenario.at, "vehicles", k)
         try:
             built.append((_built(world, scenario, entry, place), entry, place))
+        except CodeError as error:
+            problems.append(f"{place()}: {error}")
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}

@@ -40,7 +40,7 @@ class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
-        """Without `prepared` no kernel is compiled yet: call `prepare` first."""
+        """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it."""
         if device not in MOTIONS:
             raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
@@ -146,29 +146,32 @@ class Engine:
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
         with self.thread.driving("prepare()"):
-            if not self._prepared:
-                self._begin(progress)
-                self.publisher.forget()
-            if not self._compiled:
-                self._compile(progress)
+            self._make_ready(progress)
 
     def advance(self, ticks: int) -> None:
-        """Advance by that many ticks; before the first one, compile the kernels that the cache lacks.
+        """Advance by that many ticks; before the first one, do what `prepare` does.
 
         NotFiniteError if a state is not finite and `on_nan` is `stop`.
         """
-        if not self._compiled:
-            self._compile()
+        self._make_ready()
         guard = self.stages.guard
         guard.look_again()
         self.pipeline.advance(ticks)
         if guard.failure:
             raise NotFiniteError(f"the run ended at tick {self.world.clock.tick}: {guard.failure}")
 
+    def _make_ready(self, progress: Progress | None = None) -> None:
+        if not self._prepared:
+            self._begin(progress)
+            self.publisher.forget()
+        if not self._compiled:
+            self._compile(progress)
+
     def restore(self, blob: bytes) -> None:
         """Load a saved state."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
             load_state(self, blob)
+            self._prepared = True
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
             for listener in self.on_restart:

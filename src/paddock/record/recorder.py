@@ -203,6 +203,8 @@ class Recorder:
             "sample_ticks": str(self.every),
             "precision": precision,
             "guard": "1",  # crashes and states that are not finite are among the events
+            "device": sim.engine.fleets.device,
+            "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy
             **versions(),
         }
         try:

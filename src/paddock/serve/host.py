@@ -30,6 +30,7 @@ class Source(Protocol):
     """A live simulation or a recording. The link's thread calls `operate` on behalf of named clients."""
 
     rate: float  # ticks per simulated second
+    addresses: Mapping[str, Any]  # endpoint -> its address, set by the host
 
     @property
     def watched(self) -> Simulation | Player:
@@ -123,6 +124,7 @@ class Host:
         self.addresses = self._hub.wait_ready(START)
         self._unwatch = []
         self._watch(self._wanted)
+        source.addresses = self.addresses
         source.attach(self._push, self._publish)
         self._push_all()
         self._keeper = threading.Thread(target=self._keep, name="paddock-hub-keeper", daemon=True)

@@ -40,6 +40,7 @@ class LiveSource:
         """
         self.sim = self.watched = sim
         self.rate = sim.engine.world.clock.rate
+        self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
         self.director = director
         self.preparing = preparing

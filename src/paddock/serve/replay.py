@@ -33,6 +33,7 @@ class ReplaySource:
         """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
         self.rate = player.recording.rate
+        self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
         self.refused = 0
         self._markers = ReplayedMarkers(player.recording.marker_commands())
@@ -128,6 +129,7 @@ class ReplaySource:
             return found
         return {
             **{name: found[name] for name in CLIENT_METADATA},  # type: ignore[literal-required]
+            "web": self.addresses.get("web"),
             "fleets": [
                 fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={}) for fleet in snapshot.layout.fleets
             ],

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
@@ -187,9 +188,9 @@ class DynamicsExecution:
             block = self.blocks(group.program.fleet.name)[:, group.rows]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
-            yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
-            moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
-            heading = np.where(moving, np.arctan2(vy, vx), yaw)
+            yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+            moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
+            heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
             found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
@@ -252,7 +253,7 @@ class DynamicsExecution:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
             # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-            x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
+            x, y = self.mission.fleet.home[indices].T + reach * np.array([arrays.cos(angle), arrays.sin(angle)])
             rows = group.rows[np.isin(group.indices, indices)]
             values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
             for name, value in values.items():

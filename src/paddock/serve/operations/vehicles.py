@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, OverrideAction
+from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
@@ -33,6 +33,13 @@ def command(
     """Post a command; the engine checks the inputs against the model."""
     run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
     run.commands += 1
+
+
+def place(
+    run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
+) -> None:
+    """The engine checks the poses."""
+    run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:

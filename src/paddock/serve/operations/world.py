@@ -43,7 +43,10 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree |
         "fleets": fleet_infos(sim),
         "recording": None,
     }
-    return found if page else {**{name: found[name] for name in CLIENT_METADATA}, "fleets": fleet_trees(sim)}  # type: ignore[literal-required]
+    if page:
+        return found
+    own: dict[str, Any] = {name: found[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
+    return {**own, "fleets": fleet_trees(sim), "web": run.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
@@ -63,6 +66,11 @@ def inspect(
 def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     """Return a column of parameters."""
     return parameter_column(run.sim, target, name)
+
+
+def log(run: LiveSource, client: str, complete: bool = True) -> list[dict[str, Any]]:
+    """Return the actions as trees."""
+    return [posted.to_tree() for posted in (run.sim.log.complete() if complete else run.sim.log.entries)]
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:

@@ -165,6 +165,18 @@ class Operations(Protocol):
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
 
+    @entry("post", zmq="Call")
+    def place(
+        self,
+        target: a.Target,
+        pose: Annotated[Any, "x, y, z (m) and yaw (rad); of a fleet (n, 4)"],
+        speed: Annotated[Any, "m/s; of a fleet also (n,)"] = 0.0,
+        at_tick: Annotated[
+            a.Count | None, a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+        ] = None,
+    ) -> None:
+        """Move a vehicle, or every vehicle of a fleet, to a pose as if it started there."""
+
     @entry("hub", rpc="set_fpv_control")
     def set_fpv_control(
         self,
@@ -310,6 +322,10 @@ class Operations(Protocol):
     @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
+
+    @entry("read", zmq="Call", client="log.complete", slow=True)
+    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
+        """Return the applied actions: tick, sequence, source, kind and action of each."""
 
     @entry("hub", rpc="list_models", answer="models")
     def list_models(self) -> list[r.ModelTree]:
