@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from types import ModuleType
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
@@ -72,7 +72,8 @@ def code_place(file: str, line: int | None) -> str:
 
 def code_error(error: BaseException, what: str = "") -> CodeError:
     """Return an exception of users' code as one line: file, line, `what` and the reason."""
-    trace, frames = error.__traceback__, []
+    trace = error.__traceback__
+    frames: list[tuple[FrameType, int]] = []
     while trace is not None:
         frames.append((trace.tb_frame, trace.tb_lineno))
         trace = trace.tb_next
@@ -82,10 +83,11 @@ def code_error(error: BaseException, what: str = "") -> CodeError:
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno or 0
     place = "" if file.startswith("<frozen") else f"{code_place(file, line)}: "
-    return CodeError(f"{place}{what}{_reason(error, names)}")
+    return CodeError(f"{place}{what}{reason(error, names)}")
 
 
-def _reason(error: BaseException, names: Iterable[str]) -> str:
+def reason(error: BaseException, names: Iterable[str]) -> str:
+    """Return the text of an exception in one line; `names` are those that the code could have meant."""
     if isinstance(error, AttributeError) and error.name and error.obj is not None:
         owner = f"module {error.obj.__name__}" if isinstance(error.obj, ModuleType) else type(error.obj).__name__
         known = getattr(error.obj, "_fields", None) or [name for name in dir(error.obj) if name[0] != "_"]

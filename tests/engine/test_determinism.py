@@ -414,13 +414,14 @@ SCENARIO: dict[str, Any] = {
 }
 
 
+GRID = {"grid": {"spacing": 3}}
 SHAPES: dict[str, Any] = {
     "seed": 1,
     "vehicles": [
         {"name": "ring", "count": 7, "model": "point", "spawn": {"circle": {"radius": 12, "face": "inward"}}},
         {"name": "row", "count": 3, "model": "point", "spawn": {"line": {"start": [0, 0, 5], "end": [9, 4, 5]}}},
         *(
-            {"name": shape, "count": 5, "model": "point", "behaviour": {"formation": {"shape": shape}}}
+            {"name": shape, "count": 5, "model": "point", "spawn": GRID, "behaviour": {"formation": {"shape": shape}}}
             for shape in ("circle", "sphere")
         ),
         {"name": "lap", "model": "point", "behaviour": {"pure_pursuit": {"path": {"oval": {"heading": 0.4}}}}},

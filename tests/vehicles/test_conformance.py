@@ -197,7 +197,12 @@ BROKEN: list[tuple[str, dict, str, str]] = [
         "random commands",
         r"column 'vx' becomes -?(inf|nan) under random commands at dt = 0.1 s",
     ),
-    ("tuple", {"guide": guide_with_tuple}, "standstill|returns", r"guide\(\) returns tuple, not the model's Command"),
+    (
+        "tuple",
+        {"guide": guide_with_tuple},
+        "declarations",
+        r"guide_with_tuple\(\) must return Command of numbers, not \(",
+    ),
     ("python", {"step": divides_in_python}, "returns", r"ZeroDivisionError"),
     ("integer", {"step": with_integer}, "float32 twin", r"column 'x' of step\(\) is float64 .* \(2.0, not 2\)"),
     ("hidden", {"step": with_hidden_integer}, "float32 twin", r"computes with float64 .* \(2.0, not 2\)"),
@@ -221,8 +226,8 @@ BROKEN: list[tuple[str, dict, str, str]] = [
     (
         "one report",
         {"report": report_of_nothing, "report_type": Share},
-        "report",
-        r"report\(\) returns tuple, not the model's Share",
+        "declarations",
+        r"\.py:\d+: report_of_nothing\(\) must return Share of numbers, not \(1.0,\)",
     ),
     ("dt", {"dt_max": 0.0}, "declarations", r"dt_max 0 s must lie in \(0, 1\]"),
 ]

@@ -6,15 +6,18 @@ is compiled; `compile_error` shortens what only the compiler finds.
 
 from __future__ import annotations
 
+import builtins
+import dis
 import re
 from functools import lru_cache
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
 from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields
 from paddock.compute.twin import reached
-from paddock.errors import CodeError, PaddockError, code_error, code_place
+from paddock.errors import CodeError, PaddockError, code_error, code_place, reason
 
 PATH = np.array([[10.0 * k, 0.0, 0.0, 1.0] for k in range(4)])
 """Stands for a table: a straight path of x, y, z in m and speed in m/s."""
@@ -34,8 +37,12 @@ def _check_function(spec: KernelSpec) -> None:
     code = spec.function.__code__
     place = code_place(code.co_filename, code.co_firstlineno)
     try:
-        list(reached(spec.function))  # refuses what has no compiled twin
-        result = spec.function(*(_sample(a) for a in spec.arguments if a not in written or a.access == "update"))
+        for function in reached(spec.function):  # refuses what has no compiled twin
+            _check_names(function)
+        given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
+        result = spec.function(*map(_sample, given))
+    except CodeError:
+        raise
     except PaddockError as error:
         raise CodeError(f"{place}: {error}") from None
     except (ArithmeticError, ValueError):  # compiled code returns NaN there, and the compiler finds the rest
@@ -47,6 +54,14 @@ def _check_function(spec: KernelSpec) -> None:
         names = [a.fields.__name__ for a in written]
         wanted = names[0] if len(names) == 1 else f"({', '.join(names)})"
         raise CodeError(f"{place}: {code.co_name}() must return {wanted} of numbers, not {result!r:.100}")
+
+
+def _check_names(function: FunctionType) -> None:
+    """Refuse names that do not exist, also on lines that the one call does not reach."""
+    for one in dis.get_instructions(function):
+        if one.opname == "LOAD_GLOBAL" and one.argval not in {**function.__globals__, **vars(builtins)}:
+            place = code_place(function.__code__.co_filename, one.positions.lineno if one.positions else None)
+            raise CodeError(f"{place}: {reason(NameError(name=one.argval), function.__globals__)}")
 
 
 def _sample(argument: Argument) -> Any:

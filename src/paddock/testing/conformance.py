@@ -12,6 +12,7 @@ from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
+from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, fields, kernel
 from paddock.compute.math import select
 from paddock.compute.threads import available_threads, limit_threads, thread_count
@@ -268,6 +269,7 @@ def check_declarations(rig: Rig) -> str:
     for what, names in (("telemetry", model.telemetry), ("steady", model.steady)):
         if repeated := [name for name in names if names.count(name) > 1]:
             rig.fail(f"{what} names the column {repeated[0]!r} twice")
+    check_functions(model)
     counts = [len(columns_of(c)) for c in (model.state, model.command, model.parameters)]
     return "{} state, {} command, {} parameter columns".format(*counts)
 
@@ -333,7 +335,7 @@ def check_source(subject: CheckedSubject, declared: Iterable[Callable[..., Any]]
 
 
 def _problems(function: types.FunctionType, branches: bool) -> Iterator[tuple[int, str]]:
-    for line, instruction in () if branches else _lines(function):
+    for line, instruction in [] if branches else list(_lines(function)):
         opcode = instruction.opname
         if ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
             yield line, "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"

@@ -318,9 +318,9 @@ def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float)
 CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which they run
     "declarations": check_declarations,
     "branch-free": check_branch_free,
-    "returns": check_returns,
     "standstill": check_standstill,
     "random commands": check_random_commands,
+    "returns": check_returns,
     "python twin": check_python,
     "numpy twin": check_numpy,
     "float32 twin": check_float32,
