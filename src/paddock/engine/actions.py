@@ -39,7 +39,7 @@ class RemoveAction:
 
 @dataclass(frozen=True)
 class PlaceAction:
-    """Move a vehicle to a pose as if it had started there: x, y, z (m) and yaw (rad), speed (m/s); a fleet to (n, 4)."""
+    """Move a vehicle to a pose as if it had started there: x, y, z (m), yaw (rad), speed (m/s); a fleet to (n, 4)."""
 
     target: str | int
     pose: Sequence[Any] | NDArray[np.float64]
