@@ -383,7 +383,7 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
             sim.show(height=1)
 
 
-def test_a_server_without_a_page_says_so(shared: Any) -> None:
+def test_a_server_without_a_page_refuses_to_show_one(shared: Any) -> None:
     with (
         paddock.connect(shared.url) as sim,
         pytest.raises(paddock.PaddockError, match="the server has no page; add the"),
