@@ -114,6 +114,8 @@ def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
         (("red", [0, 0, float("nan"), 0]), "finite numbers"),
         (("red", "here"), "finite numbers, not 'here'"),
         (("red", [1e12, 0, 0, 0]), "vehicles are placed within"),
+        (("red", [0, 0, -0.5, 0]), "vehicles are placed at or above the ground, z >= 0 m, not -0.5"),
+        (("birds", [[0, 0, 0, 0]] * 2 + [[0, 0, -3, 0]]), "z >= 0 m, not -3"),
         (("red", [0, 0, 0, 0], 1e9), "the speed is at most 10000 m/s"),
     ],
 )

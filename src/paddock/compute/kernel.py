@@ -235,11 +235,9 @@ def cpu_source(spec: KernelSpec) -> str:
             "        raised = known",
             "        while tick < ticks and raised <= known:",
             "            for _ in range(substeps):",
+            "                raised = 0",
             "                for i in range(first, last):",
             *_indent([call, *_raise_alarm(spec.arguments, spec.crash_sink), *store], 5),
-            "            raised = 0",
-            "            for i in range(first, last):",
-            "                raised += alarms[i] != 0.0",
             "            tick += 1",
             "        progress[0, block] = tick",
             "        stopped += raised > known",
@@ -249,7 +247,10 @@ def cpu_source(spec: KernelSpec) -> str:
 
 
 def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
-    """Return the lines that set the alarm of vehicle `i` after its step, before the rows are stored."""
+    """Return the lines that set the alarm of vehicle `i` after its step, before the rows are stored, and count it.
+
+    The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
+    """
     watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
     terms = [f"result.{f}" for f in fields(watched.fields)]
@@ -263,7 +264,8 @@ def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
             f"falls = ({vz} < {-crash_sink!r}) & ({watched.name}_z[i] > {ground}) & (result.z <= {ground})",
             f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
         ]
-    return [*lines, "alarms[i] = select(alarms[i] == 0.0, alarm, alarms[i])"]
+    lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
+    return lines
 
 
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:

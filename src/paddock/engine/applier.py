@@ -105,7 +105,7 @@ class Applier:
                 return self.checked_command(action)
             case PlaceAction():
                 with self.rebuilding:
-                    return check_place(*self.found(action.target), action)
+                    return check_place(*self.found(action.target), action, self.world.ground_z)
             case OverrideAction():
                 return self.checked_override(action)
             case MissionAction():

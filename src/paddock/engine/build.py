@@ -80,7 +80,7 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     def uniform(count: int, columns: int) -> Floats:
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
-    ground = float(world.environment[column_index(Environment)["ground_z"]])
+    ground = world.ground_z
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
         poses = _at(place("spawn"), spawn_poses, entry, uniform, ground, arrays)
     where = place("spawn" if entry.spawn else "pose")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     return rows
 
 
-def check_place(program: FleetProgram, rows: Ints, place: PlaceAction) -> PlaceAction:
+def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, ground: float = -inf) -> PlaceAction:
     """Return the action in plain floats, or arrays for a fleet; PaddockError unless the poses are valid."""
     if program.carried:
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
@@ -163,10 +164,12 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction) -> PlaceA
         raise InvalidValueError(f"{rule}, finite numbers, not {place.pose!r:.80}")
     if speeds.shape not in ((), () if one else (n,)) or not np.isfinite(speeds).all():
         raise InvalidValueError(f"a speed, finite numbers, not {place.speed!r:.80}")
-    farthest = poses.reshape(-1, 4)[:, :3]
-    if np.abs(farthest).max(initial=0.0) > FARTHEST:
-        beyond = farthest[np.abs(farthest).max(axis=1).argmax()].tolist()
+    places = poses.reshape(-1, 4)[:, :3]
+    if np.abs(places).max(initial=0.0) > FARTHEST:
+        beyond = places[np.abs(places).max(axis=1).argmax()].tolist()
         raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {beyond}")
+    if (lowest := places[:, 2].min(initial=ground)) < ground - 1e-9:
+        raise InvalidValueError(f"vehicles are placed at or above the ground, z >= {ground:g} m, not {lowest:g}")
     if np.abs(speeds).max(initial=0.0) > FASTEST:
         raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {np.abs(speeds).max():g}")
     return PlaceAction(place.target, poses.tolist() if one else poses, speeds if speeds.ndim else float(speeds))

@@ -24,7 +24,6 @@ from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
-from paddock.world.pose import Environment
 from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
@@ -103,7 +102,7 @@ class DynamicsExecution:
         self.world = world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
-        self.ground = Environment(*world.environment.tolist()).ground_z
+        self.ground = world.ground_z
         self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, self.ground)
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
