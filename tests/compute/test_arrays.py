@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pytest
 
 from paddock.compute import arrays
 from paddock.compute import math as scalar
@@ -28,3 +29,11 @@ def test_earlier_recordings_have_those_of_numpy() -> None:
     assert arrays.root_of_sum(0.1, 0.3) == (0.1**2 + 0.3) ** 0.5
     arrays.NUMPY_MATH.reset(token)
     assert arrays.cos(ANGLES).tolist() == [scalar.cos(angle) for angle in ANGLES.tolist()]
+
+
+def test_gauss_quadrature_is_exact_for_polynomials() -> None:
+    for count in (8, 24):
+        nodes, weights = arrays.gauss_legendre(count)
+        np.testing.assert_allclose(nodes, np.polynomial.legendre.leggauss(count)[0], rtol=0, atol=1e-15)
+        for power in range(0, 2 * count, 2):  # the integral of x**power from -1 to 1
+            assert (weights * nodes**power).sum() == pytest.approx(2.0 / (power + 1), rel=1e-13)
