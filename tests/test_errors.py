@@ -51,7 +51,14 @@ def test_every_error_is_a_paddock_error() -> None:
             "vehicles[0].behaviour.follow.target: 'red' cannot be its own target; name another vehicle",
         ),
         (
-            {"vehicles": [{"name": "a", "count": 3, "model": "point", "behaviour": {"follow": {"target": "a[1]"}}}]},
+            {
+                "vehicles": [
+                    {
+                        **{"name": "a", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2, "z": 5}}},
+                        "behaviour": {"follow": {"target": "a[1]"}},
+                    }
+                ]
+            },
             "vehicles[0].behaviour.follow.target: 'a[1]' cannot be its own target; name another vehicle",
         ),
         (
