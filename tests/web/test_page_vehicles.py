@@ -120,6 +120,24 @@ def test_two_clients_drive_two_cars(serve: Any, open_page: Any) -> None:
         window.page.keyboard.up("w")
 
 
+def test_a_second_window_takes_over_a_driven_car(serve: Any, open_page: Any) -> None:
+    served = serve(SCENARIO, running=True)
+    first, second = (open_page(served.url).ready() for _ in range(2))
+    drive(first, "red", 1)
+    choose(second, "red")
+    second.page.keyboard.press("g")
+    second.until(lambda: "red is driven by another window" in second.notices())
+    assert second.ask("window.paddock.driving.value") is None
+    second.button("Take over").last.click()
+    second.until(lambda: second.ask("window.paddock.driving.value?.id ?? null") == 1)
+    first.until(lambda: first.ask("window.paddock.driving.value") is None)
+    assert "Stopped driving red: another window has taken over" in first.notices()
+    first.page.keyboard.down("s")
+    second.page.keyboard.down("w")
+    second.until(lambda: throttle(served.sim, "red") > 0.3)
+    assert served.sim.snapshot()["red"]["command.brake"] == 0.0
+
+
 def test_a_driven_car_is_overridden_and_released(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()

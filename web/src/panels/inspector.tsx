@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
+import { blockedAmong } from "../state/controllers";
 import { formatCount } from "../state/format";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
@@ -98,6 +99,8 @@ function Several() {
 
 function BulkButtons() {
   const ids = () => [...selection.value];
+  const blocked = blockedAmong(selection.value);
+  const off = { disabled: blocked !== "", ...(blocked !== "" && { title: blocked }) };
   return (
     <div class="buttons">
       <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={() => lookAtAll()} />
@@ -109,6 +112,7 @@ function BulkButtons() {
             label="Go to"
             text="Go to"
             pressed={tool.value === "go"}
+            {...off}
             onClick={() => (tool.value = "go")}
           />
           <Button
@@ -117,6 +121,7 @@ function BulkButtons() {
             label="Route"
             text="Route"
             pressed={tool.value === "route"}
+            {...off}
             onClick={() => (tool.value = "route")}
           />
           <Button
@@ -124,6 +129,7 @@ function BulkButtons() {
             icon="back"
             label="End overrides: return to the scenario behaviour"
             text="End overrides"
+            {...off}
             onClick={() => void setOverride(ids(), null)}
           />
           <Button
@@ -131,6 +137,7 @@ function BulkButtons() {
             icon="inspect"
             label="Switch to manual control"
             text="Manual control"
+            {...off}
             onClick={() => void setOverride(ids(), "external")}
           />
           <Button

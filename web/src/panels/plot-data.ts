@@ -1,7 +1,7 @@
 // Data of the plots: buffers filled from arriving frames, and the time range shown.
 import { computed, effect, signal } from "@preact/signals";
+import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import type { RecordingSource } from "../replay/source";
 import { onColumns, requestColumns } from "../state/columns";
 import { persisted } from "../state/persist";
 import type { FrameSource } from "../state/source";
@@ -141,13 +141,13 @@ export function feedPlots(): void {
   watchSource();
   effect(() => {
     const shown = source.value;
-    if (isOpened(shown)) fillFrom(shown, shownSeries.value);
+    if (shown?.kind === "recording") fillFrom(shown, shownSeries.value);
     else plotBuffer.keep(shownSeries.value.map(keyOf));
   });
   const list = computed(() => JSON.stringify(wantedOf(shownSeries.value.filter(isThere)))); // rosters change often
   effect(() => {
     const wanted = JSON.parse(list.value) as WantedColumns[];
-    if (wanted.length === 0 || isOpened(source.value)) return undefined;
+    if (wanted.length === 0 || source.value?.kind === "recording") return undefined;
     const request = requestColumns("plots", wanted);
     const stop = onColumns(request, (frame, blocks) => remember(frame, blocks, wanted));
     return () => {
@@ -173,29 +173,42 @@ function watchSource(): void {
 
 let reading = 0;
 
-/** Read whole columns of a recording, over its time. */
-function fillFrom(shown: RecordingSource, series: readonly Series[]): void {
+/** Read whole columns of a recording, over its time; they do not depend on what has been played. */
+function fillFrom(shown: FrameSource, series: readonly Series[]): void {
   const mine = ++reading;
-  const parts = wantedOf(series).map(({ of, columns }) => {
+  const parts = wantedOf(series).map(async ({ of, columns }) => {
     const name = series.find(({ id }) => id === of)?.name ?? "";
-    return shown.recording.series(name, columns).then((all) => {
-      return columns.map((column, k) => [keyOf({ id: Number(of), column }), all[k]] as const);
-    });
+    const { times, values } = await wholeColumns(shown, name, columns);
+    return { times, found: columns.map((column, k) => [keyOf({ id: Number(of), column }), values[k]] as const) };
   });
-  const fill = (found: (readonly [string, Float64Array | undefined])[]) => {
+  const fill = (read: Awaited<(typeof parts)[number]>[]) => {
     if (mine !== reading || source.peek() !== shown) return;
-    plotBuffer.fill(shown.recording.times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
+    const found = read.flatMap((part) => part.found);
+    const times = read[0]?.times ?? new Float64Array();
+    plotBuffer.fill(times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
     additions.value += 1;
   };
   Promise.all(parts)
-    .then((found) => fill(found.flat()))
+    .then(fill)
     .catch((error: unknown) => showNotice("error", `Cannot plot: ${reasonOf(error)}`));
 }
 
+/** From the opened file, or from the server that plays it. */
+async function wholeColumns(
+  shown: FrameSource,
+  vehicle: string,
+  columns: readonly string[],
+): Promise<{ times: Float64Array; values: Float64Array[] }> {
+  if (isOpened(shown)) return { times: shown.recording.times, values: await shown.recording.series(vehicle, columns) };
+  const { times, values } = await call("get_series", { vehicle, columns });
+  const numbers = values.map((column) => Float64Array.from(column, (value) => value ?? Number.NaN));
+  return { times: Float64Array.from(times), values: numbers };
+}
+
 /** Whether the shown source has that column: series of a recording may be unknown to the run. */
-function isThere({ id, column }: Series): boolean {
+function isThere({ id, name, column }: Series): boolean {
   const row = roster.value.rowOfId(id);
-  const own = row === undefined ? undefined : roster.value.fleetAt(row)?.columns;
+  const own = row === undefined || roster.value.nameAt(row) !== name ? undefined : roster.value.fleetAt(row)?.columns;
   return own !== undefined && (own.includes(column) || (DERIVED as readonly string[]).includes(column));
 }
 
@@ -235,13 +248,14 @@ export function shownRange(): readonly [number, number] {
 /** Limited to the length of a recording. */
 function shownLength(): number {
   const shown = source.value;
-  return isOpened(shown) ? Math.min(windowLength.value, shown.recording.duration || 1) : windowLength.value;
+  if (shown?.kind !== "recording" || !shown.timeline) return windowLength.value;
+  return Math.min(windowLength.value, shown.timeline.end.value - shown.timeline.start.value || 1);
 }
 
 /** End of the range: the newest time, or the position in a recording, with later values if there is space. */
 export function latest(): number {
   const shown = source.value;
-  return isOpened(shown) ? shown.timeline.position.value : plotBuffer.last;
+  return shown?.kind === "recording" && shown.timeline ? shown.timeline.position.value : plotBuffer.last;
 }
 
 /** Zooming freezes the plots, so that the zoomed range stays. */

@@ -1,4 +1,5 @@
 // On-screen display: horizon, heading tape, speed and altitude ladders, and status lines of the followed vehicle.
+import { autopilots } from "../state/controllers";
 import { rotated } from "../state/poses";
 import type { Sample } from "../state/source";
 import * as store from "../state/store";
@@ -283,6 +284,7 @@ export function showOsd(
   const pen = overlay.pen();
   if (!pen || row === undefined || !fleet) return;
   const traits = traitsOf(fleet.kind);
+  const autopilot = autopilots.peek().get(id ?? -1);
   const gauge = (name: Parameters<PreciseState["gauge"]>[1]): number => precise.gauge(sample.to, name);
   const pose = precise.pose(sample, row);
   const speed = gauge("speed");
@@ -296,8 +298,8 @@ export function showOsd(
     climb: traits.flies ? gauge("vz") : Number.NaN,
     voltage: gauge("voltage"),
     charge: gauge("charge"),
-    armed: gauge("command.armed"),
-    mode: modeName(fleet.name, gauge("command.mode")),
+    armed: autopilot ? Number(autopilot.armed) : gauge("command.armed"),
+    mode: autopilot?.mode ?? modeName(fleet.name, gauge("command.mode")),
     throttle: gauge("command.throttle"),
     attitude: pose.quaternion,
     tilt: traits.tilt,

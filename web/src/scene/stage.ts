@@ -1,6 +1,7 @@
 // The stage: canvas, overlay and draw loop of the world view. Other folders use the scene only through it.
 import { effect, signal } from "@preact/signals";
 import { Vector3, WebGLRenderer } from "three";
+import { shownRoutes } from "../state/controllers";
 import { chosenTask, mission, pendingTasks } from "../state/mission";
 import { transforms } from "../state/poses";
 import type { FrameSource } from "../state/source";
@@ -269,7 +270,7 @@ class WorldStage implements Stage {
   }
 
   capturePng(): Promise<Blob> {
-    this.loop.now();
+    this.loop.sharpen();
     return this.capture.png();
   }
 
@@ -347,8 +348,8 @@ class WorldStage implements Stage {
 
 /** Read the signals that affect the drawing, so that an effect depends on them. */
 function chosen(): unknown[] {
-  const { camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster } = store;
-  return [camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster].map(
+  const { camera, layers, colouring, selection, focus, hovered, overrides, ghosts, roster } = store;
+  return [camera, layers, colouring, selection, focus, hovered, shownRoutes, overrides, ghosts, roster].map(
     (one) => one.value,
   );
 }

@@ -8,7 +8,8 @@ import type { RouteTool } from "../../src/control/tools/route";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
-import { clock, focus, notices, source } from "../../src/state/store";
+import { clock, figures, focus, metadata, notices, source } from "../../src/state/store";
+import type { FiguresTree, MetadataTree } from "../../src/wire/schema";
 import { type FakeServer, fakeServer } from "../fake-server";
 
 let fake: FakeServer;
@@ -66,7 +67,10 @@ describe("claim and release", () => {
     expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
     expect(driving.value?.name).toBe("red");
     await release();
-    expect(fake.calls.at(-1)).toEqual(["give_order", { vehicles: [7], behaviour: null }]);
+    expect(fake.calls.slice(-2)).toEqual([
+      ["give_order", { vehicles: [7], behaviour: null }],
+      ["drive", { vehicle_id: 7, driving: false }],
+    ]);
     expect(driving.value).toBeNull();
     expect(fake.notified.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
   });
@@ -77,7 +81,7 @@ describe("claim and release", () => {
     tree = inspected("external");
     await drive(7);
     await release();
-    expect(fake.calls.map(([method]) => method)).toEqual(["inspect"]);
+    expect(fake.calls.map(([method]) => method)).toEqual(["inspect", "drive", "drive"]);
   });
 
   it("claims it again after a reset", () => {
@@ -93,6 +97,48 @@ describe("claim and release", () => {
     press("KeyG");
     await vi.advanceTimersByTimeAsync(1);
     expect(driving.value?.id).toBe(7);
+  });
+});
+
+describe("several windows", () => {
+  const drivenBy = (client: string): void => {
+    figures.value = { drivers: client === "" ? {} : { "7": client } } as unknown as FiguresTree;
+  };
+
+  beforeEach(async () => {
+    await release();
+    metadata.value = { client: "web client 1" } as MetadataTree;
+    notices.value = [];
+    fake.calls.length = 0;
+  });
+
+  afterEach(() => {
+    metadata.value = figures.value = null;
+  });
+
+  it("leave a vehicle to its driver, and offer to take over", async () => {
+    drivenBy("web client 2");
+    await drive(7);
+    expect(driving.value).toBeNull();
+    expect(fake.calls).toEqual([]);
+    const [notice] = notices.value;
+    expect([notice?.text, notice?.action?.text]).toEqual(["red is driven by another window", "Take over"]);
+    notice?.action?.act();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fake.calls).toContainEqual(["drive", { vehicle_id: 7, take_over: true }]);
+    expect(driving.value?.id).toBe(7);
+  });
+
+  it("stop when another one takes over, without another command", async () => {
+    await drive(7);
+    drivenBy("web client 2"); // figures from before
+    expect(driving.value?.id).toBe(7);
+    drivenBy("web client 1");
+    fake.calls.length = fake.notified.length = 0;
+    drivenBy("web client 2");
+    expect(driving.value).toBeNull();
+    expect([fake.calls, fake.notified]).toEqual([[], []]);
+    expect(notices.value.at(-1)?.text).toBe("Stopped driving red: another window has taken over");
   });
 });
 

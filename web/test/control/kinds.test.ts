@@ -38,6 +38,15 @@ describe("pedals", () => {
     expect(drive(car, holding("KeyW"), 0.5, { speed: 0.2 })).toMatchObject({ gear: 1, throttle: 1, brake: 0 });
   });
 
+  it("limits the speed in reverse to 10 m/s", () => {
+    const car = make();
+    drive(car, holding("KeyS"), 1, { speed: 0.1 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 7.9 })).toMatchObject({ gear: -1, throttle: 1 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 9 })["throttle"]).toBeCloseTo(0.5, 9);
+    expect(drive(car, holding("KeyS"), 1, { speed: 10 })).toMatchObject({ gear: -1, throttle: 0 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 24 })).toMatchObject({ gear: -1, throttle: 0 });
+  });
+
   it("does not shift to reverse while the speed is unknown", () => {
     expect(drive(make(), holding("KeyS"), 2, { speed: Number.NaN })).toMatchObject({ gear: 1, throttle: 0, brake: 1 });
   });

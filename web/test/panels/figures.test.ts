@@ -24,6 +24,7 @@ const figures = (tick: number, seconds: number): FiguresTree => ({
   commands: 0,
   refused: 0,
   owner: "",
+  drivers: {},
   stages: { move: { calls: tick, seconds } },
   subscribers: [],
   counts: {},

@@ -1,8 +1,13 @@
 // The plot buffer, grouping and CSV export.
+import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { PlotBuffer, wantedOf } from "../../src/panels/plot-data";
-import { groupByUnit, type Series } from "../../src/panels/plot-list";
+import { feedPlots, latest, PlotBuffer, plotBuffer, shownRange, wantedOf } from "../../src/panels/plot-data";
+import { groupByUnit, keyOf, plotted, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
+import { type FrameSource, Playback } from "../../src/state/source";
+import { source } from "../../src/state/store";
+import { fakeServer } from "../fake-server";
+import { makeWorld } from "./world";
 
 const series = (id: number, column: string, unit: string): Series => {
   return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
@@ -60,6 +65,29 @@ describe("plots of a recording", () => {
     memory.keep(["c"]);
     memory.add(1, 9, () => 4);
     expect(memory.between(0, 99, ["c", "a"])).toEqual([[9], [4], [null]]);
+  });
+});
+
+describe("plots of a recording that the server plays", () => {
+  it("show the whole recording while it is paused", async () => {
+    makeWorld();
+    fakeServer((method, params) => {
+      expect([method, params]).toEqual(["get_series", { vehicle: "v1", columns: ["x"] }]);
+      return { times: [2, 2.5, 3], values: [[1, null, 4]] };
+    });
+    const timeline = new Playback(signal(2), signal(12)); // starts at 2 s of the run
+    timeline.seek(3);
+    source.value = { ...source.value, kind: "recording", timeline } as FrameSource;
+    plotted.value = [series(1, "x", "m")];
+    feedPlots();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(plotBuffer.between(0, 9, [keyOf({ id: 1, column: "x" })])).toEqual([
+      [2, 2.5, 3],
+      [1, null, 4],
+    ]);
+    expect(latest()).toBe(3);
+    expect(shownRange()).toEqual([0, 10]); // the length of the recording
+    plotted.value = [];
   });
 });
 

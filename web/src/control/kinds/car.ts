@@ -23,6 +23,7 @@ const PEDAL_FALL = 8;
 const SIDEWAYS = 7; // m/s2, lateral limit for keyboard steering
 const STANDSTILL = 0.5; // m/s below which the gear may change
 const REVERSE_AFTER = 0.3; // s that "back" must be held at standstill, so that braking ends at rest
+const REVERSE_SPEED = 10; // m/s: the throttle fades out on the last fifth
 const SAFE_BRAKE = 0.3; // same as the car's own failsafe
 const TRIGGER_BACK = 6;
 const TRIGGER_FORWARD = 7;
@@ -31,6 +32,11 @@ const TRIGGER_FORWARD = 7;
 export function steerLimit(speed: number, wheelbase: number, most: number): number {
   if (!(Math.abs(speed) > 1)) return most;
   return Math.min(most, Math.atan((wheelbase * SIDEWAYS) / (speed * speed)));
+}
+
+/** The largest throttle in reverse at a speed (m/s). */
+export function reverseThrottle(speed: number): number {
+  return Number.isNaN(speed) ? 1 : clamp((5 * (REVERSE_SPEED - speed)) / REVERSE_SPEED, 0, 1);
 }
 
 export class CarDriver implements Driver {
@@ -62,7 +68,8 @@ export class CarDriver implements Driver {
     const back = Math.max(Number(input.held(...BACKWARD)), buttonOf(input, TRIGGER_BACK));
     this.shift(forward, back, speed, dt);
     const [go, stop] = this.gear > 0 ? [forward, back] : [back, forward];
-    this.throttle = ramp(this.throttle, stop > 0 ? 0 : go, THROTTLE_RISE, PEDAL_FALL, dt);
+    const most = this.gear > 0 ? 1 : reverseThrottle(speed);
+    this.throttle = ramp(this.throttle, stop > 0 ? 0 : Math.min(go, most), THROTTLE_RISE, PEDAL_FALL, dt);
     this.brake = ramp(this.brake, stop, BRAKE_RISE, PEDAL_FALL, dt);
     this.handbrake = Number(input.held("Space") || buttonOf(input, 0) > 0.5);
     this.turn(input, speed, dt);
