@@ -83,7 +83,7 @@ def test_a_page_sees_mode_link_and_waypoints_and_may_not_drive(own_links: Links)
         assert copter["link"] == f"udp {links['port'] + 1}, to udp 127.0.0.1:{links['station'] + 1}"
         assert rover["item"] == "1/4" and copter["autopilot"] == "builtin"
         assert rover["waypoints"] == pytest.approx(np.array(SQUARE), abs=1.0)  # home has the error of the receiver
-        assert copter["waypoints"] == pytest.approx(np.array([[20, 10, 8], [30, 10, 8]]), abs=1.0)
+        assert copter["waypoints"] == pytest.approx(np.array([[20, 0, 8], [20, 10, 8], [30, 10, 8]]), abs=1.0)
         with pytest.raises(PaddockError, match="it is flown by its autopilot"):
             LiveSource(sim).operate("drive", "a page", {"target": "copter"})
 

@@ -103,12 +103,12 @@ def test_a_replay_shows_what_the_opened_file_shows(
         window.until(lambda: sample(window)["time"] == 1.0)
         served = events(window), plotted_x(window)
         opened(window, file)
-        window.until(lambda: window.signal("source.seekTo") is not None and events(window))
+        window.until(lambda: window.ask("'recording' in window.paddock.store.source.value") and events(window))
         assert served == (events(window), plotted_x(window))
     assert served[0] == [["placed", 200, 2.0]]
     rows = np.array([line.split(",") for line in served[1]], float)
-    assert len(rows) == 81 and rows[10].tolist() == pytest.approx([0.5, -16.0])  # 8 m/s from -20 m
-    assert rows[-1].tolist() == pytest.approx([4.0, 16.0])  # 2 s after it was placed at 0 m
+    assert len(rows) == 81 and rows[10].tolist() == pytest.approx([0.5, -19.375])  # 5 m/s2 from -20 m
+    assert rows[-1].tolist() == pytest.approx([4.0, 9.6])  # from 0 m: 1.6 s to 8 m/s, then 0.4 s
 
 
 def events(window: Any) -> Any:

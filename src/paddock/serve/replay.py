@@ -168,7 +168,8 @@ class ReplaySource:
             found = [ColumnReader(one.layout).read(one, choice) for one in map(run.sample, samples)]
             values = np.array([one[:, 0] if one.shape[1] == 1 else np.full(len(columns), np.nan) for one in found]).T
             times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
-            return {"times": times.tolist(), "values": np.where(np.isfinite(values), values, None).tolist()}
+            known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
+            return {"times": times.tolist(), "values": known}
 
         return self._worker.submit(read)
 

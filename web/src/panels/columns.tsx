@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import { driving } from "../control/driving";
+import { blockedReason } from "../state/controllers";
 import { formatUnit, formatValue } from "../state/format";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { attempt } from "./actions";
@@ -113,7 +114,7 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
       <div class="columns-head">
         <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
       </div>
-      {isExternal(tree) && query.value === "" && <CommandInputs tree={tree} />}
+      {isExternal(tree) && blockedReason(tree.id) === "" && query.value === "" && <CommandInputs tree={tree} />}
       {shown.map((part) => (
         <SectionOf
           key={part.title}
