@@ -65,7 +65,7 @@ def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None)
 
 
 def drive(run: LiveSource, client: str, target: str | int, driving: bool = True, take_over: bool = False) -> None:
-    """Set or end the driver; refused for vehicles of autopilots and claims. A client that leaves releases its vehicles."""
+    """Set or end the driver; refused for vehicles of autopilots and claims. A client that leaves ends it, too."""
     ids = _ids(run, target)
     if driving:
         run.sim.engine.claims.refuse_controlled(ids)

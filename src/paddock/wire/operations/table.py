@@ -162,7 +162,12 @@ class Operations(Protocol):
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
     @entry("post", rpc="drive")
-    def drive(self, target: a.Target, driving: bool = True, take_over: bool = False) -> None:
+    def drive(
+        self,
+        target: a.Target,
+        driving: Annotated[bool, "false: release"] = True,
+        take_over: Annotated[bool, "drive even if another client does"] = False,
+    ) -> None:
         """Drive a vehicle or a fleet alone, or end that: commands of other clients are refused until one takes over."""
 
     @entry("post", zmq="Command")
