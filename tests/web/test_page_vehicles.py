@@ -184,3 +184,26 @@ def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     window.until(lambda: window.signal("roster.size") == 7)
     window.until(lambda: window.ask("window.paddock.store.selection.value.size") == 0)
     window.until(lambda: window.signal("clock.tick") > 0)
+
+
+INSIDE = """(() => {
+  const boxes = [...document.querySelectorAll(".timeline button, .topbar button, .driving, .driving *")];
+  const outside = boxes.filter((box) => box.checkVisibility() && box.getBoundingClientRect().right > innerWidth + 0.5);
+  const hud = document.querySelector(".driving");
+  return [document.documentElement.scrollWidth, outside.map((box) => box.className), hud.scrollWidth - hud.clientWidth];
+})()"""
+
+
+def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -> None:
+    window = open_page(serve(SCENARIO, running=True).url).ready()
+    window.ask("window.paddock.drive(4)")
+    window.until(lambda: window.page.locator(".driving").count() == 1)
+    desktop = window.page.viewport_size
+    assert window.ask(INSIDE) == [desktop["width"], [], 0]
+    window.page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        window.until(lambda: window.ask("innerWidth") == 390)
+        assert window.ask(INSIDE) == [390, [], 0]
+    finally:
+        window.page.set_viewport_size(desktop)
+        window.ask("window.paddock.release()")

@@ -137,7 +137,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "driven_by": None if driver is None else driver[1],
         "tick": sim.tick,
         "time": sim.time,
-        "state": value_trees(columns_of(model.state), values["state"]),
+        "state": _state_trees(sim, layout, row, model, values["state"]),
         "command": value_trees(columns_of(model.command), values["command"]),
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
         "sensors": {
@@ -145,6 +145,18 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
             for name, readings in program.readings(rows, sim.tick, one=True).items()
         },
     }
+
+
+def _state_trees(
+    sim: Simulation, layout: FleetLayout, row: int, model: VehicleModel, state: Mapping[str, float]
+) -> list[ValueTree]:
+    """Return the columns that frames carry, then the state columns of the model that they do not carry."""
+    block = sim.engine.publisher.snapshot().fleet(layout.name).block
+    published = snapshot_columns([name for name in layout.columns if "." not in name], model, {})
+    internal = [DERIVED[c.name][1] if c.name in DERIVED else c for c in columns_of(model.state)]
+    derived = {name: float(compute(block[: len(Pose._fields), [row]])[0]) for name, (compute, _) in DERIVED.items()}
+    values = {**state, **derived, **dict(zip(layout.columns, block[:, row].tolist(), strict=True))}
+    return value_trees([*published.values(), *(c for c in internal if c.name not in published)], values)
 
 
 def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:

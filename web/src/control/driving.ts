@@ -226,6 +226,12 @@ export function suspendDriving(): void {
   publish();
 }
 
+/** A key or a button on a touch screen is pressed: a one-shot action, or an input until it is lifted. */
+export function pressKey(code: string): void {
+  resumeDriving();
+  if (loop && !loop.driver.press(code)) keys.press(code);
+}
+
 /** The page has the focus again: inputs count. */
 export function resumeDriving(): void {
   if (loop) loop.suspended = false;

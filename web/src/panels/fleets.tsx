@@ -52,7 +52,7 @@ function FleetLine({ fleet, id, active, top, chosen, focused, expanded, onToggle
         title={`${fleet.name}: ${fleet.kind}, ${fleet.model}`}
         onClick={(event) => pickIds(ids(), adds(event))}
         onDblClick={() => lookAtRow(fleet.first)}>
-        <span class="tinted" style={{ "--tint": fleetColour(fleet.name).hex }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet).hex }}>
           <KindIcon kind={fleet.kind} />
         </span>
         <span class="ellipsis">{fleet.name}</span>

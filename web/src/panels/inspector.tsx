@@ -9,7 +9,7 @@ import { formatCount } from "../state/format";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
 import { focus, live, roster, select, selection, source, tool } from "../state/store";
-import { stage } from "./actions";
+import { lookAtSelection } from "./actions";
 import { InspectorColumns } from "./columns";
 import { inspected, inspectFailure, type Summary, summarise, watchVehicle } from "./inspected";
 import { RecordedVehicle } from "./recorded-columns";
@@ -86,7 +86,7 @@ function Several() {
       <ul class="form">
         {counts.map(([fleet, count]) => (
           <li key={fleet.name} class="row">
-            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet.name).hex }} />
+            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet).hex }} />
             <span class="grow ellipsis">{fleet.name}</span>
             <span class="faint">{fleet.kind}</span>
             <span class="number">{formatCount(count)}</span>
@@ -103,7 +103,7 @@ function BulkButtons() {
   const off = { disabled: blocked !== "", ...(blocked !== "" && { title: blocked }) };
   return (
     <div class="buttons">
-      <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={() => lookAtAll()} />
+      <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={lookAtSelection} />
       {live.value && (
         <>
           <Button
@@ -208,10 +208,4 @@ function countByFleet(ids: ReadonlySet<number>): [Fleet, number][] {
     if (fleet) counts.set(fleet, (counts.get(fleet) ?? 0) + 1);
   }
   return [...counts];
-}
-
-function lookAtAll(): void {
-  const sample = source.value?.sample(performance.now());
-  const summary = sample && summarise(sample, rowsOf(selection.value));
-  if (summary) stage.value?.lookAtPoint(...summary.middle, Math.max(15, 1.6 * summary.spread));
 }

@@ -2,14 +2,16 @@
 import { computed, effect, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { onColumns, requestColumns } from "../state/columns";
+import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { persisted } from "../state/persist";
+import { history, rosters } from "../state/run";
 import type { FrameSource } from "../state/source";
 import { roster, showNotice, source } from "../state/store";
-import type { ColumnBlock, Frame } from "../wire/frame";
+import { type ColumnBlock, type Frame, orientationOf, positionOf } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import { DERIVED } from "./inspected";
 import { keyOf, plotted, type Series, shownSeries } from "./plot-list";
+import { eulerOf } from "./recorded-columns";
 import { isOpened } from "./timeline-model";
 
 /** The time at which the plots are frozen; null: live. */
@@ -34,13 +36,35 @@ export class PlotBuffer {
     this.times = new Float64Array(capacity);
   }
 
-  /** Keep only the columns with these keys; new ones start empty. */
-  keep(keys: readonly string[]): void {
+  /** Keep only the columns with these keys; return the new ones, which start empty. */
+  keep(keys: readonly string[]): string[] {
     if (this.filled) this.clear();
     const wanted = new Set(keys);
     for (const key of this.values.keys()) if (!wanted.has(key)) this.values.delete(key);
-    for (const key of keys) {
-      if (!this.values.has(key)) this.values.set(key, new Float64Array(this.capacity).fill(Number.NaN));
+    const added = keys.filter((key) => !this.values.has(key));
+    for (const key of added) this.values.set(key, new Float64Array(this.capacity).fill(Number.NaN));
+    return added;
+  }
+
+  /** Add what is known from before: older times, and values of these keys at all times. Frames are in order. */
+  backfill(keys: readonly string[], frames: readonly Frame[], read: (frame: Frame, key: string) => number): void {
+    const run = this.length > 0 ? this.run : (frames.at(-1)?.run ?? Number.NaN);
+    const known = frames.filter((frame) => frame.run === run);
+    const first = this.length > 0 ? (this.times[0] as number) : Number.POSITIVE_INFINITY;
+    const space = this.capacity - this.length;
+    const older = space > 0 ? known.filter(({ time }) => time < first).slice(-space) : [];
+    for (const [key, values] of this.values) {
+      values.copyWithin(older.length, 0, this.length);
+      older.forEach((frame, at) => (values[at] = read(frame, key)));
+    }
+    this.times.copyWithin(older.length, 0, this.length);
+    older.forEach(({ time }, at) => (this.times[at] = time));
+    this.length += older.length;
+    this.run = run;
+    for (const frame of known) {
+      const at = this.indexOf(frame.time);
+      if (at >= this.length || this.times[at] !== frame.time) continue;
+      for (const key of keys) (this.values.get(key) as Float64Array)[at] = read(frame, key);
     }
   }
 
@@ -142,7 +166,7 @@ export function feedPlots(): void {
   effect(() => {
     const shown = source.value;
     if (shown?.kind === "recording") fillFrom(shown, shownSeries.value);
-    else plotBuffer.keep(shownSeries.value.map(keyOf));
+    else startWithHistory(plotBuffer.keep(shownSeries.value.map(keyOf)));
   });
   const list = computed(() => JSON.stringify(wantedOf(shownSeries.value.filter(isThere)))); // rosters change often
   effect(() => {
@@ -169,6 +193,39 @@ function watchSource(): void {
     resetZoom();
     if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // the recording was closed
   });
+}
+
+/** New lines start with the values in the page's buffer. */
+function startWithHistory(keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const about = new Map(shownSeries.peek().map((series) => [keyOf(series), series]));
+  const frames = history.all();
+  const before = new Map(frames.map((frame, at) => [frame, frames[at - 1]]));
+  plotBuffer.backfill(keys, frames, (frame, key) => {
+    const series = about.get(key);
+    return series === undefined ? Number.NaN : valueIn(frame, series, before.get(frame));
+  });
+  additions.value = additions.peek() + 1;
+}
+
+/** A value in a frame: a column requested at that time, or from the pose and the one before; NaN if unknown. */
+export function valueIn(
+  frame: Frame,
+  { id, name, column }: Pick<Series, "id" | "name" | "column">,
+  before: Frame | undefined,
+): number {
+  const value = valuesOf(frame, id).get(column);
+  if (value !== undefined) return value;
+  const present = rosters.get(frame.roster);
+  const row = present?.rowOfId(id);
+  if (row === undefined || present?.nameAt(row) !== name) return Number.NaN;
+  const [x, y, z] = positionOf(frame, row);
+  const past = before?.roster === frame.roster ? positionOf(before, row) : [Number.NaN, Number.NaN, Number.NaN];
+  const [vx = 0, vy = 0, vz = 0] = [x, y, z].map(
+    (to, k) => (to - (past[k] as number)) / (frame.time - (before?.time ?? 0)),
+  );
+  const known = { x, y, z, vx, vy, vz, speed: Math.hypot(vx, vy, vz), ...eulerOf(orientationOf(frame, row)) };
+  return (known as Record<string, number>)[column] ?? Number.NaN;
 }
 
 let reading = 0;

@@ -4,7 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { exportPng } from "../control/controls";
 import { isShortcut, isTyping } from "../control/input";
 import { camera, focus, metadata, roster, select, source, theme } from "../state/store";
-import { lookAt, setCamera, stage } from "./actions";
+import { lookAtSelection, setCamera, stage } from "./actions";
 import { setLayer } from "./layers";
 import { fold, helpOpen, showBottom, showRight, toggleHelp } from "./layout";
 import {
@@ -49,7 +49,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Camera", key: "3", shown: "3", meaning: "top view", act: () => setCamera("top") },
   { group: "Camera", key: "4", shown: "4", meaning: "first person", act: () => setCamera("fpv") },
   { group: "Camera", key: "c", shown: "C", meaning: "next camera", act: nextCamera },
-  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected vehicle", act: lookAtFocus },
+  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected vehicles", act: lookAtSelection },
   { group: "Camera", key: "h", shown: "H", meaning: "frame everything", act: () => stage.value?.frameAll() },
   { group: "Camera", key: "[", shown: "[ ]", meaning: "previous, next vehicle", act: () => nextVehicle(-1) },
   { group: "Camera", key: "]", shown: "", meaning: "", act: () => nextVehicle(1) },
@@ -116,10 +116,6 @@ function changePace(places: number): void {
 function nextCamera(): void {
   const all = ["orbit", "chase", "top", "fpv"] as const;
   setCamera(all[(all.indexOf(camera.value) + 1) % all.length] ?? "orbit");
-}
-
-function lookAtFocus(): void {
-  if (focus.value !== null) lookAt(focus.value);
 }
 
 function nextVehicle(way: 1 | -1): void {

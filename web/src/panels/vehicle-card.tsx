@@ -16,7 +16,7 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
   return (
     <div class="vehicle">
       <div class="title">
-        <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet).hex, fontSize: "1.5rem" }}>
           <KindIcon kind={tree.kind} />
         </span>
         <h2 class="grow ellipsis">{tree.name}</h2>

@@ -77,6 +77,14 @@ export class Framing {
     return framed;
   }
 
+  /** Frame the vehicles in these rows; return false if none has a position. */
+  frameRows(rows: readonly number[], size: Size): boolean {
+    const { blend, roster } = this.vehicles;
+    const points = rows.flatMap((row) => blend.position(row) ?? []);
+    const sizes = rows.map((row) => traitsOf(roster?.fleetAt(row)?.kind ?? "").size);
+    return this.rig.frame(points, sizes.reduce((most, one) => Math.max(most, one), 0) / 2, size);
+  }
+
   /** Whether routes or a mission arrived later, or the view became larger, while the user has not moved the camera. */
   private outdated({ width, height }: Size, now: number): boolean {
     const passed = now - this.at;

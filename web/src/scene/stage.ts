@@ -124,6 +124,8 @@ export interface Stage {
   /** Where the ray through a canvas position meets the plane z = height; null: nowhere. */
   groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
   frameAll(): void;
+  /** Frame these vehicles. */
+  frameIds(ids: Iterable<number>): void;
   lookAt(id: number): void;
   /** Look at a world point; distance in m, unchanged if omitted. */
   lookAtPoint(x: number, y: number, z: number, distance?: number): void;
@@ -234,6 +236,11 @@ class WorldStage implements Stage {
 
   frameAll(): void {
     this.world.frameAll();
+    this.invalidate();
+  }
+
+  frameIds(ids: Iterable<number>): void {
+    this.world.frameIds(ids);
     this.invalidate();
   }
 

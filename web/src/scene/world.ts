@@ -112,6 +112,13 @@ export class World {
     return this.framing.frameAll(this.size(), performance.now());
   }
 
+  /** Frame these vehicles. */
+  frameIds(ids: Iterable<number>): void {
+    this.following = null;
+    const rows = [...ids].map((id) => this.rowOf(id)).filter((row) => row !== undefined);
+    this.framing.frameRows(rows, this.size());
+  }
+
   dispose(): void {
     for (const one of [
       this.vehicles,
@@ -225,7 +232,7 @@ export class World {
 
   private colourOf(id: number): Rgba {
     const fleet = this.vehicles.roster?.fleetAt(this.rowOf(id) ?? -1);
-    const [r, g, b] = fleetColour(fleet?.name ?? "").rgb;
+    const [r, g, b] = fleetColour(fleet).rgb;
     return [255 * r, 255 * g, 255 * b, 255];
   }
 

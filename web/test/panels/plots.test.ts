@@ -1,12 +1,14 @@
 // The plot buffer, grouping and CSV export.
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { feedPlots, latest, PlotBuffer, plotBuffer, shownRange, wantedOf } from "../../src/panels/plot-data";
+import { feedPlots, latest, PlotBuffer, plotBuffer, shownRange, valueIn, wantedOf } from "../../src/panels/plot-data";
 import { groupByUnit, keyOf, plotted, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
+import { rosters } from "../../src/state/run";
 import { type FrameSource, Playback } from "../../src/state/source";
 import { source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
+import { made } from "../state/frames";
 import { makeWorld } from "./world";
 
 const series = (id: number, column: string, unit: string): Series => {
@@ -50,6 +52,45 @@ describe("plot buffer", () => {
       [2, 3],
       [20, 30],
     ]);
+  });
+});
+
+describe("new lines", () => {
+  it("start with the buffer's older times, and fill in values at known ones", () => {
+    const memory = new PlotBuffer(8);
+    memory.keep(["old"]);
+    for (const time of [3, 4]) memory.add(0, time, () => 10 * time);
+    const frames = [1, 2, 3, 4].map((time) => made(time, time));
+    expect(memory.keep(["old", "new"])).toEqual(["new"]);
+    memory.backfill(["new"], frames, (frame, key) => (key === "new" ? 100 * frame.time : Number.NaN));
+    memory.add(0, 5, () => 7);
+    expect(memory.between(0, 9, ["old", "new"])).toEqual([
+      [1, 2, 3, 4, 5],
+      [null, null, 30, 40, 7],
+      [100, 200, 300, 400, 7],
+    ]);
+  });
+
+  it("start in an empty buffer with the newest frames that fit, of the present run alone", () => {
+    const memory = new PlotBuffer(3);
+    memory.keep(["a"]);
+    const frames = [made(8, 0, { run: 1 }), ...[1, 2, 3, 4].map((time) => made(time, 0, { run: 2 }))];
+    memory.backfill(["a"], frames, (frame) => frame.time);
+    expect(memory.between(0, 9, ["a"])).toEqual([
+      [2, 3, 4],
+      [2, 3, 4],
+    ]);
+  });
+
+  it("take position, attitude and speed from poses where no column was requested", () => {
+    const ids = { ids: [[7, 1]] as [number, number][], members: [[0, 1]] as [number, number][] };
+    rosters.put({ roster: 1, fleets: [{ name: "red", kind: "car", model: "car", single: true, columns: [], ...ids }] });
+    const [before, frame] = [made(1, 5), made(1.5, 11)];
+    const value = (column: string, past = before) => valueIn(frame, { id: 7, name: "red", column }, past);
+    expect(["x", "speed", "vx", "vz", "yaw"].map((column) => value(column))).toEqual([11, 12, 12, 0, 0]);
+    expect(value("load_fl")).toBeNaN();
+    expect(valueIn(frame, { id: 7, name: "red", column: "speed" }, undefined)).toBeNaN();
+    expect(valueIn(frame, { id: 8, name: "blue", column: "x" }, before)).toBeNaN();
   });
 });
 

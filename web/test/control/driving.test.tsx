@@ -1,9 +1,11 @@
 // @vitest-environment happy-dom
 // Driving with a fake server that records calls.
 import { signal } from "@preact/signals";
+import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startFailsafe, startKeyboard } from "../../src/control/controls";
 import { drive, driving, holdTime, release, startDriving, step } from "../../src/control/driving";
+import { DrivingHud } from "../../src/control/hud";
 import type { RouteTool } from "../../src/control/tools/route";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
@@ -240,4 +242,20 @@ describe("command timeout", () => {
     pass(1);
     expect(fake.notified.length).toBe(before);
   });
+});
+
+it("drives with buttons on a touch screen, as with keys", () => {
+  const host = document.createElement("div");
+  render(<DrivingHud />, host);
+  const button = (label: string) => host.querySelector(`[aria-label="${label}"]`) as HTMLElement;
+  button("drive: W").dispatchEvent(new Event("pointerdown", { cancelable: true }));
+  expect(pass(1)).toMatchObject({ throttle: 1, brake: 0 });
+  button("drive: W").dispatchEvent(new Event("pointerup"));
+  button("steer: A").dispatchEvent(new Event("pointerdown", { cancelable: true }));
+  const turned = pass(1);
+  expect(turned).toMatchObject({ throttle: 0 });
+  expect(turned["steer"]).toBeGreaterThan(0.1); // to the left
+  button("steer: A").dispatchEvent(new Event("pointercancel"));
+  expect(pass(1)["steer"]).toBe(0);
+  render(null, host);
 });
