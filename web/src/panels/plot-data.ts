@@ -4,6 +4,7 @@ import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { persisted } from "../state/persist";
+import { eulerOf } from "../state/poses";
 import { history, rosters } from "../state/run";
 import type { FrameSource } from "../state/source";
 import { roster, showNotice, source } from "../state/store";
@@ -11,7 +12,6 @@ import { type ColumnBlock, type Frame, orientationOf, positionOf } from "../wire
 import type { WantedColumns } from "../wire/schema";
 import { DERIVED } from "./inspected";
 import { keyOf, plotted, type Series, shownSeries } from "./plot-list";
-import { eulerOf } from "./recorded-columns";
 import { isOpened } from "./timeline-model";
 
 /** The time at which the plots are frozen; null: live. */

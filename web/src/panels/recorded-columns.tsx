@@ -5,23 +5,16 @@ import { useEffect } from "preact/hooks";
 import { requestColumns, valuesOf } from "../state/columns";
 import { formatCompass, formatUnit, formatValue } from "../state/format";
 import { fleetColour } from "../state/palette";
+import { eulerOf } from "../state/poses";
 import type { Sample } from "../state/source";
 import { camera, roster, source } from "../state/store";
-import { orientationOf, positionOf, type Quaternion } from "../wire/frame";
+import { orientationOf, positionOf } from "../wire/frame";
 import { lookAt, setCamera } from "./actions";
 import { PlotButton } from "./columns";
 import { Icon, KindIcon } from "./icons";
 import { DERIVED, liveColumns, summarise } from "./inspected";
 import { unitOf } from "./plot-list";
 import { Button, Search } from "./widgets";
-
-export function eulerOf([x, y, z, w]: Quaternion): { roll: number; pitch: number; yaw: number } {
-  return {
-    roll: Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
-    pitch: Math.asin(Math.min(1, Math.max(-1, 2 * (w * y - z * x)))),
-    yaw: Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
-  };
-}
 
 // values -------------------------------------------------------------------------------------------------------------
 

@@ -26,3 +26,11 @@ export function download(content: Blob, name: string): void {
 export function fileName(text: string, otherwise: string): string {
   return text.replace(/[^\w.-]+/g, "_") || otherwise;
 }
+
+/** Load the styles of components that are loaded on first use; once per page, before its own rules. */
+export function loadLateStyles(): void {
+  const main = globalThis.document?.querySelector('link[href="assets/style.css"]');
+  if (!main || document.querySelector('link[href="assets/late.css"]')) return;
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "assets/late.css" });
+  main.before(link);
+}
