@@ -12,7 +12,7 @@ import pytest
 import paddock
 from paddock.engine import applier
 from paddock.engine.barrier import Claim, CommandRequest
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.live import LiveSource
 from paddock.serve.operations import vehicles
 
@@ -110,5 +110,12 @@ def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
         assert run.figures()["drivers"] == {"2": second}
         run.gone(second)
         run.operate("command", first, here)
-        run.operate("drive", first, {"target": "dots"})
-        assert run.figures()["drivers"] == dict.fromkeys("123", first)
+        with pytest.raises(InvalidValueError, match="'dots' is a fleet of 3: a client drives one vehicle"):
+            run.operate("drive", first, {"target": "dots"})
+        sim.spawn(**DOTS | {"name": "late", "count": 1})
+        for name in ("late", "dots[2]"):
+            run.operate("drive", first, {"target": name})
+        run.attach(lambda kind, content: None, lambda snapshot: None)
+        sim.reset(1)
+        run.detach()
+        assert run.figures()["drivers"] == {"3": first}  # id 4 may become another vehicle now

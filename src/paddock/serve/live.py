@@ -207,9 +207,11 @@ class LiveSource:
             self.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
+        now = self.sim.engine.publisher.snapshot()
+        self.drivers = {number: client for number, client in self.drivers.items() if number in now}  # ids start again
         self.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
         self.push("frames", {"tree": self.sim.engine.world.transforms.save()})
-        self.publish(self.sim.engine.publisher.snapshot())
+        self.publish(now)
 
     def _on_markers(self, change: MarkerChange) -> None:
         self.push("markers", change_tree(change))

@@ -20,15 +20,18 @@ interface Vehicle {
   known: VehicleInfo;
 }
 
-async function requestVehicle(id: number): Promise<Vehicle> {
+/** `takenOver`: the driver before has overridden its behaviour, which resumes on release. */
+async function requestVehicle(id: number, takenOver: boolean): Promise<Vehicle> {
   const row = roster.value.rowOfId(id);
   if (row === undefined) throw new Error("the vehicle no longer exists");
-  return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
+  const tree = await call("inspect", { vehicle: roster.value.nameAt(row) });
+  const entry = metadata.peek()?.fleets?.find(({ name }) => name === tree.fleet)?.driven_by ?? null;
+  return vehicleFrom(tree, takenOver ? entry : null);
 }
 
-function vehicleFrom(tree: InspectedTree): Vehicle {
+function vehicleFrom(tree: InspectedTree, otherwise: string | null): Vehicle {
   const { id, name, kind } = tree;
-  const drivenBy = tree.driven_by === "external" ? null : tree.driven_by;
+  const drivenBy = tree.driven_by === "external" ? otherwise : tree.driven_by;
   const height = valuesOf(tree.state).get("z") ?? 0;
   const known = {
     parameters: valuesOf(tree.parameters),
@@ -160,7 +163,7 @@ export async function drive(id: number, takeOver = false): Promise<void> {
   if (!takeOver && otherDriver(id) !== "") return offerTakeOver(id);
   if (!live.value) return showNotice("warning", `Cannot drive: ${readOnlyReason.value || "no run yet"}`);
   try {
-    const vehicle = await requestVehicle(id);
+    const vehicle = await requestVehicle(id, takeOver);
     const driver = driverFor(vehicle.kind, vehicle.known);
     if (!driver)
       return showNotice("warning", `${vehicle.name}: vehicles of kind ${vehicle.kind} cannot be driven from the page`);
@@ -197,8 +200,11 @@ async function take(vehicle: Vehicle): Promise<void> {
 }
 
 async function giveBack(vehicle: Vehicle): Promise<void> {
-  if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: null });
-  await call("drive", { vehicle_id: vehicle.id, driving: false });
+  try {
+    if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: null });
+  } finally {
+    await call("drive", { vehicle_id: vehicle.id, driving: false });
+  }
 }
 
 async function leave(reachable: boolean): Promise<void> {

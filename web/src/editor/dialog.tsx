@@ -4,7 +4,6 @@ import { render } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { loadLateStyles } from "../state/files";
 import { notices, showNotice } from "../state/store";
 import type { ProblemTree } from "../wire/schema";
 import { type Code, makeCode } from "./code";
@@ -27,8 +26,6 @@ import {
   waiting,
 } from "./document";
 import { chooseFile, loading, saveFile } from "./files";
-
-loadLateStyles();
 
 function Problems({ onJump }: { onJump: (problem: ProblemTree) => void }) {
   const found = validation.value;

@@ -7,14 +7,11 @@ import { copyText, loading, startScenario } from "../editor/files";
 import { linkTo } from "../editor/share";
 import { call, connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import { loadLateStyles } from "../state/files";
 import { formatVehicles } from "../state/format";
 import { metadata, notices, showNotice } from "../state/store";
 import type { ScenarioCardTree } from "../wire/schema";
 import { chooseRecording, recordingOpener } from "./actions";
 import { Button, Empty } from "./widgets";
-
-loadLateStyles();
 
 type Cards =
   | { state: "asking" }

@@ -3,7 +3,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { middleOf, reachOf } from "../scene/mission-zones";
-import { loadLateStyles } from "../state/files";
 import { formatCount } from "../state/format";
 import {
   addPendingTask,
@@ -21,8 +20,6 @@ import type { MemberTree, MissionTree, TaskTree } from "../wire/schema";
 import { attempt, lookAt, stage } from "./actions";
 import { VirtualList } from "./virtual-list";
 import { Button, Empty, Search } from "./widgets";
-
-loadLateStyles();
 
 /** `940 m`, `4.1 km`. */
 export function formatDistance(metres: number): string {

@@ -1,7 +1,7 @@
 // The plots panel: a chart per unit on one time axis, series picker, CSV export.
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { download, loadLateStyles } from "../state/files";
+import { download } from "../state/files";
 import type { Roster } from "../state/roster";
 import { focus, roster, showNotice } from "../state/store";
 import { Chart } from "./chart";
@@ -10,8 +10,6 @@ import { liveColumns } from "./inspected";
 import { feedPlots, held, latest, plotBuffer, resetZoom, shownRange, WINDOWS, windowLength, zoom } from "./plot-data";
 import { addSeries, groupByUnit, keyOf, plotted, type Series, shownSeries } from "./plot-list";
 import { Button, Empty } from "./widgets";
-
-loadLateStyles();
 
 export function csvOf(series: readonly Series[], data: readonly (readonly (number | null)[])[]): string {
   const [times = [], ...columns] = data;

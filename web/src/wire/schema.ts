@@ -518,7 +518,7 @@ export interface Methods {
     };
     result: { ids: readonly number[] };
   };
-  /** Drive a vehicle or a fleet alone, or end that: commands of other clients are refused until one takes over. */
+  /** Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients. */
   drive: {
     params: { vehicle_id?: number; vehicle?: string | number; driving?: boolean; take_over?: boolean };
     result: Moment;

@@ -131,6 +131,15 @@ describe("several windows", () => {
     expect(driving.value?.id).toBe(7);
   });
 
+  it("restore the behaviour that the driver before has overridden", async () => {
+    const fleets = [{ name: "red", driven_by: "pure_pursuit" }];
+    metadata.value = { client: "web client 1", fleets } as unknown as MetadataTree;
+    tree = inspected("external");
+    await drive(7, true);
+    await release();
+    expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: null }]);
+  });
+
   it("stop when another one takes over, without another command", async () => {
     await drive(7);
     drivenBy("web client 2"); // figures from before

@@ -67,13 +67,16 @@ def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None)
 def drive(run: LiveSource, client: str, target: str | int, driving: bool = True, take_over: bool = False) -> None:
     """Set or end the driver; refused for vehicles of autopilots and claims. A client that leaves ends it, too."""
     ids = _ids(run, target)
+    if len(ids) != 1:
+        raise InvalidValueError(f"{target!r} is a fleet of {len(ids)}: a client drives one vehicle, e.g. {target}[0]")
+    number = int(ids[0])
     if driving:
         run.sim.engine.claims.refuse_controlled(ids)
         if not take_over:
             run.refuse_driven(client, ids)
-        run.drivers = run.drivers | dict.fromkeys(ids.tolist(), client)
-    else:
-        run.drivers = {number: one for number, one in run.drivers.items() if number not in ids or one != client}
+        run.drivers = {**run.drivers, number: client}
+    elif run.drivers.get(number) == client:
+        run.drivers = {one: driver for one, driver in run.drivers.items() if one != number}
 
 
 def _ids(run: LiveSource, target: str | int) -> Ints:

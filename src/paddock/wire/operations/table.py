@@ -168,7 +168,7 @@ class Operations(Protocol):
         driving: Annotated[bool, "false: release"] = True,
         take_over: Annotated[bool, "drive even if another client does"] = False,
     ) -> None:
-        """Drive a vehicle or a fleet alone, or end that: commands of other clients are refused until one takes over."""
+        """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
 
     @entry("post", zmq="Command")
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
