@@ -3,7 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { call, connection, notify } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns } from "../state/columns";
-import { nameOfClient, otherDriver } from "../state/controllers";
+import { autopilots, blockedAmong, nameOfClient, otherDriver } from "../state/controllers";
 import { isRemoving } from "../state/removed-vehicles";
 import { clock, figures, live, metadata, readOnlyReason, roster, showNotice } from "../state/store";
 import type { InspectedTree, ValueTree } from "../wire/schema";
@@ -31,7 +31,7 @@ async function requestVehicle(id: number, takenOver: boolean): Promise<Vehicle> 
 
 function vehicleFrom(tree: InspectedTree, otherwise: string | null): Vehicle {
   const { id, name, kind } = tree;
-  const drivenBy = tree.driven_by === "external" ? otherwise : tree.driven_by;
+  const drivenBy = (tree.driven_by ?? "external") === "external" ? otherwise : tree.driven_by;
   const height = valuesOf(tree.state).get("z") ?? 0;
   const known = {
     parameters: valuesOf(tree.parameters),
@@ -162,6 +162,7 @@ export async function drive(id: number, takeOver = false): Promise<void> {
   if (loop) await leave(true);
   if (!takeOver && otherDriver(id) !== "") return offerTakeOver(id);
   if (!live.value) return showNotice("warning", `Cannot drive: ${readOnlyReason.value || "no run yet"}`);
+  if (autopilots.value.has(id)) return showNotice("warning", `Cannot drive: ${blockedAmong([id])}`);
   try {
     const vehicle = await requestVehicle(id, takeOver);
     const driver = driverFor(vehicle.kind, vehicle.known);

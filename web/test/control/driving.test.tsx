@@ -131,10 +131,10 @@ describe("several windows", () => {
     expect(driving.value?.id).toBe(7);
   });
 
-  it("restore the behaviour that the driver before has overridden", async () => {
+  it.each(["external", null])("restore the behaviour that the driver before has overridden: %s", async (now) => {
     const fleets = [{ name: "red", driven_by: "pure_pursuit" }];
     metadata.value = { client: "web client 1", fleets } as unknown as MetadataTree;
-    tree = inspected("external");
+    tree = inspected(now);
     await drive(7, true);
     await release();
     expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: null }]);

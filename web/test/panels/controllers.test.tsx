@@ -2,9 +2,10 @@
 // Who controls a vehicle, in the inspector: its autopilot with mode, system and port; another window.
 import { render } from "preact";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { drive } from "../../src/control/driving";
 import { VehicleHead } from "../../src/panels/vehicle-card";
 import { applyAutopilots, blockedAmong, shownRoutes } from "../../src/state/controllers";
-import { figures, metadata, routes } from "../../src/state/store";
+import { figures, metadata, notices, routes } from "../../src/state/store";
 import type { AutopilotTree } from "../../src/wire/schema";
 import { calls, inspectedRed, makeWorld, someFigures } from "./world";
 
@@ -58,6 +59,9 @@ it("shows the state of an autopilot, and disables what it would refuse", async (
     expect([word, button(word)?.disabled]).toEqual([word, true]);
     expect(button(word)?.title).toBe("Flown by its autopilot: send commands to MAVLink system 2");
   }
+  await drive(20); // with a key
+  expect(calls.filter(([method]) => method === "drive")).toEqual([]);
+  expect(notices.value.at(-1)?.text).toMatch("Cannot drive: scouts[0] is flown by its autopilot");
   expect(blockedAmong([7])).toBe("");
   expect(blockedAmong([7, 20])).toBe("scouts[0] is flown by its autopilot: send commands to MAVLink system 2");
 });
