@@ -204,6 +204,9 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
     try:
         window.until(lambda: window.ask("innerWidth") == 390)
         assert window.ask(INSIDE) == [390, [], 0]
+        window.page.get_by_role("tab", name="Plots").click()  # unfolds the panel below the view
+        window.until(lambda: window.page.locator(".splitter.lying").count() == 1)
+        assert window.ask(INSIDE) == [390, [], 0]
     finally:
         window.page.set_viewport_size(desktop)
         window.ask("window.paddock.release()")

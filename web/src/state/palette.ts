@@ -19,19 +19,22 @@ export function paletteColour(number: number): Colour {
 }
 
 /**
- * Colour numbers of the fleets of a roster, in its order. They depend on the names alone, so that all windows agree and
- * the others keep theirs when one is removed: numbered names get neighbouring colours, and of two fleets with the same
- * colour the later one gets the next free colour.
+ * Colour numbers of the fleets of a roster, in its order. They depend on names and ids alone, so that all windows agree:
+ * numbered names get neighbouring colours, and of two fleets with the same colour the one with the larger ids, which was
+ * added later, gets the next free colour.
  */
-export function fleetColours(names: readonly string[]): number[] {
+export function fleetColours(fleets: readonly { name: string; ids: readonly (readonly number[])[] }[]): number[] {
+  const firstId = (index: number): number => fleets[index]?.ids[0]?.[0] ?? Number.POSITIVE_INFINITY;
   const taken = new Set<number>();
-  return names.map((name) => {
-    const start = [...name].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+  const found = fleets.map(() => 0);
+  for (const index of [...fleets.keys()].sort((a, b) => firstId(a) - firstId(b) || a - b)) {
+    const start = [...(fleets[index]?.name ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
     let tries = 0;
-    while (taken.has(nth(start, tries))) tries += 1;
+    while (tries < COLOURS.length && taken.has(nth(start, tries))) tries += 1;
     taken.add(nth(start, tries));
-    return nth(start, tries);
-  });
+    found[index] = nth(start, tries);
+  }
+  return found;
 }
 
 /** The nth choice: all hues from a first one on, then their lighter variants. */

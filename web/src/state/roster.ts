@@ -27,7 +27,7 @@ export class Roster {
   constructor(tree: RosterTree) {
     let first = 0;
     this.number = tree.roster;
-    const colours = fleetColours(tree.fleets.map(({ name }) => name));
+    const colours = fleetColours(tree.fleets);
     this.fleets = tree.fleets.map((one, index) => {
       const fleet = { ...fleetOf(one, index, first), colour: colours[index] ?? 0 };
       first += fleet.count;

@@ -1,4 +1,4 @@
-// Fleet colours depend on names alone; control modes of vehicles.
+// Fleet colours depend on names and ids alone; control modes of vehicles.
 import { expect, it } from "vitest";
 import { CONTROL_MODES, controlModes } from "../../src/state/overrides";
 import { fleetColour, fleetColours, paletteColour } from "../../src/state/palette";
@@ -19,10 +19,13 @@ it("colours fleets by their names, whatever was shown before and whichever fleet
   expect(colours(roster(3, race))).toEqual(first);
   const { race_1: _, ...rest } = race;
   expect(colours(roster(4, rest))).toEqual({ race_2: first["race_2"], race_3: first["race_3"] });
+  const added = colours(roster(5, { lace_7: [[9, 1]], ...race })); // the same letters' sum as race_1, but added later
+  expect(added).toMatchObject(first);
+  expect(Object.values(first)).not.toContain(added["lace_7"]);
 });
 
 it("gives 24 fleets 24 colours, the eight hues first", () => {
-  const numbers = fleetColours(Array.from({ length: 24 }, () => "same"));
+  const numbers = fleetColours(Array.from({ length: 24 }, (_, k) => ({ name: "same", ids: [[k, 1]] })));
   expect(new Set(numbers.map((number) => paletteColour(number).hex)).size).toBe(24);
   expect(numbers.slice(0, 8).every((number) => number < 8)).toBe(true);
   expect(fleetColour(undefined)).toBe(paletteColour(0));
