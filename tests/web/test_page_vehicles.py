@@ -199,13 +199,12 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
     window.ask("window.paddock.drive(4)")
     window.until(lambda: window.page.locator(".driving").count() == 1)
     desktop = window.page.viewport_size
+    window.page.get_by_role("tab", name="Plots").click()  # unfolds the panel below the view
+    window.until(lambda: window.page.locator(".splitter.lying").count() == 1)
     assert window.ask(INSIDE) == [desktop["width"], [], 0]
     window.page.set_viewport_size({"width": 390, "height": 844})
     try:
         window.until(lambda: window.ask("innerWidth") == 390)
-        assert window.ask(INSIDE) == [390, [], 0]
-        window.page.get_by_role("tab", name="Plots").click()  # unfolds the panel below the view
-        window.until(lambda: window.page.locator(".splitter.lying").count() == 1)
         assert window.ask(INSIDE) == [390, [], 0]
     finally:
         window.page.set_viewport_size(desktop)
