@@ -56,14 +56,15 @@ def test_every_column_of_a_snapshot_has_a_meaning(served: Any) -> None:
 def test_what_is_inspected_can_be_plotted_and_the_other_way_round(serve: Callable[..., Any]) -> None:
     turned = {**RED, "speed": 0.0, "pose": [5.0, -2.0, 10.0]}  # more than one turn: 10 - 4 pi is the same heading
     page = serve({"vehicles": [turned]}, lock=False).connect()
-    state = by_name(page.call("inspect", vehicle="red")["state"])
+    inspected = page.call("inspect", vehicle="red")
+    state = by_name(inspected["columns"])
     plotted = {one["name"] for one in page.call("get_metadata")["fleets"][0]["columns"] if "." not in one["name"]}
     assert {"yaw", "yaw_rate", "slip_front", "slip_rear", "ay", "load_fl", "force_y_rear"} <= plotted
-    assert plotted - {"speed", "heading", "roll", "pitch"} == set(state)
+    assert plotted == set(state)
     assert state["yaw"]["value"] == pytest.approx(10.0 - 4.0 * pi) and state["yaw_rate"]["value"] == 0.0
     assert state["vx"]["meaning"] == "velocity east"  # as plotted, not the model's velocity forward
     load = sum(state[f"load_{wheel}"]["value"] for wheel in ("fl", "fr", "rl", "rr"))
-    mass = by_name(page.call("inspect", vehicle="red")["parameters"])["mass"]["value"]
+    mass = by_name(inspected["parameters"])["mass"]["value"]
     assert load == pytest.approx(9.80665 * mass)
 
 
@@ -72,7 +73,7 @@ def test_one_vehicle_in_full(served: Any) -> None:
     found = page.call("inspect", vehicle="red")
     assert (found["id"], found["fleet"], found["preset"], found["driven_by"]) == (3, "red", "sports", None)
     inspected = served.sim.inspect("red")
-    for group in ("command", "parameters"):
+    for group in ("state", "command", "parameters"):
         assert {tree["name"]: tree["value"] for tree in found[group]} == inspected[group]
     imu = {tree["name"]: tree["value"] for tree in found["sensors"]["imu"]}
     assert imu.keys() == served.sim.sensors("red")["imu"].keys()

@@ -142,20 +142,20 @@ function motion(name: string, unit: string, meaning: string): ValueTree {
   return { name, unit, meaning, low: null, high: null, choices: [], value: null };
 }
 
-/** The parts of a vehicle; all columns of frames are in one of them under the name that plots use. */
+/** The parts of a vehicle: columns under the names that plots use; state of the model that frames do not carry. */
 export function partsOf(tree: InspectedTree): Part[] {
   const sensors = Object.entries(tree.sensors).map(([sensor, values]) => {
     return { title: `Sensor: ${sensor}`, section: { sensor }, values };
   });
-  const state = tree.state.filter(({ name }) => !MOTION.some((one) => one.name === name));
-  const plotted = new Set(liveColumns(tree.id));
+  const plotted = new Set([...liveColumns(tree.id), ...tree.columns.map(({ name }) => name)]);
+  const motion = new Set(MOTION.map(({ name }) => name)).add("heading"); // earlier name of the yaw
   return [
     { title: "Motion", section: "state", values: MOTION },
-    { title: "State", section: "state", values: state.filter(({ name }) => plotted.has(name)) },
+    { title: "State", section: "state", values: tree.columns.filter(({ name }) => !motion.has(name)) },
     {
       title: "Internal state, without plots",
       section: "state",
-      values: state.filter(({ name }) => !plotted.has(name)),
+      values: tree.state.filter(({ name }) => !plotted.has(name)),
     },
     { title: "Command", section: "command", values: tree.command },
     ...sensors,

@@ -197,7 +197,7 @@ export interface MetadataTree {
   recording: RecordingTree | null;
 }
 
-/** Every column of one vehicle. */
+/** Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames. */
 export interface InspectedTree {
   id: number;
   name: string;
@@ -209,6 +209,7 @@ export interface InspectedTree {
   tick: number;
   time: number;
   state: readonly ValueTree[];
+  columns: readonly ValueTree[];
   command: readonly ValueTree[];
   parameters: readonly ValueTree[];
   sensors: Readonly<Record<string, readonly ValueTree[]>>;

@@ -64,8 +64,11 @@ it("Space pauses after a click on a vehicle's row", async () => {
 
 it("Space pauses after a click on a plot button, and does not press it again", async () => {
   select([7]);
-  await settle();
-  const button = find(".side.right [aria-label^='Plot ']");
+  const button = await vi.waitFor(() => {
+    const found = find(".side.right [aria-label^='Plot ']"); // the inspector is loaded on first use
+    expect(found).not.toBeNull();
+    return found;
+  }, 20_000);
   click(button);
   await settle();
   const pressed = button.getAttribute("aria-pressed");

@@ -30,6 +30,7 @@ export const inspectedRed: InspectedTree = {
   tick: 10,
   time: 0.1,
   state: [value("x", "m", 12.5), value("slip", "", 0.25)],
+  columns: [value("x", "m", 12.5), value("speed", "m/s", 3), value("yaw", "rad", 1)],
   command: [value("steer", "rad", 0.5), { ...value("gear", "", 1), choices: ["reverse", "drive"] }],
   parameters: [value("mass", "kg", 1200)],
   sensors: { imu: [value("ax", "m/s2", 9.75)] },

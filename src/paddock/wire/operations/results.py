@@ -115,7 +115,7 @@ class MetadataTree(TypedDict):
 
 
 class InspectedTree(TypedDict):
-    """Every column of one vehicle."""
+    """Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames."""
 
     id: int
     name: str
@@ -127,6 +127,7 @@ class InspectedTree(TypedDict):
     tick: int
     time: float
     state: list[ValueTree]
+    columns: list[ValueTree]
     command: list[ValueTree]
     parameters: list[ValueTree]
     sensors: dict[str, list[ValueTree]]
