@@ -120,6 +120,7 @@ def test_two_clients_drive_two_cars(serve: Any, open_page: Any) -> None:
         window.page.keyboard.up("w")
 
 
+@pytest.mark.slow
 def test_a_second_window_takes_over_a_driven_car(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     first, second = (open_page(served.url).ready() for _ in range(2))
