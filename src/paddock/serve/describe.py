@@ -138,6 +138,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "tick": sim.tick,
         "time": sim.time,
         "state": value_trees(columns_of(model.state), values["state"]),
+        "columns": _published_trees(sim, layout, row, model),
         "command": value_trees(columns_of(model.command), values["command"]),
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
         "sensors": {
@@ -145,6 +146,17 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
             for name, readings in program.readings(rows, sim.tick, one=True).items()
         },
     }
+
+
+def _published_trees(sim: Simulation, layout: FleetLayout, row: int, model: VehicleModel) -> list[ValueTree]:
+    """Return the columns of frames but commands and sensors, those computed from the pose included."""
+    values = sim.engine.publisher.snapshot().fleet(layout.name).block[:, row]
+    known = dict(zip(layout.columns, values.tolist(), strict=True))
+    published = snapshot_columns([name for name in layout.columns if "." not in name], model, {})
+    for name, (compute, column) in DERIVED.items():
+        if name not in published:
+            known[name], published[name] = float(compute(values[: len(Pose._fields), None])[0]), column
+    return value_trees(list(published.values()), known)
 
 
 def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:
@@ -158,6 +170,7 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         return [{**tree, "name": tree["name"].removeprefix(prefix)} for tree in trees]
 
     commands = [name for name in columns if name.startswith(COMMAND)]
+    state = part([name for name in columns if "." not in name])
     sensors = dict.fromkeys(name.partition(".")[0] for name in columns if "." in name and name not in commands)
     return {
         "id": vehicle.id,
@@ -169,7 +182,8 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "driven_by": RECORDING,
         "tick": snapshot.tick,
         "time": snapshot.time,
-        "state": part([name for name in columns if "." not in name]),
+        "state": state,
+        "columns": state,
         "command": part(commands, COMMAND),
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},

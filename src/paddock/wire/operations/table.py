@@ -161,6 +161,15 @@ class Operations(Protocol):
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
+    @entry("post", rpc="drive")
+    def drive(
+        self,
+        target: a.Target,
+        driving: Annotated[bool, "false: release"] = True,
+        take_over: Annotated[bool, "drive even if another client does"] = False,
+    ) -> None:
+        """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
+
     @entry("post", zmq="Command")
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
@@ -306,6 +315,16 @@ class Operations(Protocol):
     @entry("read", rpc="inspect", zmq="Call")
     def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
+
+    @entry("read", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
+    def autopilots(self) -> list[r.AutopilotTree]:
+        """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
+
+    @entry("read", rpc="get_series")
+    def series(
+        self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
+    ) -> r.SeriesTree:
+        """Return columns of a vehicle over a whole recording. A live simulation refuses."""
 
     @entry("read")
     def parameter(self, target: str, name: str) -> Any:
