@@ -208,7 +208,7 @@ def model_section(model: VehicleModel) -> str:
     return "\n".join(
         [
             f"## `{model.name}`\n",
-            f"{model.summary}. Needs ticks of at most {number(model.dt_max)} s ({number(1 / model.dt_max)} Hz).\n",
+            f"{model.summary}. Takes steps of at most {number(model.dt_max)} s ({number(1 / model.dt_max)} Hz).\n",
             "**Command** (an empty failsafe or brake holds the last value)\n",
             table(["input", "unit", "meaning", "range", "default", "failsafe", "brake"], commands),
             "**Parameters** by preset\n",

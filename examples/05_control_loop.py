@@ -27,10 +27,10 @@ with paddock.load(scenario) as sim:
     source.release()
     thread.join()
     x, y, _ = sim.snapshot()["rover"].position
-    print(f"after {sim.time:.0f} s at ({x:.2f}, {y:.2f}) m, {len(sim.engine.log.entries)} commands")
+    print(f"after {sim.time:.0f} s at ({x:.2f}, {y:.2f}) m, {len(sim.log.entries)} commands")
 
     print("state    ", end := sim.state_hash())
-    again = paddock.replayed(sim.scenario, sim.engine.log.complete(), ticks=3000)
+    again = paddock.replayed(sim.scenario, sim.log.complete(), ticks=3000)
     print("replayed ", again.state_hash(), "the same" if again.state_hash() == end else "DIFFERENT")
     sim.restore(middle)
     print(f"restored to {sim.time:.0f} s: {sim.snapshot()['rover']}")

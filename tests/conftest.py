@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import socket
@@ -34,6 +35,8 @@ LONGEST = (
 
 _blocks = count()
 
+gc.disable()  # until the tests are collected: nothing of theirs is garbage
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Move the files of `LONGEST` to the front; tests of a file keep their order."""
@@ -44,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return next((k for k, start in enumerate(LONGEST) if path.startswith(start)), len(LONGEST))
 
     items.sort(key=rank)
+
+
+def pytest_collection_finish() -> None:
+    """Exempt modules and tests from garbage collection: each full pass would visit all of them."""
+    gc.freeze()
+    gc.enable()
 
 
 def _free(port: int) -> bool:

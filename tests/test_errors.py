@@ -47,9 +47,32 @@ def test_every_error_is_a_paddock_error() -> None:
     [
         ({"vehicles": [{"model": "quod"}]}, "vehicles[0].model: unknown model 'quod'; did you mean 'quad'?"),
         (
-            {"clock": {"rate": 100}, "vehicles": [{"model": "quad"}]},
-            "vehicles[0].model: model 'quad' needs ticks of at most 0.00416667 s; set clock.rate to 240 or more",
+            {"vehicles": [{"name": "red", "model": "point", "behaviour": {"follow": {"target": "red"}}}]},
+            "vehicles[0].behaviour.follow.target: 'red' cannot be its own target; name another vehicle",
         ),
+        (
+            {
+                "vehicles": [
+                    {
+                        **{"name": "a", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2, "z": 5}}},
+                        "behaviour": {"follow": {"target": "a[1]"}},
+                    }
+                ]
+            },
+            "vehicles[0].behaviour.follow.target: 'a[1]' cannot be its own target; name another vehicle",
+        ),
+        (
+            {"vehicles": [{"model": "quad", "pose": [0, 0, -5, 0]}]},
+            "vehicles[0].pose: vehicles start at or above the ground, z >= 0 m, not -5",
+        ),
+        (
+            {
+                "world": {"ground_z": 40},
+                "vehicles": [{"model": "point", "count": 4, "spawn": {"grid": {"spacing": 1, "z": 39.5}}}],
+            },
+            "vehicles[0].spawn: vehicles start at or above the ground, z >= 40 m, not 39.5",
+        ),
+        ({"on_nan": "ignore", "vehicles": []}, "on_nan: must be 'stop' or 'remove', not 'ignore'"),
         (
             {"vehicles": [{"model": "point"}, {"model": "car.kinematic", "parameters": {"mass": -1.0}}]},
             "vehicles[1].parameters.mass: parameter of car.kinematic 'mass' must lie in 0.1 to 100000 kg, not -1",
@@ -74,3 +97,9 @@ def test_an_unknown_device_is_refused() -> None:
     with pytest.raises(UnknownNameError) as caught:
         paddock.load({"vehicles": []}, device="cdua")
     assert str(caught.value) == "unknown device 'cdua'; did you mean 'cuda'?"
+
+
+@pytest.mark.parametrize("device", ["gpu", "GPU", "nvidia"])
+def test_the_device_for_a_gpu_is_cuda(device: str) -> None:
+    with pytest.raises(UnknownNameError, match=f"unknown device '{device}'; did you mean 'cuda'?"):
+        paddock.load({"vehicles": []}, device=device)

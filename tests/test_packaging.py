@@ -2,6 +2,8 @@
 
 import importlib.util
 import json
+import re
+import tomllib
 import zipfile
 from pathlib import Path
 from types import ModuleType
@@ -10,6 +12,22 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 pytest.importorskip("hatchling", reason="hatchling builds wheels; pip install '.[dev]'")
+
+
+IMPORTED_AS = {"pyzmq": "zmq", "imageio-ffmpeg": "imageio_ffmpeg", "numba-cuda": "numba_cuda"}
+
+
+def test_every_extra_has_a_user() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    code = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
+    for extra, packages in extras.items():
+        for package in packages if extra not in ("all", "dev") else ():
+            name = re.split(r"[<>=\[]", package)[0]
+            module = IMPORTED_AS.get(name, name)
+            used = rf"(import|from) {module}\b|(import_module|find_spec)\(\"{module}\b"
+            assert re.search(used, code), f"nothing imports {module} of the extra {extra}"
+    for name in re.findall(r"[\w]+", extras["all"][0])[1:]:
+        assert name in extras
 
 
 @pytest.fixture(scope="module")

@@ -175,3 +175,9 @@ def test_nothing_is_imported_before_it_is_used() -> None:
     names: Any = model_names()
     assert {"car.bicycle", "car.kinematic", "fixed_wing", "point", "quad", "rover"} <= set(names)
     assert "my_fleet.snail" not in sys.modules
+
+
+def test_the_package_lists_names_that_it_imports_on_first_use() -> None:
+    names = dir(paddock)
+    assert {"Marker", "Scenario", "Simulation", "Snapshot", "connect", "connect_async", "load", "share"} <= set(names)
+    assert names == sorted(names) and all(getattr(paddock, name) is not None for name in paddock.__all__)

@@ -1,5 +1,5 @@
 // Builds the page: `node build.mjs [--out FOLDER]`. The server needs only this folder.
-import { copyFile, cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -21,6 +21,7 @@ const options = {
     worker: "src/net/worker.ts",
     "replay-worker": "src/replay/worker.ts",
     style: "src/style/index.css",
+    late: "src/style/late.css",
   },
   outdir: join(work, "assets"),
   bundle: true,
@@ -30,6 +31,7 @@ const options = {
   jsx: "automatic",
   jsxImportSource: "preact",
   minify: true,
+  charset: "utf8", // shorter than escapes
   metafile: true,
   legalComments: "linked",
   entryNames: "[name]",
@@ -76,7 +78,8 @@ async function initialBytes(metafile, sizes) {
 
 async function finish(metafile) {
   await mkdir(work, { recursive: true });
-  await copyFile(join(here, "index.html"), join(work, "index.html"));
+  const html = await readFile(join(here, "index.html"), "utf8");
+  await writeFile(join(work, "index.html"), html.replace(/<!-- .*? -->|\n\s*/g, "")); // no comments, no indentation
   await cp(join(here, "public"), work, { recursive: true });
   const sizes = await compressed(metafile);
   const initial = await initialBytes(metafile, sizes);

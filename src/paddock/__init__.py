@@ -68,22 +68,27 @@ def _show(sim: Simulation, height: int) -> Any:
 
 
 services["show"] = _show
+_HOMES = {
+    "Marker": "paddock.world.markers",
+    "Scenario": "paddock.scenario",
+    "Simulation": "paddock.engine.simulation",
+    "Snapshot": "paddock.world.snapshot",
+    "connect": "paddock.client",
+    "connect_async": "paddock.client",
+    "replayed": "paddock.engine.simulation",
+    "share": "paddock.serve.share",
+}
 
 
 def __getattr__(name: str) -> Any:
     """Import public names on first use, so that `import paddock` is fast."""
-    homes = {
-        "Marker": "paddock.world.markers",
-        "Scenario": "paddock.scenario",
-        "Simulation": "paddock.engine.simulation",
-        "Snapshot": "paddock.world.snapshot",
-        "connect": "paddock.client",
-        "connect_async": "paddock.client",
-        "replayed": "paddock.engine.simulation",
-        "share": "paddock.serve.share",
-    }
-    if name not in homes:
+    if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(homes[name]), name)
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, also those that are not imported yet."""
+    return sorted({*globals(), *__all__})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
+from types import FrameType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
 SHOWN = 8
 """Number of valid names that an error lists; it counts the rest."""
 
@@ -26,14 +31,22 @@ class InvalidValueError(PaddockError, ValueError):
     """An invalid value: NaN, infinite, out of range, or of the wrong shape."""
 
 
+class NotFiniteError(PaddockError):
+    """A run has ended because the state of a vehicle is not finite."""
+
+
 class MissingFeatureError(PaddockError):
     """A feature that is unavailable here (no GPU, a missing extra); the message says how to get it."""
+
+
+class CodeError(PaddockError):
+    """An error inside a model, behaviour or sensor: `my_boat.py:31: unknown attribute 'lift_mx' of Parameters; ...`."""
 
 
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))
-    near = get_close_matches(name, valid, n=1, cutoff=0.6)
+    near = get_close_matches(SYNONYMS.get(name.lower(), name), valid, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
     if not valid:
@@ -48,11 +61,59 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
     return UnknownNameError(f"{place}unknown {kind} {name!r}; {suggestion(name, choices)}")
 
 
+LIBRARIES = sys.stdlib_module_names | {"numba", "numpy", "paddock", "scipy"}
+"""Packages in which an error of users' code may surface; the line that called them is reported."""
+
+
+def code_place(file: str, line: int | None) -> str:
+    """`file:line`; the file relative to the working directory if it lies inside."""
+    return f"{file.removeprefix(os.getcwd() + os.sep)}:{line}"
+
+
+def code_error(error: BaseException, what: str = "") -> CodeError:
+    """Return an exception of users' code as one line: file, line, `what` and the reason."""
+    trace = error.__traceback__
+    frames: list[tuple[FrameType, int]] = []
+    while trace is not None:
+        frames.append((trace.tb_frame, trace.tb_lineno))
+        trace = trace.tb_next
+    theirs = [one for one in frames if str(one[0].f_globals.get("__name__")).partition(".")[0] not in LIBRARIES]
+    frame, line = (theirs or frames)[-1]
+    file, names = frame.f_code.co_filename, {**frame.f_globals, **frame.f_locals}
+    if isinstance(error, SyntaxError) and error.filename:
+        file, line = error.filename, error.lineno or 0
+    place = "" if file.startswith("<frozen") else f"{code_place(file, line)}: "
+    return CodeError(f"{place}{what}{reason(error, names)}")
+
+
+def reason(error: BaseException, names: Iterable[str]) -> str:
+    """Return the text of an exception in one line; `names` are those that the code could have meant."""
+    if isinstance(error, AttributeError) and error.name and error.obj is not None:
+        owner = f"module {error.obj.__name__}" if isinstance(error.obj, ModuleType) else type(error.obj).__name__
+        known = getattr(error.obj, "_fields", None) or [name for name in dir(error.obj) if name[0] != "_"]
+        return f"unknown attribute {error.name!r} of {owner}; {suggestion(error.name, known)}"
+    if isinstance(error, NameError) and error.name:
+        near = get_close_matches(error.name, names, n=1)
+        return f"unknown name {error.name!r}; {f'did you mean {near[0]!r}?' if near else 'define or import it'}"
+    return " ".join((str(error) if isinstance(error, PaddockError) else f"{type(error).__name__}: {error}").split())
+
+
+@contextmanager
+def users_code() -> Iterator[None]:
+    """Report an exception of users' code as CodeError; their own PaddockErrors pass."""
+    try:
+        yield
+    except PaddockError:
+        raise
+    except Exception as error:
+        raise code_error(error) from error
+
+
 class OldSpellings:
     """A simulation whose attributes can also be read and set by earlier names, with a DeprecationWarning."""
 
     _RENAMED: ClassVar[Mapping[str, str]] = {
-        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "stop")},
+        **{name: f"clock.{name}" for name in ("pace", "paused", "pause", "resume", "running", "stop")},
         "routes": "behaviours.routes",
         "order": "behaviours.override",
         "orders": "behaviours.overrides",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -12,7 +13,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, Generic, TypeVar
 
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, code_error, unknown_name
 
 T = TypeVar("T")
 
@@ -26,6 +27,7 @@ class PluginFolder(Generic[T]):
     group: str  # the entry point group of installed ones: `my_car = "my_package.my_car"` adds the name `my_car`
     attribute: str  # what a plugin's module defines: "MODEL"
     type_: type[T]
+    check: Callable[[T], None] | None = None  # raises PaddockError if the plugin breaks its contract; runs once
 
     def names(self) -> list[str]:
         """Return the names of all shipped and installed plugins, sorted; dotted module names work besides."""
@@ -40,7 +42,9 @@ class PluginFolder(Generic[T]):
 def _found(plugins: PluginFolder[Any], name: str) -> Any:
     found = find_plugin(plugins.kind, name, plugins.folder, plugins.group, plugins.attribute, plugins.type_)
     if is_dataclass(found) and not isinstance(found, type) and "name" in {field.name for field in fields(found)}:
-        return replace(found, name=name)
+        found = replace(found, name=name)
+    if plugins.check is not None:
+        plugins.check(found)
     return found
 
 
@@ -76,16 +80,10 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
         # a missing module of that very name is the user's typo; a missing import inside the module is not
         if name not in known and error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
             raise unknown_name(kind, name, known) from None
-        raise _broken(kind, name, module_name, error) from error
+        raise code_error(error, f"{kind} {name!r}: importing {module_name!r} failed: ") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything on import
-        raise _broken(kind, name, module_name, error) from error
+        raise code_error(error, f"{kind} {name!r}: importing {module_name!r} failed: ") from error
     found = getattr(module, attribute, None)
     if not isinstance(found, type_):
         raise PaddockError(f"{kind} {name!r}: module {module_name!r} has no {attribute} = {type_.__name__}(...)")
     return found
-
-
-def _broken(kind: str, name: str, module_name: str, error: BaseException) -> PaddockError:
-    """Return a one-line error for a module that cannot be imported; the traceback stays attached as the cause."""
-    reason = " ".join(f"{type(error).__name__}: {error}".split())
-    return PaddockError(f"{kind} {name!r}: importing {module_name!r} failed: {reason}")

@@ -26,7 +26,7 @@ def test_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(line.endswith(".") for line in lines)
 
 
-@pytest.mark.parametrize("name", ["mixed", "race", "sitl", "survey", "swarm"])
+@pytest.mark.parametrize("name", ["mixed", "race", "sitl", pytest.param("survey", marks=pytest.mark.slow), "swarm"])
 def test_runs(name: str, demo: Callable[[str], Scenario]) -> None:
     with small_demo(demo(name)) as sim:
         sim.step(round(0.2 * sim.scenario.clock.rate))

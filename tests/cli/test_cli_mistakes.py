@@ -25,6 +25,8 @@ CASES = {
     "pace nan": (["demo", "--pace", "nan"], "--pace must be 0 (as fast as possible) or 0.05 to 100, not nan"),
     "seconds": (["demo", "--seconds", "0"], "--seconds must be a positive number, not 0"),
     "seconds nan": (["demo", "--seconds", "nan"], "--seconds must be a positive number, not nan"),
+    "paused": (["demo", "--paused", "--headless"],
+               "--paused requires --serve or the terminal view: nothing could resume this run"),
     "seed": (["demo", "--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
     "missing file": (["run", "none.yaml"], "none.yaml: no such scenario file or demo; valid: mixed, race, sitl, "
                      "survey, swarm"),

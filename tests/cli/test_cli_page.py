@@ -226,3 +226,19 @@ def test_token_and_lock(tmp_path: Path, small: Path) -> None:
             assert call(page, "list_scenarios")["scenarios"]
             assert call(page, "load_scenario", text=OTHER) == "load refused: the clock belongs to the server"
         run.end()
+
+
+def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
+    with running(tmp_path, str(small), "--paused", "--seconds", "3") as run, connected(run.port) as page:
+        end = time.monotonic() + 60
+        while call(page, "ping")["preparing"]:
+            assert time.monotonic() < end
+            time.sleep(0.05)
+        assert call(page, "simulation_step", ticks=40)["tick"] == 40
+        call(page, "let_go")
+        time.sleep(0.3)
+        assert call(page, "ping")["tick"] == 40
+        call(page, "resume")
+        out, err = run.process.communicate(timeout=60)
+        assert run.process.returncode == 0, err
+        assert "3.000 s simulated (300 ticks)" in out.decode()

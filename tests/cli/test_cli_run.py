@@ -127,3 +127,16 @@ def test_the_summary_of_a_mission(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert exit_code(["run", str(file), "--seconds", "120", "--headless"]) == 0
     out = capsys.readouterr().out
     assert "mission: 1 of 2 tasks done, all back after" in out and "beyond not done: it takes" in out
+
+
+def test_a_state_that_is_not_finite_ends_a_headless_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "far.yaml"
+    file.write_text("vehicles: [{name: red, model: quad, pose: [0, 0, 5, 0], commands: {mode: goto, x: 1.0e+308}}]")
+    assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 1
+    out, err = capsys.readouterr()
+    numbers = json.loads(out)
+    assert numbers["events"] == {"not_finite": 1} and numbers["ticks"] < 240
+    assert err.startswith("paddock: the state of 'red' is not finite at tick ") and err.count("\n") == 1
+    file.write_text(file.read_text() + "\non_nan: remove")
+    assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["events"] == {"not_finite": 1, "removed": 1}

@@ -35,13 +35,13 @@ def test_ports_are_printed_when_clients_are_answered(
     ports: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     printed_before: list[str] = []
-    warm_up = session._warm_up
+    first_tick = session._first_tick
 
     def watched(*arguments: Any) -> None:
-        warm_up(*arguments)  # kernels are compiled here, which may take a minute
+        first_tick(*arguments)  # kernels are compiled here, which may take a minute
         printed_before.append(capsys.readouterr().out)
 
-    monkeypatch.setattr(session, "_warm_up", watched)
+    monkeypatch.setattr(session, "_first_tick", watched)
     assert exit_code(["sitl", "--vehicles", "1", "--seconds", "0.5", "--pace", "0", "--headless", *ports]) == 0
     assert printed_before == [""] and f"udp {ports[1]}" in capsys.readouterr().out
 

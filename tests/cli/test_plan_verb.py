@@ -279,7 +279,7 @@ MISTAKES: dict[str, tuple[list[str], str]] = {
     "objective": (["far.yaml", "--objective", "fast"], "--objective: unknown objective 'fast'; valid: makespan, total"),
     "uavs of a file": (["far.yaml", "--uavs", "3"],
                        "--uavs applies to generated missions only; edit the scenario file instead"),
-    "uavs": (["--uavs", "-1"], "--uavs must be in 0..10,000, not -1"),
+    "uavs": (["--uavs", "0"], "--uavs must be in 1..10,000, not 0"),
     "tasks": (["--tasks", "1.5"], "invalid value for --tasks: must be an integer, not '1.5'"),
     "seed": (["--seed", "-1"], "--seed must be in 0..2^64-1, not -1"),
     "film": (["far.yaml", "--animate", "a.avi"], "an animation is a .mp4 or a .gif file, not 'a.avi'"),

@@ -106,6 +106,27 @@ def test_states_arrive_in_the_loop(serve: Any) -> None:
     asyncio.run(story())
 
 
+def test_the_verbs_of_a_local_simulation_are_coroutines(serve: Any) -> None:
+    served = serve(drive=True)
+
+    async def story() -> None:
+        async with await paddock.connect_async(served.url, name="loop") as sim:
+            await sim.place("red", [4.0, 5.0, 0.0, 0.0])
+            async with sim.clock.running(pace=0.0):
+                while await sim.tick() < 50:
+                    await asyncio.sleep(0.01)
+            assert await sim.clock.paused()
+            assert (
+                [one.kind for one in await sim.log.complete()]
+                == ["place"]
+                == [one.kind for one in await sim.log.entries()]
+            )
+            with pytest.raises(paddock.PaddockError, match="the server has no page"):
+                await sim.show()
+
+    asyncio.run(story())
+
+
 def test_no_answer_is_an_error() -> None:
     async def story() -> None:
         with pytest.raises(paddock.PaddockError, match="is the server running"):

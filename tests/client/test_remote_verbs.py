@@ -12,7 +12,7 @@ import pytest
 import paddock
 from paddock.client.asynchronous import AsyncRemoteMission, AsyncRemoteSimulation
 from paddock.client.simulation import RemoteClock, RemoteMission, RemoteSimulation
-from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteMarkers
+from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, RemoteFrames, RemoteLog, RemoteMarkers
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
@@ -28,6 +28,7 @@ PARTS = {
     "markers": (RemoteMarkers,),
     "frames": (RemoteFrames,),
     "events": (RemoteEvents,),
+    "log": (RemoteLog,),
 }
 
 
@@ -284,6 +285,22 @@ def test_markers_reach_subscribers(serve: Any) -> None:
         assert [type(command).__name__ for command in received[-3:]] == ["ShowMarkers", "DeleteMarkers", "ClearMarkers"]
 
 
+def test_states_come_at_the_period_of_each_callback(serve: Any) -> None:
+    served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
+    with paddock.connect(served.url) as sim:
+        seen: dict[int, list[int]] = {7: [], 25: []}
+        ends = [sim.on_state(lambda state, k=k: seen[k].append(state.tick), every=k) for k in seen]  # type: ignore[misc]
+        _until(lambda: sim.step(175) or all(seen.values()))  # subscribing takes a moment
+        start = sim.tick
+        sim.step(350)
+        for every, ticks in seen.items():
+            due = list(range(start + every, start + 351, every))
+            _until(lambda due=due, ticks=ticks: ticks[-len(due) :] == due)
+        for end in ends:
+            end()
+        _until(lambda: len(served.sim.engine.publisher.watchers) == 1)
+
+
 def test_states_and_events_are_published(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:
@@ -321,6 +338,57 @@ def _until(reached: Any, seconds: float = 10.0) -> None:
     while not reached():
         assert monotonic() < deadline, "it never happened"
         sleep(0.01)
+
+
+def test_vehicles_and_fleets_are_placed_and_the_log_is_read(serve: Any) -> None:
+    served = serve()
+    poses = np.array([[3.0 * k, -5.0, 25.0, 0.25 * k] for k in range(4)])
+    with paddock.connect(served.url, name="notebook") as sim, paddock.load(served.sim.scenario) as local:
+        for one in (sim, local):
+            one.place("red", [7.0, 8.0, 0.0, 1.0], 2.0)
+            one.place("scouts", poses, [0.0, 1.0, 2.0, 3.0], at_tick=3)
+            one.step(10)
+        assert sim.state_hash() == local.state_hash()
+        assert sim.snapshot()["scouts[3]"].position[:2] == pytest.approx([9.0, -5.0], abs=0.2)
+        with pytest.raises(InvalidValueError, match=r"'scouts' is a fleet of 4: give poses \(4, 4\)"):
+            sim.place("scouts", [0.0, 0.0, 0.0, 0.0])
+        log = sim.log.complete()
+        assert [(one.tick, one.source, one.kind) for one in log] == [(k, "notebook (zmq 1)", "place") for k in (0, 3)]
+        assert len(sim.log.entries) == 2 and sim.log.entries[0] == log[0]
+        assert log[1].action["pose"].tolist() == poses.tolist()
+        again = paddock.replayed(served.sim.scenario, log, 10)
+        assert again.snapshot()["scouts[3]"].position.tolist() == sim.snapshot()["scouts[3]"].position.tolist()
+
+
+def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
+    served = serve(drive=True, web={"port": 0}, token="open sesame")
+    seen: list[int] = []
+    with paddock.connect(served.url, token="open sesame") as sim:
+        end = sim.watch(lambda snapshot: seen.append(snapshot.tick), every=20)
+        with sim.clock.running(pace=0.0):
+            _until(lambda: len(seen) > 2)
+        end()
+        stopped = sim.tick
+        assert stopped >= 60 and all(tick % 20 == 0 for tick in seen) and sim.clock.paused
+        with sim.clock.running(until=sim.time + 0.5):
+            _until(lambda: sim.tick >= stopped + 200)
+        assert sim.tick == stopped + 200
+        with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.running$"), sim.running(until=1e6):
+            pass
+        assert sim.clock.paused
+        page = sim.show(height=300)
+        assert page.url == f"http://127.0.0.1:{served.host.addresses['web']['port']}/?token=open%20sesame"
+        assert "height: 300px" in page._repr_html_() and "paddock" not in repr(page)
+        with pytest.raises(InvalidValueError, match="height is a whole number"):
+            sim.show(height=1)
+
+
+def test_a_server_without_a_page_refuses_to_show_one(shared: Any) -> None:
+    with (
+        paddock.connect(shared.url) as sim,
+        pytest.raises(paddock.PaddockError, match="the server has no page; add the"),
+    ):
+        sim.show()
 
 
 def test_a_closed_connection_raises(shared: Any) -> None:

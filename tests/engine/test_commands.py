@@ -34,7 +34,7 @@ def test_a_command_takes_effect_with_the_next_tick_or_at_its_tick(load: Load) ->
     sim = load(SCOUTS)
     sim.command("scouts", vx=1.0)
     sim.command("scouts", vy=2.0, at_tick=np.int64(3))
-    sim.command("scouts", vz=3.0, at_tick=0)  # long past means now
+    sim.command("scouts", vz=3.0, at_tick=0)
     assert command_of(sim, "scouts[0]") == {"vx": 0.0, "vy": 0.0, "vz": 0.0}
     seen = []
     for _ in range(5):
@@ -141,6 +141,20 @@ def test_an_empty_command_and_one_for_a_behaviour_are_refused(load: Load) -> Non
     with pytest.raises(PaddockError) as caught:
         sim.command("red", steer=0.1)
     assert str(caught.value) == "'red' is driven by its behaviour 'hold', not by commands"
+
+
+def test_at_tick_is_not_in_the_past(load: Load) -> None:
+    sim = load(SCOUTS)
+    sim.step(10)
+    calls: list[Callable[[int], None]] = [
+        lambda tick: sim.command("scouts", vx=1.0, at_tick=tick),
+        lambda tick: sim.place("scouts[0]", [0.0, 0.0, 5.0, 0.0], at_tick=tick),
+        lambda tick: sim.behaviours.override("scouts", "hold", at_tick=tick),
+    ]
+    for call in calls:
+        with pytest.raises(InvalidValueError, match="at_tick 9 is in the past: the run is at tick 10"):
+            call(9)
+        call(10)
 
 
 @pytest.mark.parametrize("at_tick", [-1, 1.5, "3", True, float("nan")])

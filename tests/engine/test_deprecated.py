@@ -59,8 +59,6 @@ def test_the_clock_has_its_earlier_spelling(load: Load) -> None:
             sim.resume()
         with pytest.warns(DeprecationWarning, match=r"use sim\.clock\.stop$"):
             sim.stop()
-    with pytest.warns(DeprecationWarning, match=r"use sim\.engine\.log$"):
-        assert sim.log is sim.engine.log
 
 
 def test_behaviours_have_their_earlier_spelling(load: Load) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import threading
@@ -411,3 +412,48 @@ SCENARIO: dict[str, Any] = {
         {"name": "dog", "model": "rover", "pose": [-30, 40, 0], "behaviour": {"follow": {"target": "red"}}},
     ],
 }
+
+
+GRID = {"grid": {"spacing": 3}}
+SHAPES: dict[str, Any] = {
+    "seed": 1,
+    "vehicles": [
+        {"name": "ring", "count": 7, "model": "point", "spawn": {"circle": {"radius": 12, "face": "inward"}}},
+        {"name": "row", "count": 3, "model": "point", "spawn": {"line": {"start": [0, 0, 5], "end": [9, 4, 5]}}},
+        *(
+            {"name": shape, "count": 5, "model": "point", "spawn": GRID, "behaviour": {"formation": {"shape": shape}}}
+            for shape in ("circle", "sphere")
+        ),
+        {"name": "lap", "model": "point", "behaviour": {"pure_pursuit": {"path": {"oval": {"heading": 0.4}}}}},
+        {
+            "name": "way",
+            "model": "point",
+            "behaviour": {"pure_pursuit": {"path": [[0, 0], [90, 7, 3], [200, 31, 5]], "closed": False}},
+        },
+    ],
+}
+
+
+def test_starts_slots_and_paths_do_not_depend_on_the_functions_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on another CPU: NumPy's functions differ in the last bit."""
+
+    def built() -> list[Any]:
+        sim = paddock.load(SHAPES)
+        paths = [sim.engine.programs[name].behaviour.path.tolist() for name in ("lap", "way")]  # type: ignore[union-attr]
+        return [sim.state_hash(), *paths]
+
+    expected = built()
+    for name in ("sin", "cos", "arctan2", "hypot"):
+        own = getattr(np, name)
+        monkeypatch.setattr(np, name, lambda *values, own=own: np.nextafter(own(*values), 9.0))
+    norm = np.linalg.norm
+    monkeypatch.setattr(np.linalg, "norm", lambda x, **to: norm(x, **to) if to else np.nextafter(norm(x), 9e9))
+    assert built() == expected
+
+
+def test_no_stage_of_a_run_calls_functions_of_the_machine() -> None:
+    foreign = re.compile(r"\b(np|math)\.(sin|cos|tan|arc\w+|a(sin|cos|tan)2?|hypot|exp|log\w*|power|sinh|cosh|tanh)\(")
+    source = Path(paddock.__file__).parent
+    for room in ("engine", "behaviour", "vehicles", "sensing", "scenario"):
+        for file in (source / room).rglob("*.py"):
+            assert not foreign.findall(file.read_text()), file

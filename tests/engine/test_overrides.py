@@ -428,6 +428,7 @@ WRONG: list[tuple[Any, Any, type[PaddockError], str]] = [
     ("crew", {"goto": {"x": 1, "y": float("nan")}}, InvalidValueError, "override: y: nan is not a finite number"),
     ("crew", {"goto": [1, 2]}, InvalidValueError, "the options of behaviour 'goto' must be a mapping"),
     ("crew", {"follow": {}}, InvalidValueError, "override.follow: behaviour 'follow' needs a target"),
+    ("crew", {"follow": {"target": "crew[0]"}}, InvalidValueError, "follow.target: 'crew[0]' cannot be its own target"),
     (
         "crew",
         {"follow": {"target": "leed"}},

@@ -35,10 +35,11 @@ class FakeMotion:
     def __init__(self, trace: Trace) -> None:
         self.trace, self.strides = trace, 0
 
-    def run(self, tick: int, ticks: int) -> None:
+    def run(self, tick: int, ticks: int) -> int:
         assert ticks >= 1
         self.strides += 1
         self.trace += [("move", tick + k) for k in range(ticks)]
+        return ticks
 
 
 def built(before: list[int | None], after: list[int | None]) -> tuple[Pipeline, FakeMotion, Trace]:

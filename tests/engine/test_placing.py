@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import paddock
@@ -39,6 +40,25 @@ def test_a_placed_vehicle_has_the_state_of_one_that_starts_there(load: Load) -> 
     assert [(e.tick, e.kind, e.subject, e.detail) for e in sim.events.since()] == [
         (100, "placed", "red", "at 10, 20, 0")
     ]
+
+
+def test_a_fleet_is_placed_with_arrays(load: Load, tmp_path: Path) -> None:
+    sim = load(CAR, BIRDS)
+    poses = np.array([[0.0, 0.0, 30.0, 0.5], [10.0, 0.0, 30.0, 1.0], [20.0, 0.0, 30.0, -1.5]])
+    with Recorder(sim, str(tmp_path / "run.mcap")):
+        sim.step(10)
+        sim.place("birds", poses, [0.0, 1.0, 2.0], at_tick=20)
+        poses[:] = 0.0  # the caller's array stays the caller's
+        sim.step(11)
+    placed = load(CAR, {**BIRDS, "spawn": {"poses": [[0, 0, 30, 0.5], [10, 0, 30, 1.0], [20, 0, 30, -1.5]]}})
+    placed.place("birds[1]", [10, 0, 30, 1.0], 1.0)
+    placed.place("birds[2]", [20, 0, 30, -1.5], 2.0)
+    placed.step(1)
+    for name in ("birds[0]", "birds[1]", "birds[2]"):
+        assert sim.inspect(name)["state"] == placed.inspect(name)["state"]
+    assert [(e.kind, e.subject, e.detail) for e in sim.events.since()] == [("placed", "birds", "3 vehicles")]
+    assert verify(tmp_path / "run.mcap").same
+    assert paddock.replayed(sim.scenario, sim.log.complete(), sim.tick).state_hash() == sim.state_hash()
 
 
 def test_other_vehicles_and_commands_stay(load: Load) -> None:
@@ -86,11 +106,16 @@ def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("rd", [0, 0, 0, 0]), "unknown vehicle 'rd'; did you mean 'red'?"),
-        (("birds", [0, 0, 0, 0]), r"'birds' is a fleet of 3: place one member, e.g. birds\[0\]"),
+        (("birds", [0, 0, 0, 0]), r"'birds' is a fleet of 3: give poses \(3, 4\), or place one vehicle, .*birds\[0\]"),
+        (("birds", [[0, 0, 0, 0]] * 2), r"'birds' is a fleet of 3: give poses \(3, 4\)"),
+        (("birds", [[0, 0, 0, 0]] * 3, [1.0, 2.0]), "a speed, finite numbers, not"),
+        (("birds", [[0, 0, 0, 0]] * 2 + [[0, 0, 2e7, 0]]), r"not at \[0.0, 0.0, 20000000.0\]"),
         (("red", [0, 0, 0]), r"a pose is x, y, z \(m\) and yaw \(rad\), finite numbers, not \[0, 0, 0\]"),
         (("red", [0, 0, float("nan"), 0]), "finite numbers"),
         (("red", "here"), "finite numbers, not 'here'"),
         (("red", [1e12, 0, 0, 0]), "vehicles are placed within"),
+        (("red", [0, 0, -0.5, 0]), "vehicles are placed at or above the ground, z >= 0 m, not -0.5"),
+        (("birds", [[0, 0, 0, 0]] * 2 + [[0, 0, -3, 0]]), "z >= 0 m, not -3"),
         (("red", [0, 0, 0, 0], 1e9), "the speed is at most 10000 m/s"),
     ],
 )

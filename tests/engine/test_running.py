@@ -64,9 +64,18 @@ class Running:
 
 def test_run_ends_at_the_first_tick_at_or_after_its_time(load: Load) -> None:
     sim = load(POINT, rate=240)
-    for until, tick in ((0.5, 120), (0.5, 120), (0.501, 121), (0.1, 121), (1 / 3 + 1, 320), (2, 480)):
+    for until, tick in ((0.5, 120), (0.5, 120), (0.501, 121), (1 / 3 + 1, 320), (2, 480)):
         sim.run(until=until, pace=0)
         assert sim.tick == tick and sim.time == tick / 240
+
+
+def test_a_run_does_not_end_in_the_past(load: Load) -> None:
+    sim = load(POINT, rate=240)
+    sim.step(120)
+    with pytest.raises(InvalidValueError, match=r"run\(until=0.1\) is in the past: the time is 0.5 s"):
+        sim.run(until=0.1)
+    sim.run(until=0.5)
+    assert sim.tick == 120
 
 
 @pytest.mark.parametrize("until", [float("nan"), float("inf"), "3", [1]])
@@ -348,3 +357,15 @@ def test_a_simulation_can_be_prepared_later() -> None:
     for sim in (at_once, later):
         sim.step(50)
     assert later.state_hash() == at_once.state_hash()
+
+
+def test_the_first_tick_prepares_a_simulation_that_was_not() -> None:
+    """The sensor samples at tick 0 too: 11 samples in the first second at 10 Hz."""
+    car = {"name": "red", "model": "car.kinematic", "speed": 5, "sensors": [{"imu": {"rate": 10}}]}
+    scenario = load_scenario({"clock": {"rate": 240}, "vehicles": [car]})
+    at_once, later, restored = (Simulation(scenario, prepared=prepared) for prepared in (True, False, False))
+    restored.restore(at_once.save())
+    for sim in (at_once, later, restored):
+        sim.step(240)
+    assert later.engine.programs["red"].sensors["imu"].save()["taken"] == 11
+    assert later.state_hash() == restored.state_hash() == at_once.state_hash()

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from paddock.compute import math as scalar
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Segment, arc, ends_at, flown_of, joined, line, point_along
@@ -116,6 +117,22 @@ def test_vectorised_poses_equal_single_ones(kind: str) -> None:
         for part in (0.25, 0.9):
             expected = point_along(segment, part * segment.length)
             np.testing.assert_allclose(path.at(before + part * flown_of(segment))[0], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["level", "drifting", "both ways", "held"])
+def test_poses_have_the_same_bits_one_by_one_and_together(kind: str) -> None:
+    path = some_path(kind, 200.0, -150.0, 2.0)
+    places = np.linspace(0.0, path.flown, 201)
+    assert path.at(places).tolist() == [path.at(one)[0].tolist() for one in places]
+
+
+def test_poses_have_the_bits_of_functions_that_do_not_depend_on_the_cpu() -> None:
+    turn = Path([arc(1.0, 2.0, 0.3, 50.0, 2.0)])
+    places = np.linspace(1.0, 100.0, 200)
+    for flown, (x, y, _, _) in zip(places.tolist(), turn.at(places).tolist(), strict=True):
+        half = 0.5 * 0.02 * flown
+        chord = flown * (scalar.sin(half) / half)
+        assert x == 1.0 + chord * scalar.cos(0.3 + half) and y == 2.0 + chord * scalar.sin(0.3 + half)
 
 
 def test_positions_are_clipped_to_the_ends() -> None:

@@ -249,7 +249,7 @@ def test_thinned_routes_stay_within_the_tolerance(count: int, tolerance: float) 
     way = np.stack([200 * np.cos(angle), 200 * np.sin(angle), 10 * angle, angle], axis=1)
     few = thinned(way, tolerance)
     assert (few[0] == way[0]).all() and (few[-1] == way[-1]).all() and len(few) <= len(way)
-    dense = np.concatenate([np.linspace(a, b, 400) for a, b in zip(few[:-1, :3], few[1:, :3], strict=True)])
+    dense = np.concatenate([np.linspace(a, b, 40) for a, b in zip(few[:-1, :3], few[1:, :3], strict=True)])
     gaps = np.linalg.norm(np.diff(dense, axis=0), axis=1).max()
     nearest = np.linalg.norm(way[:, None, :3] - dense[None], axis=2).min(axis=1)
     assert nearest.max() <= tolerance + gaps

@@ -117,7 +117,8 @@ def endpoint(parts: np.ndarray, kinds: str) -> np.ndarray:
     return np.array([z.real, z.imag, heading])
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, 3))])
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
 def test_no_word_of_three_found_by_an_optimiser_is_shorter(seed: int) -> None:
     """All words of three parts, any direction of each, by root finding from many places."""
     rng = np.random.default_rng(seed)

@@ -113,7 +113,8 @@ def test_metrics_of_a_circle(tmp_path: Path) -> None:
     assert (fleet["min_height_m"], fleet["max_height_m"]) == pytest.approx((7.0, 7.0))
     quiet = numbers["fleets"]["rest"]
     assert (quiet["distance_m"], quiet["moving_s"], quiet["max_height_m"]) == pytest.approx((0.0, 0.0, 3.0))
-    assert (numbers["duration_s"], numbers["samples"], numbers["collisions"]) == (pytest.approx(10.0), 101, 0)
+    assert (numbers["duration_s"], numbers["samples"]) == (pytest.approx(10.0), 101)
+    assert "collisions" not in numbers  # nothing collides yet
     assert json.loads(json.dumps(numbers)) == numbers
 
 

@@ -10,8 +10,12 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.compute.arrays import NUMPY_MATH
+from paddock.compute.cuda import Gpu
+from paddock.engine.engine import Engine
 from paddock.engine.simulation import Simulation
-from paddock.record import Recorder, open_run, verify
+from paddock.record import Recorder, open_run, verification, verify
+from paddock.record.reader import RecordedRun
 from paddock.record.verification import Verification
 from paddock.record.writer import RecordingWriter
 from paddock.scenario import demo_names
@@ -125,6 +129,48 @@ def test_other_versions_are_reported(record: Callable[..., Path], monkeypatch: p
     result = verify(path)
     assert list(result.other_versions) == ["numpy"] and result.other_versions["numpy"][1] == "9.9.9"
     assert any("this is 9.9.9" in line for line in result.lines())
+
+
+def test_the_device_is_recorded_used_and_reported(record: Callable[..., Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    path = record(lambda sim: sim.step(10))
+    with open_run(path) as run:
+        assert run.metadata["device"] == "cpu"
+    result = verify(path)
+    assert result.same and result.to_dict()["device"] == "cpu" and "on cpu" in result.lines()[0]
+    monkeypatch.setattr(verification, "open_run", lambda path: with_metadata(path, device="cuda"))
+    monkeypatch.setattr(verification, "find_gpu", lambda: Gpu(False))
+    elsewhere = verify(path)
+    assert elsewhere.same and elsewhere.device == "cpu"
+    assert elsewhere.other_versions == {"device": ("cuda", "cpu")}
+    assert "  recorded with device cuda, this is cpu" in elsewhere.lines()
+    used: list[str] = []
+    monkeypatch.setattr(verification, "find_gpu", lambda: Gpu(True))
+    monkeypatch.setattr(Engine, "__init__", lambda engine, scenario, device, prepared: used.append(device) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        verify(path)
+    assert used == ["cuda"]
+
+
+def with_metadata(path: Any, **changes: str | None) -> RecordedRun:
+    run = open_run(path)
+    changed = {**run.metadata, **changes}
+    run.metadata = {name: text for name, text in changed.items() if text is not None}
+    return run
+
+
+@pytest.mark.parametrize("older", [True, False])
+def test_recordings_of_earlier_versions_have_the_functions_of_numpy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, older: bool
+) -> None:
+    """A fleet on a circle of 1,000 vehicles, some of whose places differ in the last bit."""
+    ring = {"name": "ring", "count": 1000, "model": "point", "spawn": {"circle": {"radius": 7.3}}}
+    token = NUMPY_MATH.set(older)
+    with paddock.load({"vehicles": [ring]}) as sim, Recorder(sim, tmp_path / "ring.mcap"):
+        pass
+    NUMPY_MATH.reset(token)
+    assert verify(tmp_path / "ring.mcap").same is not older
+    monkeypatch.setattr(verification, "open_run", lambda path: with_metadata(path, math=None))  # as it was written then
+    assert verify(tmp_path / "ring.mcap").same is older
 
 
 def test_progress(record: Callable[..., Path]) -> None:

@@ -29,7 +29,7 @@ def places(text: str) -> list[tuple[int, int]]:
         ("vehicles:\n- {model: quad, preset: x}\n", 2, 25, "unknown preset of quad 'x'"),
         ("vehicles:\n- {model: quad, behaviour: {orbit: {radios: 3}}}\n", 2, 45, "did you mean 'radius'?"),
         ("vehicles:\n- {model: quad, behaviour: {follow: {target: x}}}\n", 2, 46, "unknown vehicle 'x'"),
-        ("clock: {rate: 10}\nvehicles:\n- {model: quad}\n", 3, 11, "set clock.rate to 240"),
+        ("vehicles:\n- {model: quad, pose: [0, 0, -5, 0]}\n", 2, 23, "at or above the ground"),
         ("vehicles:\n- {model: point, pose: [1.e+9, 0, 0]}\n", 2, 24, "within 1e+07 m"),
         ("world: {mu: -1}\nvehicles: []\n", 1, 13, "mu"),
     ],

@@ -4,10 +4,14 @@ import json
 import struct
 import urllib.error
 import urllib.request
+from socket import create_connection
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from websockets.exceptions import InvalidStatus
 from websockets.sync.client import ClientConnection, connect
+from websockets.typing import Origin
 
 import paddock
 from paddock.errors import InvalidValueError, PaddockError
@@ -19,6 +23,16 @@ TICK, POSES = 0x10, 0x14
 def subscribed(socket: ClientConnection) -> None:
     params = {"rate": 30, "kinds": ["poses"]}
     socket.send(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "subscribe", "params": params}))
+
+
+def socket_of(url: str) -> str:
+    return f"ws://{urlsplit(url).netloc}/ws"
+
+
+def authenticated(socket: ClientConnection, url: str) -> None:
+    token = parse_qs(urlsplit(url).query)["token"][0]
+    assert len(token) >= 20
+    socket.send(json.dumps({"jsonrpc": "2.0", "id": 0, "method": "authenticate", "params": {"token": token}}))
 
 
 def next_poses(socket: ClientConnection, after: int = -1) -> tuple[int, tuple[float, ...]]:
@@ -41,13 +55,40 @@ def test_poses_arrive_while_the_notebook_steps() -> None:
         shown = sim.show(height=400)
         html = shown._repr_html_()
         assert f'<iframe src="{shown.url}"' in html and "height: 400px" in html
+        assert f'port = "{urlsplit(shown.url).port}"' in html and "jupyter-server-proxy" in html
         with urllib.request.urlopen(shown.url, timeout=30) as answer:
             assert answer.status == 200
-        with connect(shown.url.replace("http", "ws") + "ws", compression=None, max_size=None) as page:
+        with connect(socket_of(shown.url), compression=None, max_size=None) as page:
+            authenticated(page, shown.url)
             subscribed(page)
             assert next_poses(page) == (0, (3.0, 4.0, 5.0))
             sim.step(10)
             assert next_poses(page, after=0)[0] <= 10
+
+
+def test_the_page_is_served_through_jupyter_of_another_machine() -> None:
+    """jupyter-server-proxy passes on the browser's Host and Origin, and its base URL is not the page's."""
+    with paddock.load(SCENARIO) as sim:
+        shown = sim.show()
+        port = urlsplit(shown.url).port
+        asked = urllib.request.Request(shown.url, headers={"Host": "hub.example.org"}, method="HEAD")
+        with urllib.request.urlopen(asked, timeout=30) as answer:
+            assert answer.status == 200
+            assert "frame-ancestors 'self'" in answer.headers["Content-Security-Policy"]
+        raw = create_connection(("127.0.0.1", port))
+        browser = {"origin": Origin("https://hub.example.org"), "compression": None, "max_size": None}
+        with connect("ws://hub.example.org/ws", sock=raw, **browser) as page:  # Host: hub.example.org
+            subscribed(page)
+            assert "token" in json.loads(page.recv(timeout=30))["error"]["message"]
+            authenticated(page, shown.url)
+            subscribed(page)
+            assert next_poses(page) == (0, (3.0, 4.0, 5.0))
+        raw = create_connection(("127.0.0.1", port))
+        with (
+            pytest.raises(InvalidStatus, match="403"),
+            connect("ws://hub.example.org/ws", sock=raw, origin=Origin("https://evil.example.org")),
+        ):
+            pass
 
 
 def test_one_page_for_a_simulation_until_it_is_closed() -> None:

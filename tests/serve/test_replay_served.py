@@ -14,8 +14,10 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
-from paddock.record import Player, Recorder
+from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
+from paddock.serve.live import LiveSource
+from paddock.serve.operations import HANDLERS
 from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc
@@ -127,6 +129,22 @@ def test_a_recording_cannot_be_changed(served: tuple[Player, Host]) -> None:
     metadata = host.source.operate("metadata", "ann", {})
     assert metadata["recording"]["duration"] == pytest.approx(4.0)
     assert metadata["fleets"][0]["driven_by"] == "recording"
+
+
+def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, Host], recording: Path) -> None:
+    _, host = served
+    found = host.source.operate("series", "ann", {"target": "red", "columns": ["x", "speed", "none"]}).result()
+    with open_run(recording) as run:
+        history = run.fleet("red", ["x"])
+        events = run.events()
+    assert found["times"] == pytest.approx(history.times.tolist()) and len(found["times"]) == 201
+    assert found["values"][0] == history["x"][:, 0].tolist()
+    assert found["values"][1][0] == pytest.approx(10.0)  # m/s, from the pose
+    assert set(found["values"][2]) == {None}
+    tree = host.source.operate("metadata", "ann", {"page": True})
+    assert [(one["tick"], one["kind"]) for one in tree["recording"]["events"]] == [(e.tick, e.kind) for e in events]
+    with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="only a recording has series"):
+        HANDLERS["series"](LiveSource(sim), "ann", target="red", columns=["x"])
 
 
 def test_the_token_of_the_recorded_server_stays_secret(tmp_path: Path) -> None:

@@ -12,6 +12,8 @@ import pytest
 import paddock
 from paddock.engine import applier
 from paddock.engine.barrier import Claim, CommandRequest
+from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.live import LiveSource
 from paddock.serve.operations import vehicles
 
 DOTS = {"name": "dots", "model": "point", "count": 3, "spawn": {"grid": {"spacing": 2}}}
@@ -23,10 +25,12 @@ class Run(SimpleNamespace):
     def __init__(self, sim: paddock.Simulation) -> None:
         self.pushed: list[str] = []
         states = SimpleNamespace(forget=lambda client: None, control_request=lambda *arguments: b"")
-        super().__init__(sim=sim, commands=0, claims={}, states=states)
+        super().__init__(sim=sim, commands=0, claims={}, drivers={}, states=states)
 
     def push(self, kind: str, values: dict[str, Any]) -> None:
         self.pushed.append(kind)
+
+    refuse_driven = LiveSource.refuse_driven
 
     def aside(self, work: Any) -> Any:
         return work()
@@ -78,3 +82,40 @@ def test_an_override_is_checked_once_before_it_is_applied(monkeypatch: pytest.Mo
         checks = counted(monkeypatch, sim.engine.applier, "checked_override")
         vehicles.order(Run(sim), "ann", "dots", "hold").result(30)
         assert len(checks) == 1 and len(sim.behaviours.overrides()) == 1
+
+
+def test_a_driven_vehicle_has_one_driver_until_another_takes_over() -> None:
+    with paddock.load({"vehicles": [DOTS]}) as sim:
+        run = LiveSource(sim)
+        first, second = "web client 1", "web client 2"
+        here = {"target": "dots[1]", "inputs": {"vx": 1.0}}
+        run.operate("drive", first, {"target": "dots[1]"})
+        assert run.figures()["drivers"] == {"2": first}  # ids count from 1
+        refusal = r"dots\[1\] is driven by web client 1: take over first"
+        for operation, arguments in (
+            ("drive", {"target": 2}),
+            ("command", here),
+            ("command", {"target": "dots", "inputs": {"vx": [1.0, 2.0, 3.0]}}),
+            ("command_many", {"ids": [1, 2], "inputs": {"vx": 1.0}}),
+            ("order", {"target": ["dots[0]", "dots[1]"], "behaviour": None}),
+        ):
+            with pytest.raises(PaddockError, match=refusal):
+                run.operate(operation, second, arguments)
+        run.operate("command", first, here)
+        run.operate("command", second, {"target": "dots[0]", "inputs": {"vx": 1.0}})  # another vehicle
+        run.operate("drive", second, {"target": "dots[1]", "take_over": True})
+        with pytest.raises(PaddockError, match="is driven by web client 2"):
+            run.operate("command", first, here)
+        run.operate("drive", first, {"target": "dots[1]", "driving": False})  # it is not the driver any more
+        assert run.figures()["drivers"] == {"2": second}
+        run.gone(second)
+        run.operate("command", first, here)
+        with pytest.raises(InvalidValueError, match="'dots' is a fleet of 3: a client drives one vehicle"):
+            run.operate("drive", first, {"target": "dots"})
+        sim.spawn(**DOTS | {"name": "late", "count": 1})
+        for name in ("late", "dots[2]"):
+            run.operate("drive", first, {"target": name})
+        run.attach(lambda kind, content: None, lambda snapshot: None)
+        sim.reset(1)
+        run.detach()
+        assert run.figures()["drivers"] == {"3": first}  # id 4 may become another vehicle now

@@ -13,6 +13,7 @@ import pytest
 
 import paddock
 from paddock.errors import PaddockError
+from paddock.serve.live import LiveSource
 from paddock.sitl import from_scenario
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.ground_station import mission_file
@@ -65,6 +66,26 @@ def test_missions_uploaded_over_mavlink_are_driven_and_flown(own_links: Links) -
         assert heights[-1] < 0.05 and not copter.armed
         x, y, _ = sim.snapshot()["copter"].position
         assert np.hypot(x - 20.0, y) < 2.0  # home again
+
+
+def test_a_page_sees_mode_link_and_waypoints_and_may_not_drive(own_links: Links) -> None:
+    links = own_links(2)
+    with paddock.load(mixed(links)) as sim:
+        sim.step(10)
+        assert [tree["mode"] for tree in sim.autopilots.status()] == ["MANUAL", "STABILIZE"]
+        for _ in range(200):  # until the missions have been uploaded and started
+            sim.step(50)
+            rover, copter = sim.autopilots.status()
+            if rover["mode"] == copter["mode"] == "AUTO" and copter["armed"]:
+                break
+        ids = {name: sim.snapshot()[name].id for name in ("rover", "copter")}
+        assert [rover["id"], rover["system"], copter["id"], copter["system"]] == [ids["rover"], 1, ids["copter"], 2]
+        assert copter["link"] == f"udp {links['port'] + 1}, to udp 127.0.0.1:{links['station'] + 1}"
+        assert rover["item"] == "1/4" and copter["autopilot"] == "builtin"
+        assert rover["waypoints"] == pytest.approx(np.array(SQUARE), abs=1.0)  # home has the error of the receiver
+        assert copter["waypoints"] == pytest.approx(np.array([[20, 0, 8], [20, 10, 8], [30, 10, 8]]), abs=1.0)
+        with pytest.raises(PaddockError, match="it is flown by its autopilot"):
+            LiveSource(sim).operate("drive", "a page", {"target": "copter"})
 
 
 def crosstrack(points: np.ndarray, way: np.ndarray) -> list[float]:

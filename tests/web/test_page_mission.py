@@ -12,7 +12,8 @@ import pytest
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 
-ROVERS = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
+# a blue fleet: tasks are green when they are completed
+ROVERS = {"name": "vans", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
 SCENARIO: dict[str, Any] = {
     "clock": {"rate": 10},
     "vehicles": [ROVERS],
@@ -131,13 +132,13 @@ def test_the_panel_adds_removes_and_damages(served: Any, window: Any) -> None:
     window.until(lambda: window.signal("tool") == "select")
     window.button("Remove the task pond").click()
     window.page.once("dialog", lambda dialog: dialog.accept())
-    window.button("Mark bus[1] as damaged").click()
+    window.button("Mark vans[1] as damaged").click()
     window.until(lambda: len(served.sim.engine.log.entries) == 3)
     served.sim.step(10)
     window.until(lambda: window.page.get_by_role("button", name=re.compile("^Look at point_1: point")).count() == 1)
     assert outline(served.sim, "point_1")[0] == pytest.approx([0, 40], abs=0.5)
     assert window.page.get_by_role("button", name=re.compile("^Look at pond")).count() == 0
-    window.until(lambda: window.page.get_by_role("button", name=re.compile(r"^Select bus\[1\]: damaged")).count() == 1)
+    window.until(lambda: window.page.get_by_role("button", name=re.compile(r"^Select vans\[1\]: damaged")).count() == 1)
     before = window.ask("window.paddock.camera().target")
     window.page.get_by_role("button", name=re.compile("^Look at fence")).click()
     window.until(lambda: np.allclose(window.ask("window.paddock.camera().target")[:2], [20, -30], atol=0.5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.record import Recorder
+from paddock.record import Player, Recorder
 from paddock.scenario import demo_names
+from paddock.serve.host import Host
+from paddock.serve.replay import ReplaySource
+from paddock.serve.share import serve_options
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 
@@ -83,6 +87,47 @@ def test_an_invalid_recording_is_reported(serve: Any, open_page: Any, tmp_path: 
     assert window.signal("source.kind") == "live"
 
 
+def test_a_replay_shows_what_the_opened_file_shows(
+    tmp_path: Path, page_folder: Path, open_page: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "run.mcap"
+    with paddock.load({"clock": {"rate": RATE}, "vehicles": [CAR]}) as sim, Recorder(sim, file, rate=20):
+        sim.step(2 * RATE)
+        sim.place("red", [0, 5, 0, 0])
+        sim.step(2 * RATE)
+    monkeypatch.setenv("PADDOCK_PAGE", str(page_folder))
+    with Player(file) as player, Host(ReplaySource(player), serve_options({"web": {"port": 0}})) as host:
+        player.pause()
+        window = open_page(f"http://127.0.0.1:{host.addresses['web']['port']}/").ready()
+        host.source.operate("seek", "test", {"position": 1.0})  # before the event; it stays paused
+        window.until(lambda: sample(window)["time"] == 1.0)
+        served = events(window), plotted_x(window)
+        opened(window, file)
+        window.until(lambda: window.ask("'recording' in window.paddock.store.source.value") and events(window))
+        assert served == (events(window), plotted_x(window))
+    assert served[0] == [["placed", 200, 2.0]]
+    rows = np.array([line.split(",") for line in served[1]], float)
+    assert len(rows) == 81 and rows[10].tolist() == pytest.approx([0.5, -19.375])  # 5 m/s2 from -20 m
+    assert rows[-1].tolist() == pytest.approx([4.0, 9.6])  # from 0 m: 1.6 s to 8 m/s, then 0.4 s
+
+
+def events(window: Any) -> Any:
+    return window.ask("window.paddock.store.source.value.events.value.map(({kind, tick, time}) => [kind, tick, time])")
+
+
+def plotted_x(window: Any) -> list[str]:
+    """The lines of the plot of x, as downloaded."""
+    window.page.get_by_role("button", name=re.compile("^red")).first.click()
+    window.page.locator(".side.right").get_by_role("button", name="Plot x", exact=True).click()
+
+    def downloaded() -> list[str]:
+        with window.page.expect_download() as download:
+            window.button("Download the shown range as CSV").click()
+        return Path(download.value.path()).read_text().splitlines()[1:]
+
+    return window.until(lambda: lines if len(lines := downloaded()) > 1 else None)
+
+
 def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) -> None:
     window = open_page(serve(LIVE, running=True).url).ready()
     window.button("Scenario editor").click()
@@ -101,9 +146,8 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.page.get_by_role("button", name="Close", exact=True).click()
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name == "race" else pytest.mark.slow) for name in demo_names()]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", demo_names())
 def test_screenshot_of_each_demo(serve: Any, open_page: Any, pictures: Path, demo: Any, name: str) -> None:
     window = open_page(serve(demo(name), running=True).url).ready()
     window.until(lambda: window.signal("clock.time") > 1.0)

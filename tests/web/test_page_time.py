@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,23 @@ def test_pause_step_and_reset(serve: Any, open_page: Any) -> None:
     window.until(lambda: window.signal("clock.tick") == 0)
     window.button("Play").click()
     window.until(lambda: not sim.clock.paused and sim.tick > 20)
+
+
+def test_space_pauses_wherever_the_last_click_was(serve: Any, open_page: Any) -> None:
+    served = serve(SCENARIO, running=True)
+    window = open_page(served.url).ready()
+    window.page.get_by_role("button", name=re.compile("^red")).first.click()
+    window.page.keyboard.press("Space")
+    window.until(lambda: served.sim.clock.paused)
+    plot = window.page.locator(".side.right [aria-label^='Plot ']").first
+    plot.click()
+    window.page.keyboard.press("Space")
+    window.until(lambda: not served.sim.clock.paused)
+    assert window.ask("window.paddock.store.selection.value.size") == 1
+    window.page.keyboard.press("/")
+    window.page.keyboard.type("scouts[3]")  # as fast as possible; c, o, s and t are shortcuts
+    assert window.page.get_by_label("Find fleets").input_value() == "scouts[3]"
+    assert window.signal("camera") == "orbit"
 
 
 def test_a_typed_pace_is_applied(serve: Any, open_page: Any) -> None:

@@ -120,6 +120,25 @@ def test_two_clients_drive_two_cars(serve: Any, open_page: Any) -> None:
         window.page.keyboard.up("w")
 
 
+@pytest.mark.slow
+def test_a_second_window_takes_over_a_driven_car(serve: Any, open_page: Any) -> None:
+    served = serve(SCENARIO, running=True)
+    first, second = (open_page(served.url).ready() for _ in range(2))
+    drive(first, "red", 1)
+    choose(second, "red")
+    second.page.keyboard.press("g")
+    second.until(lambda: "red is driven by another window" in second.notices())
+    assert second.ask("window.paddock.driving.value") is None
+    second.button("Take over").last.click()
+    second.until(lambda: second.ask("window.paddock.driving.value?.id ?? null") == 1)
+    first.until(lambda: first.ask("window.paddock.driving.value") is None)
+    assert "Stopped driving red: another window has taken over" in first.notices()
+    first.page.keyboard.down("s")
+    second.page.keyboard.down("w")
+    second.until(lambda: throttle(served.sim, "red") > 0.3)
+    assert served.sim.snapshot()["red"]["command.brake"] == 0.0
+
+
 def test_a_driven_car_is_overridden_and_released(serve: Any, open_page: Any) -> None:
     served = serve(SCENARIO, running=True)
     window = open_page(served.url).ready()
@@ -166,3 +185,28 @@ def test_a_selected_vehicle_can_be_removed(serve: Any, open_page: Any) -> None:
     window.until(lambda: window.signal("roster.size") == 7)
     window.until(lambda: window.ask("window.paddock.store.selection.value.size") == 0)
     window.until(lambda: window.signal("clock.tick") > 0)
+
+
+INSIDE = """(() => {
+  const boxes = [...document.querySelectorAll(".timeline button, .topbar button, .driving, .driving *")];
+  const outside = boxes.filter((box) => box.checkVisibility() && box.getBoundingClientRect().right > innerWidth + 0.5);
+  const hud = document.querySelector(".driving");
+  return [document.documentElement.scrollWidth, outside.map((box) => box.className), hud.scrollWidth - hud.clientWidth];
+})()"""
+
+
+def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -> None:
+    window = open_page(serve(SCENARIO, running=True).url).ready()
+    window.ask("window.paddock.drive(4)")
+    window.until(lambda: window.page.locator(".driving").count() == 1)
+    desktop = window.page.viewport_size
+    window.page.get_by_role("tab", name="Plots").click()  # unfolds the panel below the view
+    window.until(lambda: window.page.locator(".splitter.lying").count() == 1)
+    assert window.ask(INSIDE) == [desktop["width"], [], 0]
+    window.page.set_viewport_size({"width": 390, "height": 844})
+    try:
+        window.until(lambda: window.ask("innerWidth") == 390)
+        assert window.ask(INSIDE) == [390, [], 0]
+    finally:
+        window.page.set_viewport_size(desktop)
+        window.ask("window.paddock.release()")

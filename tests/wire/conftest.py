@@ -1,12 +1,14 @@
-"""Fixtures of the fuzz tests."""
+"""Fixtures of the tests of encoders and decoders."""
 
 from __future__ import annotations
 
 import gc
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
+
+from paddock.wire.stream import positions
 
 ROUNDS = 5
 ATTEMPTS = 4
@@ -38,3 +40,11 @@ def keeps_no_memory() -> Callable[[Callable[[], object]], bool]:
         return any(kept(work) < KEPT for _ in range(ATTEMPTS))
 
     return check
+
+
+@pytest.fixture(scope="module", params=[0, 1 << 30], ids=["compiled", "numpy"])
+def each_encoder(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Encode with the compiled code of large fleets, then with the NumPy code of small ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(positions, "COMPILED_FROM", request.param)
+        yield

@@ -11,9 +11,18 @@ from hypothesis.extra import numpy as hnp
 from scipy.spatial.transform import Rotation
 
 from paddock.errors import InvalidValueError
+from paddock.wire.compiled import pack_poses
 from paddock.wire.error import WireError
-from paddock.wire.stream.positions import FrameChange, Poses, decode_poses, encode_poses, unpacked_orientation
+from paddock.wire.stream.positions import (
+    FrameChange,
+    Poses,
+    _pack_poses,
+    decode_poses,
+    encode_poses,
+    unpacked_orientation,
+)
 
+pytestmark = pytest.mark.usefixtures("each_encoder")
 NO_TURN = 3 << 30 | 511 << 20 | 511 << 10 | 511
 QUARTER = 0.25
 """deg: maximum error of a packed attitude."""
@@ -143,3 +152,15 @@ def test_a_payload_has_exactly_its_records() -> None:
     for wrong in (payload[:-1], payload + b"\0", b"\2\0\0", b"\3" + payload[1:]):
         with pytest.raises(WireError):
             decode_poses(wrong)
+
+
+@given(hnp.arrays(np.float64, (7, 5)), st.sampled_from([None, tuple(np.linspace(-1, 1, 16).tolist())]))
+def test_compiled_and_numpy_code_write_the_same_bytes(block: np.ndarray, spin: tuple[float, ...] | None) -> None:
+    """Also for attitudes that are NaN, infinite or not of unit length."""
+    turn = None if spin is None else spin[:9]
+    found = np.zeros((2, 5, 4), np.uint32)
+    with np.errstate(all="ignore"):
+        for words, pack in zip(found, (pack_poses, _pack_poses), strict=True):
+            pack(block, None, turn, spin, words, words.view(np.float32))
+    np.testing.assert_array_equal(*found.view(np.float32)[..., :3])  # a NaN equals any NaN
+    np.testing.assert_array_equal(*found[..., 3])

@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from paddock.errors import InvalidValueError
 from paddock.wire.stream.positions import FrameChange, Poses, decode_positions, encode_positions
 
+pytestmark = pytest.mark.usefixtures("each_encoder")
 F32 = st.floats(width=32, allow_nan=False, allow_infinity=False)
 IDS = st.integers(0, 2**31 - 1)
 

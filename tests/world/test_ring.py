@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.ring import OverwrittenError, RingClosedError, RingReader, RingWriter
 from paddock.world.shared_memory import RingControl, SharedSegment, data_path
@@ -279,3 +279,15 @@ def test_readers_do_not_leak_descriptors() -> None:
             with RingReader(ring.name) as other:
                 other.latest()
         assert descriptors() == before
+
+
+def test_machines_with_another_memory_order_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("platform.machine", lambda: "aarch64")
+    for use in (RingWriter, RingReader):
+        with pytest.raises(
+            MissingFeatureError, match=r"^shared-memory rings need an x86-64 processor, not aarch64: run "
+        ):
+            use("order")
+    monkeypatch.setattr("platform.machine", lambda: "AMD64")
+    with RingWriter("order"):
+        pass

@@ -12,6 +12,7 @@ import { Shell } from "./panels/shell";
 import { startShortcuts } from "./panels/shortcuts";
 import { createStage } from "./scene/stage";
 import { recordFigures } from "./state/clock";
+import { withLateStyles } from "./state/files";
 import { startSession } from "./state/session";
 import * as store from "./state/store";
 import { expose, metadata, showNotice, theme } from "./state/store";
@@ -40,10 +41,14 @@ function followTitle(): void {
 function registerOpeners(): void {
   const failed = (what: string) => (error: unknown) => showNotice("error", `Cannot load ${what}: ${reasonOf(error)}`);
   editorOpener.value = () => {
-    import("./editor/dialog").then((module) => module.openEditor()).catch(failed("the editor"));
+    withLateStyles(import("./editor/dialog"))
+      .then((module) => module.openEditor())
+      .catch(failed("the editor"));
   };
   galleryOpener.value = () => {
-    import("./panels/gallery").then((module) => module.openGallery()).catch(failed("the gallery"));
+    withLateStyles(import("./panels/gallery"))
+      .then((module) => module.openGallery())
+      .catch(failed("the gallery"));
   };
   recordingOpener.value = (file) => import("./replay/open").then((module) => module.openRecording(file));
 }
@@ -78,7 +83,7 @@ function begin(): void {
   startSession(serverUrl());
   createWorldView(host);
   startShortcuts();
-  watchSharedLinks(async (scenario) => (await import("./editor/dialog")).openEditor(scenario));
+  watchSharedLinks(async (scenario) => (await withLateStyles(import("./editor/dialog"))).openEditor(scenario));
 }
 
 begin();

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.world.pose import FARTHEST
 
@@ -84,14 +85,14 @@ def oval(straight: float, radius: float, x: float, y: float, z: float, heading: 
     v = np.full_like(s, -radius)
     first = (s >= half) & (s < half + turn)
     angle = (s - half) / radius - 0.5 * np.pi
-    u, v = np.where(first, half + radius * np.cos(angle), u), np.where(first, radius * np.sin(angle), v)
+    u, v = np.where(first, half + radius * arrays.cos(angle), u), np.where(first, radius * arrays.sin(angle), v)
     back = (s >= half + turn) & (s < half + turn + straight)
     u, v = np.where(back, half - (s - half - turn), u), np.where(back, radius, v)
     second = (s >= half + turn + straight) & (s < length - half)
     angle = (s - half - turn - straight) / radius + 0.5 * np.pi
-    u, v = np.where(second, -half + radius * np.cos(angle), u), np.where(second, radius * np.sin(angle), v)
+    u, v = np.where(second, -half + radius * arrays.cos(angle), u), np.where(second, radius * arrays.sin(angle), v)
     u = np.where(s >= length - half, s - length, u)
-    c, sn = np.cos(heading), np.sin(heading)
+    c, sn = arrays.cos(heading), arrays.sin(heading)
     return np.stack([x + c * u - sn * v, y + sn * u + c * v, np.full_like(u, z)], axis=1)
 
 
@@ -99,7 +100,7 @@ def circle(radius: float, x: float, y: float, z: float, spacing: float) -> Float
     """Return a circle driven counter-clockwise."""
     count = max(12, round(2.0 * np.pi * radius / spacing))
     angle = np.arange(count) * (2.0 * np.pi / count)
-    return np.stack([x + radius * np.cos(angle), y + radius * np.sin(angle), np.full(count, z)], axis=1)
+    return np.stack([x + radius * arrays.cos(angle), y + radius * arrays.sin(angle), np.full(count, z)], axis=1)
 
 
 SHAPES: dict[str, tuple[Callable[..., Floats], dict[str, float]]] = {
@@ -150,8 +151,8 @@ def speed_profile(points: Floats, closed: bool, top: float, lateral: float, acce
     laps = 2 if closed else 1
     for k in range(laps * count - 1):  # runs once per path, when it is built
         i, j = k % count, (k + 1) % count
-        speed[j] = min(speed[j], (speed[i] ** 2 + 2.0 * accelerate * gap[i]) ** 0.5)
+        speed[j] = min(speed[j], arrays.root_of_sum(speed[i], 2.0 * accelerate * gap[i]))
     for k in range(laps * count - 1, 0, -1):
         i, j = (k - 1) % count, k % count
-        speed[i] = min(speed[i], (speed[j] ** 2 + 2.0 * brake * gap[i]) ** 0.5)
+        speed[i] = min(speed[i], arrays.root_of_sum(speed[j], 2.0 * brake * gap[i]))
     return speed

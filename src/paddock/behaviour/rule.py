@@ -14,11 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.behaviour import rules
+from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
-from paddock.errors import renamed_names
+from paddock.errors import renamed_names, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.world.columns import Column
@@ -78,7 +79,8 @@ class Rule:
     def planned(self, options: Any, path: Floats) -> RouteLine | None:
         """Return the line to display: the rule's `route`, else the points of its path; None if nothing is fixed."""
         if self.route is not None:
-            return self.route(options, path)
+            with users_code():
+                return self.route(options, path)
         return RouteLine(path[:, :3], False) if self.needs_path else None
 
     def spec(self, model: VehicleModel, varying: tuple[str, ...] = (), each: tuple[str, ...] = ()) -> KernelSpec:
@@ -96,6 +98,20 @@ class Rule:
             Value("dt"),
         )
         return KernelSpec(f"{model.name}-{self.name}", _acting(model.pose, self.desire, model.guide), arguments)
+
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """Return a kernel for each function of the contract: `desire`, and `visit` and `finish` of its neighbours."""
+        seeing = Rows("me", Pose), Rows("memory", self.memory, "update"), Shared("options", self.options)
+        given = Rows("urge", Urge), Rows("target", Pose), Value("path", "table"), Value("dt")
+        found = KernelSpec(f"{self.name}-desire", self.desire, (Rows("desire", Desire, "write"), *seeing, *given))
+        near = self.neighbours
+        if near is None:
+            return (found,)
+        apart, options = tuple(Value(name) for name in ("dx", "dy", "dz", "d2")), Shared("options", near.options)
+        two = Rows("gathered", near.gathered, "update"), Rows("me", near.seen), Rows("other", near.seen)
+        one = Rows("result", near.result, "write"), Rows("gathered", near.gathered), Rows("me", near.seen)
+        visit = KernelSpec(f"{self.name}-visit", near.visit, (*two, *apart, options))
+        return found, visit, KernelSpec(f"{self.name}-finish", near.finish, (*one, options))
 
 
 def pose_of(state: Any, parameters: Any) -> Pose:
@@ -177,7 +193,7 @@ def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
     return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead)
 
 
-RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule)
+RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule, check_functions)
 find_rule, rule_names = RULES.find, RULES.names
 
 __getattr__ = renamed_names(__name__, Route=RouteLine)

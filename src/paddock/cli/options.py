@@ -43,6 +43,9 @@ class RunOptions:
     seconds: float | None = None
     "Simulated seconds to run; default: until interrupted."
 
+    paused: Flag = False
+    "Start paused at tick 0, until a client or the terminal view resumes or steps."
+
     json: Flag = False
     "Print only a JSON summary at the end; implies --headless."
 

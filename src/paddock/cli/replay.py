@@ -164,4 +164,4 @@ def _metric_lines(numbers: dict[str, Any]) -> list[str]:
             f"{fleet['max_speed_mps']:>9.2f} {fleet['moving_s']:>10,.1f}  "
             f"{fleet['min_height_m']:.2f} to {fleet['max_height_m']:.2f}"
         )
-    return [*lines, f"  events: {events}; collisions: {numbers['collisions']}"]
+    return [*lines, f"  events: {events}"]

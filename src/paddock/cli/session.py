@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from types import FrameType
@@ -18,7 +18,7 @@ from paddock.cli.options import RunOptions, ServeOptions
 from paddock.cli.progress import Notices
 from paddock.cli.serving import Served, serving
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
-from paddock.errors import PaddockError
+from paddock.errors import NotFiniteError, PaddockError
 
 if TYPE_CHECKING:
     from paddock.compute.prepare import Progress
@@ -42,6 +42,9 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
     if options.seed is not None:
         scenario = scenario.model_copy(update={"seed": options.seed})
     served = (serve or ServeOptions()).over(scenario.serve, page=not options.quiet)
+    resumable = served is not None and not served.options.lock
+    if options.paused and not resumable and (options.quiet or not sys.stdout.isatty()):
+        raise PaddockError("--paused requires --serve or the terminal view: nothing could resume this run")
     runs = Runs(options, served, Notices())
     before = None
     while True:
@@ -84,7 +87,7 @@ class Runs:
                     from paddock.sitl.host import SitlHost
 
                     autopilots = SitlHost(sim)  # closed with the simulation
-                _warm_up(sim, tally, self.options.seconds)
+                    _first_tick(sim)  # ports are printed when ground stations get answers
                 if self.served is not None:
                     self.served = ready()
                     source.prepared()
@@ -95,11 +98,13 @@ class Runs:
             going.set()
             run, live = _runner(self.options)
             link = self.served.link if self.served is not None else ""
-            tally.begin()
+            _warm_up(sim, tally, self.options.seconds)
             with self.notices.holding(live):
-                until = self.options.seconds
-                run(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots)
+                until = None if self.options.seconds is None else max(self.options.seconds, sim.time)
+                with suppress(NotFiniteError):
+                    run(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots)
             numbers = tally.summary()
+            failure = sim.engine.stages.guard.failure
             if autopilots is not None:  # the final status of each, and its link errors
                 statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
                 numbers["autopilots"] = [
@@ -108,7 +113,9 @@ class Runs:
                     for row in autopilots.status()
                 ]
         self._report(numbers, recorder)
-        return 128 + caught[0] if caught else 0
+        if failure:
+            print(f"paddock: {failure}", file=sys.stderr, flush=True)
+        return 128 + caught[0] if caught else int(bool(failure))
 
     def next(self) -> Scenario:
         """Return the scenario that a client loaded, without the sections that clients may not set."""
@@ -150,17 +157,38 @@ def _built(
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.clock.pace = options.pace or 0.0
+    sim.clock.pauses_on_failure = not options.quiet  # so that the view and the page show what happened
+    if options.paused:
+        sim.clock.pause()
     return sim, Tally(sim), _recorder(sim, options, notices, progress)
 
 
+def _first_tick(sim: Simulation) -> None:
+    """Compile the kernels of autopilots, unless the clock is paused or a client holds it."""
+    with sim.engine.thread.driving("run()"):
+        if not sim.clock.paused:
+            sim.engine.advance(1)
+
+
 def _warm_up(sim: Simulation, tally: Tally, seconds: float | None) -> None:
-    """Run until every stage has run once."""
+    """Do not pace the first ticks, in which every stage runs once, and measure from there on.
+
+    They are part of the run: a client that holds the clock holds them too.
+    """
     # at most a tenth of a short run, so that enough is left to measure
     end = sim.engine.world.clock.ticks(WARM_UP if seconds is None else min(WARM_UP, 0.1 * seconds))
-    if end > 0:
-        sim.step(1)
-        tally.first_tick_seconds = process_age()
-        sim.step(end - 1)
+    sim.clock.paced_from = end
+
+    def look() -> None:
+        if tally.first_tick_seconds is None and sim.tick:
+            tally.first_tick_seconds = process_age()
+        if sim.tick >= max(end, 1):
+            sim.engine.on_idle.remove(look)
+            sim.clock.paced_from = 0
+            tally.begin()
+
+    tally.begin()
+    sim.engine.on_idle.append(look)
 
 
 def _recorder(sim: Simulation, options: RunOptions, notices: Notices, progress: Progress | None) -> Recorder | None:

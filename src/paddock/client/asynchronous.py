@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import isawaitable
 from types import MappingProxyType
@@ -12,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from paddock.client.channel import Call, Callbacks
 from paddock.client.control import Commands, Controls, RemoteControlRequest
-from paddock.client.requests import ClientRequest, claim
+from paddock.client.requests import ClientRequest, claim, request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
 from paddock.errors import PaddockError
 from paddock.world.snapshot import Snapshot
@@ -21,6 +22,20 @@ T = TypeVar("T")
 AsyncHandler = (
     Callable[[RemoteControlRequest], Commands | None] | Callable[[RemoteControlRequest], Awaitable[Commands | None]]
 )
+
+
+class AsyncRemoteClock(ClockVerbs):
+    """`sim.clock`."""
+
+    @asynccontextmanager
+    async def running(self, until: float | None = None, pace: float | None = None) -> AsyncIterator[None]:
+        """Let time run while an `async with` block lasts; takes the clock."""
+        done = asyncio.ensure_future(self._ask(request("run", until=until, pace=pace)))
+        try:
+            yield
+        finally:
+            await self.stop()
+            await done
 
 
 class AsyncRemoteMission(MissionVerbs):
@@ -44,7 +59,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
         super().__init__(url, token, name, timeout, Callbacks(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
-        self.clock = ClockVerbs(self)
+        self.clock = AsyncRemoteClock(self)
         self.mission = AsyncRemoteMission(self)
 
     @classmethod

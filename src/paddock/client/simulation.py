@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar, overload
 
 from paddock.client.channel import Callbacks
@@ -33,6 +34,18 @@ class RemoteClock(ClockVerbs):
     @pace.setter
     def pace(self, pace: float) -> None:
         self.set_pace(pace)
+
+    @contextmanager
+    def running(self, until: float | None = None, pace: float | None = None) -> Iterator[None]:
+        """Let time run while a `with` block lasts: `with sim.clock.running(): ...`; takes the clock."""
+        done = self._sim.session.ask(request("run", until=until, pace=pace))
+        if until is None:  # it has begun, or it is refused
+            self._sim._finish(done)
+        try:
+            yield
+        finally:
+            self.stop()
+            self._sim._finish(done)
 
     def stop(self) -> None:
         """Make this client's `run` return."""

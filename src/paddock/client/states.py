@@ -12,7 +12,14 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.error import WireError
 from paddock.wire.messages.markers import decode_marker_command
 from paddock.wire.messages.recordings import decode_event
-from paddock.wire.messages.states import RosterMessage, StateUpdate, arranged, decode_roster, decode_state_update
+from paddock.wire.messages.states import (
+    RosterMessage,
+    StateUpdate,
+    arranged,
+    decode_roster,
+    decode_state_update,
+    every_topic,
+)
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
@@ -65,15 +72,14 @@ def sensors_of(snapshot: Snapshot, target: str) -> dict[str, dict[str, Any]]:
 
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
-TOPICS = {STATE: (STATE, ROSTER), EVENT: (EVENT,), MARKERS: (MARKERS,)}  # the subscriptions for each kind of callback
+ALONE = (EVENT, MARKERS)  # topics of messages that need no roster; the others are states
 
 
 class TopicWatcher(NamedTuple):
-    """A callback and its period."""
+    """A callback and the topics of its messages."""
 
-    kind: bytes
+    topics: tuple[bytes, ...]
     callback: Callable[[Any], object]
-    every: int  # ticks, for states
 
 
 class Watching:
@@ -86,38 +92,37 @@ class Watching:
         self._watchers: list[TopicWatcher] = []
         session.on_topic.append(self._on_message)
 
-    def add(self, kind: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
-        """Register a callback for messages of a kind (states: every `every` ticks); return a function that ends it."""
-        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or every < 1):
+    def add(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        """Register a callback for messages of a topic (states: every `every` ticks); return a function that ends it."""
+        if every is not None and (isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 1e10):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         if not callable(callback):
             raise PaddockError(f"a watcher is a function, not {callback!r}")
-        watcher = TopicWatcher(kind, callback, every or 1)
+        topic = topic if every is None else every_topic(every)
+        watcher = TopicWatcher((topic,) if topic in ALONE else (topic, ROSTER), callback)
         self._watchers.append(watcher)
-        for topic in TOPICS[watcher.kind]:
-            self._session.subscribe(topic)
+        for one in watcher.topics:
+            self._session.subscribe(one)
         return lambda: self._remove(watcher)
 
     def _remove(self, watcher: TopicWatcher) -> None:
         if watcher in self._watchers:
             self._watchers.remove(watcher)
-            for topic in TOPICS[watcher.kind]:
+            for topic in watcher.topics:
                 self._session.channel.unsubscribe(topic)
 
     def _on_message(self, topic: bytes, data: bytes) -> None:
         """Handle a published message in the leading thread."""
-        watchers = [watcher for watcher in self._watchers if watcher.kind == topic]
+        watchers = [watcher for watcher in self._watchers if watcher.topics[0] == topic]
         content: Any = None
         try:
             if topic == ROSTER:
                 self.reader.learn(decode_roster(data))
-            elif topic == STATE and watchers:
+            elif watchers and topic not in ALONE:
                 content = self.reader.snapshot(decode_state_update(data))
             elif watchers:
                 content = decode_event(data) if topic == EVENT else decode_marker_command(data)
         except WireError:
             self.damaged += 1
-        tick = content.tick if isinstance(content, Snapshot) else 0
-        for watcher in watchers:
-            if content is not None and tick % watcher.every == 0:
-                self._session.channel.calls.add(partial(watcher.callback, content))
+        for watcher in watchers if content is not None else ():
+            self._session.channel.calls.add(partial(watcher.callback, content))

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +20,14 @@ from numpy.typing import NDArray
 from paddock.client import requests
 from paddock.client.channel import Callbacks
 from paddock.client.control import Controls
+from paddock.client.page import NotebookPage
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import EventMessage
+from paddock.wire.messages.recordings import Action, EventMessage
 from paddock.wire.messages.replies import ResultMessage
 from paddock.wire.messages.requests import MARKER_FIELDS, Call
 from paddock.wire.operations import OPERATIONS, Operation
@@ -57,6 +59,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "orders": lambda found: [RemoteOverride(**one) for one in found],
     "routes": lambda found: [RemoteRoute(**one) for one in found],
     "events": lambda found: [EventMessage(**one) for one in found],
+    "log": lambda found: [Action(**one) for one in found],
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
     "mission_view": lambda found: view_from(found) if found else None,
 }
@@ -177,6 +180,15 @@ class RemoteEvents(RemotePart, part="events"):
         return self.since(since)
 
 
+class RemoteLog(RemotePart, part="log"):
+    """`sim.log`: the actions that were applied, for `paddock.replayed`."""
+
+    @property
+    def entries(self) -> Any:
+        """The actions that the server still has, in order."""
+        return self._value(lambda: self.complete(False))
+
+
 class MissionVerbs(RemotePart, part="mission"):
     """`sim.mission`."""
 
@@ -215,6 +227,7 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         self.markers = RemoteMarkers(self)
         self.frames = RemoteFrames(self)
         self.events = RemoteEvents(self)
+        self.log = RemoteLog(self)
         self._closed = False
 
     @property
@@ -256,10 +269,27 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
             raise PaddockError("restore takes what save() returned")
         return self._ask(ClientRequest(Call("restore", {}, bytes(blob)), value, patient=True))
 
-    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` for every published state whose tick `every` divides; returns a function to end it.
+    def watch(self, watcher: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """The same as `on_state`, under the name of a local simulation."""
+        return self.on_state(watcher, every)
 
-        It runs in the thread that is in `step` or `run`, if any; in the event loop of an asynchronous client.
+    def show(self, height: int = 600) -> Any:
+        """Return the server's page for a notebook cell, `height` pixels high; `.url` opens it elsewhere."""
+        asked = request("metadata")
+        return self._ask(asked._replace(read=lambda reply: self._page(value(reply).get("web"), height)))
+
+    def _page(self, web: Any, height: int) -> NotebookPage:
+        if not web:
+            raise PaddockError("show() refused: the server has no page; add the endpoint `web`, e.g. --serve web")
+        host, token = urlsplit(self.session.url).hostname or "127.0.0.1", self.session.token
+        address = f"http://{f'[{host}]' if ':' in host else host}:{web['port']}/"
+        return NotebookPage(address + (f"?token={quote(token, safe='')}" if token else ""), height)
+
+    def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
+        """Call `callback(snapshot)` every so many ticks (None: for every published state).
+
+        Returns a function that ends it. The callback runs in the thread that is in `step` or `run`, if any; in the
+        event loop of an asynchronous client.
         """
         return self.watching.add(STATE, self._called(callback), every)
 

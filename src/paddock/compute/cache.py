@@ -45,7 +45,7 @@ SETTINGS = (
     "PARFOR_MAX_TUPLE_SIZE",
     "SLP_VECTORIZE",
 )
-"""Settings of Numba that change the machine code; docs/kernels.md lists them."""
+"""Settings of Numba that change the machine code; docs/architecture.md lists them."""
 USED = "used"
 """The file of an entry whose time is that of the last use; Numba forbids touching the source."""
 SWEPT_EVERY = 86400.0
@@ -138,7 +138,7 @@ class CacheEntry:
     def guard(self, dispatcher: Any) -> Any:
         """Compile or load with a Numba dispatcher under the entry's lock; return the dispatcher."""
         if not hasattr(dispatcher, "compile"):
-            raise PaddockError("NUMBA_DISABLE_JIT is set, but kernels must be compiled: unset it (docs/kernels.md)")
+            raise PaddockError("NUMBA_DISABLE_JIT is set, but kernels must be compiled: unset it")
         compile_or_load = dispatcher.compile
 
         def guarded(types: Any) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.contract import compile_error
 from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields, parameter_names, tuple_classes
 from paddock.compute.twin import compiled
 from paddock.errors import MissingFeatureError
@@ -78,7 +79,10 @@ class CudaKernel:
         if n:
             dtype = np.dtype(self.spec.dtype)
             values = [dtype.type(a) if isinstance(a, float) else a for a in arrays]
-            self._compiled[(n + THREADS - 1) // THREADS, THREADS](n, substeps, *values)
+            try:
+                self._compiled[(n + THREADS - 1) // THREADS, THREADS](n, substeps, *values)
+            except Exception as error:  # the first call compiles
+                raise compile_error(error) from None
 
     def _compile(self, simulated: bool) -> Any:
         cuda = cuda_module()

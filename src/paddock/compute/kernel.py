@@ -12,16 +12,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from paddock.compute.cache import CacheEntry, cache_key
+from paddock.compute.math import select
 from paddock.compute.threads import launch, threads_for
 from paddock.compute.twin import Function, compiled
 
 BLOCK = 256
 """Vehicles per block: their rows fit in the second-level cache while the substeps run over them."""
+CHOICE = {"select": select}  # what the source of alarms calls
 KERNEL_FLAGS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 """Numba's options for everything that Python calls; fastmath stays off, it would make results depend on the loop."""
 
@@ -75,6 +78,9 @@ class KernelSpec:
     function: Callable[..., Any]
     arguments: tuple[Argument, ...]
     dtype: str = "float64"
+    # a CPU kernel raises alarms about the rows that it updates: values that are not finite, and contacts with the
+    # ground (columns z, vx, vy, vz) at a larger sink rate, m/s; None: no alarms
+    crash_sink: float | None = None
 
 
 class CompiledKernels(ABC):
@@ -143,12 +149,27 @@ class Kernel(CompiledKernels):
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
-        super().__init__(spec.name, cpu_source(spec), {"function": spec.function}, tuple_classes(spec), spec.dtype)
+        calls: dict[str, Function] = {"function": spec.function, **({} if spec.crash_sink is None else CHOICE)}
+        super().__init__(spec.name, cpu_source(spec), calls, tuple_classes(spec), spec.dtype)
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
-        """Run the function on the first `n` vehicles, `substeps` times over."""
+        """Run the function on the first `n` vehicles, `substeps` times over; alarms are ignored."""
+        self.watch(n, substeps, *arrays, *self._unwatched(n))
+
+    def watch(self, n: int, ticks: int, *arrays: Any) -> Any:
+        """Launch. A kernel with alarms takes `substeps, alarms, progress` too and returns the number of stopped blocks.
+
+        `alarms` (n,) holds 0, the squared speed of a crash in m2/s2, or NaN. `progress` (2, blocks) holds the ticks
+        that a block has taken and how many of its alarms are known: it stops after a tick with a new one, and a launch
+        with the same arguments continues.
+        """
         threads = threads_for(n)
-        launch(threads, self.built(threads is not None)[0], n, substeps, *arrays)
+        return launch(threads, self.built(threads is not None)[0], n, ticks, *arrays)
+
+    def _unwatched(self, n: int) -> tuple[Any, ...]:
+        """Return the arguments for alarms that stop nothing."""
+        progress = np.full((2, -(-n // BLOCK)), ((0,), (n,)))
+        return () if self.spec.crash_sink is None else (1, np.zeros(n, self.dtype), progress)
 
     def signatures(self) -> dict[str, tuple[Any, ...]]:
         """Return the Numba types of a call: counts, then one or two arrays or a scalar per argument."""
@@ -165,6 +186,8 @@ class Kernel(CompiledKernels):
                 found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             else:
                 found.append(values[("fixed table" if a.fixed else "table") if isinstance(a, Rows) else a.type])
+        if self.spec.crash_sink is not None:
+            found += [int64, row, types.Array(int64, 2, "C")]
         return {"kernel": tuple(found)}
 
     def assembly(self, *arguments: Any) -> str:
@@ -173,7 +196,7 @@ class Kernel(CompiledKernels):
 
         n = arguments[0]
         fresh = njit(parallel=threads_for(n) is not None, **KERNEL_FLAGS)(self.variants(n)[0].py_func)
-        fresh(*arguments)
+        fresh(*arguments, *self._unwatched(n))
         return "\n".join(fresh.inspect_asm().values())
 
 
@@ -191,19 +214,58 @@ def tuple_classes(spec: KernelSpec) -> dict[str, type]:
 def cpu_source(spec: KernelSpec) -> str:
     """Return the Python source of the CPU kernel."""
     bind = [line for a in spec.arguments for line in _bind_rows(a)]
-    vehicle = [f"result = function({', '.join(call_arguments(spec.arguments))})", *_store(spec.arguments)]
-    lines = [
-        f"def kernel(n, substeps, {', '.join(parameter_names(spec.arguments))}):",
-        *_indent(bind, 1),
+    call, store = f"result = function({', '.join(call_arguments(spec.arguments))})", _store(spec.arguments)
+    blocks = [
         f"    for block in prange((n + {BLOCK - 1}) // {BLOCK}):",
         # unsigned indices spare the compiler the test for negative ones, which would stop it from vectorising
         f"        first = uint64(block) * uint64({BLOCK})",
         f"        last = min(first + uint64({BLOCK}), uint64(n))",
-        "        for _ in range(substeps):",
-        "            for i in range(first, last):",
-        *_indent(vehicle, 4),
     ]
+    given = ", ".join(parameter_names(spec.arguments))
+    if spec.crash_sink is None:
+        head = [f"def kernel(n, substeps, {given}):", *_indent(bind, 1), *blocks]
+        loops = ["for _ in range(substeps):", "    for i in range(first, last):"]
+        lines = [*head, *_indent(loops, 2), *_indent([call, *store], 4)]
+    else:
+        lines = [
+            f"def kernel(n, ticks, {given}, substeps, alarms, progress):",
+            *_indent([*bind, "stopped = 0"], 1),
+            *blocks,
+            "        tick, known = progress[0, block], progress[1, block]",
+            "        raised = known",
+            "        while tick < ticks and raised <= known:",
+            "            for _ in range(substeps):",
+            "                raised = 0",
+            "                for i in range(first, last):",
+            *_indent([call, *_raise_alarm(spec.arguments, spec.crash_sink), *store], 5),
+            "            tick += 1",
+            "        progress[0, block] = tick",
+            "        stopped += raised > known",
+            "    return stopped",
+        ]
     return "\n".join(lines) + "\n"
+
+
+def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
+    """Return the lines that set the alarm of vehicle `i` after its step, before the rows are stored, and count it.
+
+    The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
+    """
+    watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
+    # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
+    terms = [f"result.{f}" for f in fields(watched.fields)]
+    while len(terms) > 1:
+        terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
+    lines = [f"total = {terms[0]}", "alarm = total - total"]
+    if isfinite(crash_sink):
+        vx, vy, vz = (f"{watched.name}_{v}[i]" for v in ("vx", "vy", "vz"))
+        ground = "environment_ground_z"
+        lines += [
+            f"falls = ({vz} < {-crash_sink!r}) & ({watched.name}_z[i] > {ground}) & (result.z <= {ground})",
+            f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
+        ]
+    lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
+    return lines
 
 
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:

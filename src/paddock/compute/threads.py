@@ -82,6 +82,11 @@ def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, *
 
 def _timed(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
     started = perf_counter_ns()
-    result = function(*arguments, **named)
+    try:
+        result = function(*arguments, **named)
+    except Exception as error:  # the first call compiles
+        from paddock.compute.contract import compile_error
+
+        raise compile_error(error) from None
     CompiledTime.nanoseconds += perf_counter_ns() - started
     return result

@@ -39,11 +39,11 @@ class RemoveAction:
 
 @dataclass(frozen=True)
 class PlaceAction:
-    """Move a vehicle to a pose as if it had started there: x, y, z (m) and yaw (rad), speed (m/s)."""
+    """Move a vehicle to a pose as if it had started there: x, y, z (m), yaw (rad), speed (m/s); a fleet to (n, 4)."""
 
     target: str | int
-    pose: Sequence[float]
-    speed: float = 0.0
+    pose: Sequence[Any] | NDArray[np.float64]
+    speed: Any = 0.0
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ import threading
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from paddock.engine.actions import (
     Action,
     CommandAction,
@@ -103,7 +105,7 @@ class Applier:
                 return self.checked_command(action)
             case PlaceAction():
                 with self.rebuilding:
-                    return check_place(*self.found(action.target), action)
+                    return check_place(*self.found(action.target), action, self.world.ground_z)
             case OverrideAction():
                 return self.checked_override(action)
             case MissionAction():
@@ -168,6 +170,12 @@ class Applier:
             self.publisher.forget()
         return spawned
 
+    def discard(self, ids: Ints, tick: int) -> None:
+        """Remove vehicles of a fleet because of their state at a tick; not logged, because a replay finds the same."""
+        with self.rebuilding:
+            self.fleets.remove(ids, tick)
+        self.forget()
+
     def report(self, kind: str, subject: str, detail: str) -> None:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
@@ -187,7 +195,8 @@ class Applier:
         program, rows = self.found(action.target)
         action = check_place(program, rows, action)
         place_vehicle(program, rows, action, self.world.environment)
-        detail = "at {:g}, {:g}, {:g}".format(*action.pose)
+        many = np.ndim(action.pose) > 1
+        detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
 
     def _change_fleets(self, action: Action) -> str:

@@ -172,6 +172,7 @@ class Autopilots:
     def __init__(self) -> None:
         self.partners: tuple[Partner, ...] = ()
         self._flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
+        self.describe: list[Callable[[], list[dict[str, Any]]]] = []  # each returns trees of vehicles with autopilots
         self.joins = 0  # number of partners that have joined
         self._lock = threading.Lock()
 
@@ -179,6 +180,10 @@ class Autopilots:
     def vehicles(self) -> frozenset[int]:
         """Ids of the vehicles that autopilots fly."""
         return frozenset().union(*self._flown.values())
+
+    def status(self) -> list[dict[str, Any]]:
+        """Return what the partners report on their vehicles. For the ticking thread."""
+        return [tree for describe in self.describe for tree in describe()]
 
     def join(self, partner: Partner, vehicles: Iterable[int] = ()) -> None:
         """Add a partner from the next tick on; vehicles with these ids then refuse other commands."""

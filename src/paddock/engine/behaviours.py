@@ -12,7 +12,7 @@ from paddock.behaviour.paths import path_points
 from paddock.behaviour.rule import NO_TARGET, RouteLine, Rule, Urge, find_rule, rule_names
 from paddock.compute.kernel import CompiledKernels, kernel
 from paddock.compute.neighbours import NeighbourGrid
-from paddock.errors import InvalidValueError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, UnknownNameError, unknown_name, users_code
 from paddock.scenario import Scenario
 from paddock.vehicles.model import VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of, defaults_of, filled
@@ -135,14 +135,17 @@ def _path(rule: Rule, given: Mapping[str, Any], options: Floats, where: Where) -
         return np.zeros((1, 4))
     if "path" not in given:
         raise InvalidValueError(f"{where('')}: behaviour {rule.name!r} needs a path: a list of points or a shape")
-    return rule.prepare_path(path_points(given["path"], where("path")), rule.options(*options))
+    points = path_points(given["path"], where("path"))
+    with users_code():
+        return rule.prepare_path(points, rule.options(*options))
 
 
 def write_slots(setup: RuleSetup, memory: Floats) -> None:
     """Write the slots of vehicles into their memory (columns, n), if the rule has slots."""
     count = memory.shape[1]
     if setup.rule.slots is not None and count:
-        slots = setup.rule.slots(count, setup.rule.options(*setup.options))
+        with users_code():
+            slots = setup.rule.slots(count, setup.rule.options(*setup.options))
         memory[: len(slots)] = slots
 
 
@@ -245,6 +248,14 @@ class FleetBehaviour:
             return NO_POSES, np.full(n, NO_TARGET), self.target
         places = np.arange(n) if self._places is None else self._places
         return read_only(poses(fleet.name)), rows[places % len(rows)], None
+
+
+def find_target(world: World, target: str, fleet: Fleet, rows: Ints) -> None:
+    """Raise PaddockError unless a target exists and is another vehicle for each of these rows of a fleet."""
+    found, aims = world.find(target)
+    if found is fleet and len(aims):
+        for row in rows[aims[np.arange(len(rows)) % len(aims)] == rows][:1]:
+            raise InvalidValueError(f"{fleet.vehicle_name(row)!r} cannot be its own target; name another vehicle")
 
 
 def read_only(poses: Floats) -> Floats:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import ceil
 from typing import Any
 
 import numpy as np
 
 from paddock.behaviour.rule import find_rule
+from paddock.compute import arrays
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
-from paddock.engine.behaviours import FleetBehaviour, set_up_rule
+from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
 from paddock.engine.program import VARYING, FleetProgram, checked_inputs
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import CodeError, InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
@@ -48,11 +50,6 @@ def build_program(
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
-    if world.clock.dt > model.dt_max * (1.0 + 1e-9):
-        raise InvalidValueError(
-            f"{place('model')}: model {model.name!r} needs ticks of at most {model.dt_max:.6g} s; "
-            f"set clock.rate to {1.0 / model.dt_max:.6g} or more"
-        )
     parameters = _parameters(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
@@ -61,6 +58,7 @@ def build_program(
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
     program = FleetProgram(fleet, model, parameters, varying, device)
+    program.substeps = max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9)))
     if varying:
         fleet.add_table(VARYING, len(varying))
     program.entry = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
@@ -82,12 +80,14 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     def uniform(count: int, columns: int) -> Floats:
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
-    ground = float(world.environment[column_index(Environment)["ground_z"]])
+    ground = world.ground_z
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground)
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground, arrays)
+    where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
-        where = place("spawn" if entry.spawn else "pose")
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
+    if (lowest := float(poses[:, 2].min(initial=ground))) < ground - 1e-9:
+        raise InvalidValueError(f"{where}: vehicles start at or above the ground, z >= {ground:g} m, not {lowest:g}")
     if abs(entry.speed) > FASTEST:
         raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
@@ -106,16 +106,19 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
 
 
 def check_target(world: World, entry: VehicleEntry, program: FleetProgram, place: Place) -> None:
-    """Raise an error at its place if the target of the behaviour does not exist."""
-    behaviour = program.behaviour
+    """Raise an error at its place if the target of the behaviour does not exist, or is the vehicle itself."""
+    behaviour, rows = program.behaviour, np.arange(max(program.fleet.n, entry.count))
     if behaviour is not None and behaviour.target is not None:
-        _at(place(entry.controller_key, behaviour.rule.name, "target"), world.find, behaviour.target)
+        where = place(entry.controller_key, behaviour.rule.name, "target")
+        _at(where, find_target, world, behaviour.target, program.fleet, rows)
 
 
 def _at(where: str, function: Callable[..., Any], *arguments: Any) -> Any:
     """Call a function and prefix its errors with the place."""
     try:
         return function(*arguments)
+    except CodeError:  # it has a place of its own
+        raise
     except PaddockError as error:
         raise type(error)(f"{where}: {error}") from None
 
@@ -201,7 +204,8 @@ def placed_states(
     count = len(poses)
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
-    state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
+    with users_code():
+        state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
 
 
@@ -229,6 +233,8 @@ def build_problems(scenario: Scenario) -> list[str]:
         place = partial(scenario.at, "vehicles", k)
         try:
             built.append((_built(world, scenario, entry, place), entry, place))
+        except CodeError as error:
+            problems.append(f"{place()}: {error}")
         except PaddockError as error:
             problems.append(str(error))
     whole = {entry.name for program, entry, _ in built if program.fleet.n == entry.count}

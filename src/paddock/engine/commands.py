@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -151,33 +152,40 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     return rows
 
 
-def check_place(program: FleetProgram, rows: Ints, place: PlaceAction) -> PlaceAction:
-    """Return the action in plain floats; PaddockError unless it is for one vehicle and a valid pose."""
-    if len(rows) != 1:
-        raise PaddockError(f"{place.target!r} is a fleet of {len(rows)}: place one member, e.g. {place.target}[0]")
+def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, ground: float = -inf) -> PlaceAction:
+    """Return the action in plain floats, or arrays for a fleet; PaddockError unless the poses are valid."""
     if program.carried:
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
-    pose, (speed,) = _floats(place.pose, 4, "a pose is x, y, z (m) and yaw (rad)"), _floats([place.speed], 1, "a speed")
-    if max(map(abs, pose[:3])) > FARTHEST:
-        raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {pose[:3]}")
-    if abs(speed) > FASTEST:
-        raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {speed:g}")
-    return PlaceAction(place.target, pose, speed)
+    poses, speeds, n = _floats(place.pose), _floats(place.speed), len(rows)
+    one = n == 1 and poses.ndim != 2
+    if poses.shape != ((4,) if one else (n, 4)) or not np.isfinite(poses).all():
+        whole = f"{place.target!r} is a fleet of {n}: give poses ({n}, 4), or place one vehicle, e.g. {place.target}[0]"
+        rule = "a pose is x, y, z (m) and yaw (rad)" if one else whole
+        raise InvalidValueError(f"{rule}, finite numbers, not {place.pose!r:.80}")
+    if speeds.shape not in ((), () if one else (n,)) or not np.isfinite(speeds).all():
+        raise InvalidValueError(f"a speed, finite numbers, not {place.speed!r:.80}")
+    places = poses.reshape(-1, 4)[:, :3]
+    if np.abs(places).max(initial=0.0) > FARTHEST:
+        beyond = places[np.abs(places).max(axis=1).argmax()].tolist()
+        raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {beyond}")
+    if (lowest := places[:, 2].min(initial=ground)) < ground - 1e-9:
+        raise InvalidValueError(f"vehicles are placed at or above the ground, z >= {ground:g} m, not {lowest:g}")
+    if np.abs(speeds).max(initial=0.0) > FASTEST:
+        raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {np.abs(speeds).max():g}")
+    return PlaceAction(place.target, poses.tolist() if one else poses, speeds if speeds.ndim else float(speeds))
 
 
 def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, environment: Floats) -> None:
-    """Set the state of a vehicle that starts at that pose; its commands, sensors and parameters stay."""
+    """Set the states of vehicles that start at these poses; their commands, sensors and parameters stay."""
     fleet = program.fleet
     varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
-    fleet.state[:, rows] = placed_states(program, np.array([place.pose]), place.speed, environment, varied)
+    fleet.state[:, rows] = placed_states(program, np.atleast_2d(place.pose), place.speed, environment, varied)
     program.forget_poses()
 
 
-def _floats(values: Any, count: int, what: str) -> list[float]:
+def _floats(values: Any) -> Floats:
+    """Return numbers as an array; NaN for anything else."""
     try:
-        plain = [float(value) for value in values]
+        return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
-        plain = []
-    if len(plain) != count or not np.isfinite(plain).all():
-        raise InvalidValueError(f"{what}, finite numbers, not {values!r}")
-    return plain
+        return np.array(np.nan)

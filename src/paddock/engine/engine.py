@@ -28,7 +28,7 @@ from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import FleetPoses, PublishStage
 from paddock.engine.state import clear_state, load_state
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.world import World
 
@@ -40,7 +40,7 @@ class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
-        """Without `prepared` no kernel is compiled yet: call `prepare` first."""
+        """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it."""
         if device not in MOTIONS:
             raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
@@ -60,7 +60,19 @@ class Engine:
             world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
         )
         self.thread = ClockThread(self.claims.wake)
-        self.stages = assemble_tick(self)
+        self.stages = assemble_tick(
+            scenario,
+            world,
+            self.programs,
+            claims=self.claims,
+            thread=self.thread,
+            mailbox=self.mailbox,
+            applier=self.applier,
+            mission=self.mission_stage,
+            poses=self.poses,
+            events=self.events,
+            publish=self.publisher,
+        )
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
         self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)
@@ -83,9 +95,11 @@ class Engine:
         """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
         if not isinstance(action, POSTABLE):
             raise PaddockError(f"only {', '.join(kind.__name__ for kind in POSTABLE)} can be posted, not {action!r}")
-        tick = (
-            NEXT_TICK if at_tick is None else whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
-        )
+        tick, now = NEXT_TICK, self.world.clock.tick
+        if at_tick is not None:
+            tick = whole_number("at_tick takes a whole number of ticks >= 0", at_tick, 2**62)
+            if tick < now:
+                raise InvalidValueError(f"at_tick {tick} is in the past: the run is at tick {now}")
         version = self.applier.version
         action = self.applier.checked(action)
         self.mailbox.refuse_if_full()
@@ -132,22 +146,32 @@ class Engine:
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
         with self.thread.driving("prepare()"):
-            if not self._prepared:
-                self._begin(progress)
-                self.publisher.forget()
-            if not self._compiled:
-                self._compile(progress)
+            self._make_ready(progress)
 
     def advance(self, ticks: int) -> None:
-        """Advance by that many ticks; before the first one, compile the kernels that the cache lacks."""
-        if not self._compiled:
-            self._compile()
+        """Advance by that many ticks; before the first one, do what `prepare` does.
+
+        NotFiniteError if a state is not finite and `on_nan` is `stop`.
+        """
+        self._make_ready()
+        guard = self.stages.guard
+        guard.look_again()
         self.pipeline.advance(ticks)
+        if guard.failure:
+            raise NotFiniteError(f"the run ended at tick {self.world.clock.tick}: {guard.failure}")
+
+    def _make_ready(self, progress: Progress | None = None) -> None:
+        if not self._prepared:
+            self._begin(progress)
+            self.publisher.forget()
+        if not self._compiled:
+            self._compile(progress)
 
     def restore(self, blob: bytes) -> None:
         """Load a saved state."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
             load_state(self, blob)
+            self._prepared = True
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
             for listener in self.on_restart:

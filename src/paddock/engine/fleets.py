@@ -17,6 +17,7 @@ from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
+from paddock.world.fleet import Ints
 from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
@@ -73,15 +74,15 @@ class Fleets:
                     raise PaddockError(f"vehicle id {entry.id} has already been used in this run")
                 spans.append(span)
 
-    def remove(self, target: str | int) -> None:
-        """Remove a vehicle or a fleet; other vehicles keep their ids, names and order."""
+    def remove(self, target: str | int | Ints, tick: int | None = None) -> None:
+        """Remove a vehicle or a fleet, now or as of a tick; other vehicles keep their ids, names and order."""
         fleet, rows = self.world.find(target)
         names = fleet.names_of(rows)
         self.programs[fleet.name].keep(np.setdiff1d(np.arange(fleet.n), rows))
         if fleet.n == 0:
             del self.world.fleets[fleet.name]
             del self.programs[fleet.name]
-        self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}")
+        self._changed("removed", names, f"{len(rows)} vehicle{'' if len(rows) == 1 else 's'}", tick)
 
     def clear(self) -> None:
         """Remove everything, without events."""
@@ -138,9 +139,9 @@ class Fleets:
         self._changed("spawned", name, f"{entry.count} more")
         return name
 
-    def _changed(self, kind: str, subject: str, detail: str) -> None:
+    def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
         self.world.roster_version += 1
-        self.events.report(self.world.clock.tick, kind, subject, detail)
+        self.events.report(self.world.clock.tick if tick is None else tick, kind, subject, detail)
 
 
 def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:

@@ -124,7 +124,7 @@ class ActionLog:
 
 def _size(posted: Posted) -> int:
     action = posted.action
-    inputs: Any = action.inputs.values() if isinstance(action, CommandAction) else ()
+    inputs: Any = action.inputs.values() if isinstance(action, CommandAction) else (getattr(action, "pose", None),)
     target: Any = action.target if isinstance(action, CommandAction | OverrideAction) else ()
     listed = 64 * len(target) if isinstance(target, list) else 0
     return ENTRY_BYTES + listed + sum(value.nbytes for value in (*inputs, target) if isinstance(value, np.ndarray))

@@ -23,6 +23,7 @@ from paddock.engine.behaviours import (
     PlannedRoute,
     PoseBlocks,
     RuleSetup,
+    find_target,
     planned_routes,
     set_up_rule,
     write_slots,
@@ -102,7 +103,8 @@ def check_override(world: World, programs: Mapping[str, FleetProgram], action: O
         raise InvalidValueError("override: a vehicle is named twice, but takes one value of a list")
     if setup.target is not None:
         try:
-            world.find(setup.target)
+            for name, rows, _ in parts:
+                find_target(world, setup.target, programs[name].fleet, rows)
         except PaddockError as error:
             raise type(error)(f"override.{setup.rule.name}.target: {error}") from None
     for name, rows, _ in parts:

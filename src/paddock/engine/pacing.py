@@ -19,7 +19,7 @@ from time import monotonic
 import numpy as np
 
 from paddock.engine.clock_thread import ClockThread, in_background
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError
 from paddock.world.world import Clock
 
 SLOWEST, FASTEST = 0.05, 100.0
@@ -69,8 +69,10 @@ class Pacer:
     between: Callable[[], None]  # called between slices, also while paused
 
     def __post_init__(self) -> None:
-        self.mode = RunMode.RUNNING
+        self.mode = self.released = RunMode.RUNNING  # and the mode to which `release` returns
         self.active = False  # whether a run lasts, paused or not
+        self.paced_from = 0  # tick: a run takes earlier ticks as fast as possible
+        self.pauses_on_failure = False  # pause, instead of ending the run, when a state is not finite
         self.slips = 0  # times that a paced run stopped catching up
         self.behind = 0.0  # s of wall time by which a paced run lags
         self.tick_seconds = 0.0  # recent mean wall time of a tick, s
@@ -112,8 +114,14 @@ class Pacer:
 
     def hold(self, unpause: bool = False) -> None:
         """Let time pass only by requested ticks; a paused run stays paused without `unpause`."""
-        if unpause or self.mode is RunMode.RUNNING:
+        if self.mode is RunMode.RUNNING or (unpause and self.mode is RunMode.PAUSED):
+            self.released = self.mode
             self._set_mode(RunMode.HELD)
+
+    def release(self) -> None:
+        """End a hold: continue to run, or to pause if the run was paused before."""
+        if self.mode is RunMode.HELD:
+            self._set_mode(self.released)
 
     def _set_mode(self, mode: RunMode) -> None:
         self.mode = mode
@@ -153,6 +161,14 @@ class Pacer:
                     self.thread.condition.notify_all()
         return True
 
+    def tick_until(self, until: float) -> int:
+        """Return the tick of a time (s) at which a run ends; InvalidValueError if it is in the past."""
+        if not (isinstance(until, int | float | np.number) and abs(until) <= LAST_TIME):
+            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+        if (tick := self.clock.tick_at(until)) < self.clock.tick:
+            raise InvalidValueError(f"run(until={until:g}) is in the past: the time is {self.clock.time:g} s")
+        return tick
+
     def cancel_ticks(self, reason: str) -> None:
         """Fail the requested ticks with an error."""
         for request in self._take_requests():
@@ -176,12 +192,12 @@ class Pacer:
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
     ) -> None:
         """Run to a simulation time (s; None: until `stop`), at a pace; `heartbeat` is called ten times a second."""
-        if until is not None and not (isinstance(until, int | float | np.number) and abs(until) <= LAST_TIME):
-            raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
+        if until is not None:
+            self.tick_until(until)  # refused before another thread's verb is
         if pace is not None:
             self.pace = pace
         with self.thread.driving("run()"):
-            end = None if until is None else self.clock.tick_at(until)
+            end = None if until is None else self.tick_until(until)
             self.thread.stopping, self.active, self._end = False, True, end or NO_END
             try:
                 self._run(end, heartbeat)
@@ -206,6 +222,8 @@ class Pacer:
             limit = min(end or NO_END, request.target if request else NO_END)
             if request is not None and not request.paced:
                 self._slice(limit)
+            elif self.mode is RunMode.RUNNING and self.clock.tick < self.paced_from:
+                self._slice(min(limit, self.paced_from))
             elif self._standing(request) or anchor[2] != self._pace:
                 self._sleep(SLICE if self._standing(request) else 0.0, standing=True)
             else:
@@ -250,7 +268,14 @@ class Pacer:
         """Advance towards the target for about one slice of wall time."""
         ticks = min(self._slice_ticks, target - self.clock.tick, self.longest_slice(self.clock.tick))
         started = monotonic()
-        self.advance(ticks)
+        try:
+            self.advance(ticks)
+        except NotFiniteError as error:
+            for request in self._take_requests():
+                request.done.set_exception(error)
+            if not self.pauses_on_failure:
+                raise
+            self.pause()
         took = monotonic() - started
         self.tick_seconds += 0.1 * (took / max(ticks, 1) - self.tick_seconds)
         if took < SLICE and ticks == self._slice_ticks:

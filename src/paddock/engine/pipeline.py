@@ -17,7 +17,7 @@ LONGEST_STRIDE = 4096  # limit of ticks per stride, so that posted actions do no
 
 
 class HaltedError(Exception):
-    """The run stops while a stage before the motion waits; the tick has not begun."""
+    """The run ends before the motion: a stage has ended it, or waits while it stops; the tick has not begun."""
 
 
 class Stage(Protocol):
@@ -37,8 +37,8 @@ class MotionStage(Protocol):
 
     name: str
 
-    def run(self, tick: int, ticks: int) -> None:
-        """Advance all vehicles from `tick` by that many ticks."""
+    def run(self, tick: int, ticks: int) -> int:
+        """Advance all vehicles from `tick` by at most that many ticks; return how many."""
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Pipeline:
             next_due = (stage.due(tick + 1) for stage in (*self.before, *self.after))
             stride = min(end, tick + LONGEST_STRIDE, *next_due) - tick
             started = perf_counter_ns()
-            self.motion.run(tick, stride)
+            stride = self.motion.run(tick, stride)
             self.times[self.motion.name].add(perf_counter_ns() - started)
             self.clock.tick += stride
             self._run_due(self.after, self.clock.tick)

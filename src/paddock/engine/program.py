@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.compute.kernel import CompiledKernels, Kernel, KernelSpec, kernel
+from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, kernel
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
@@ -26,19 +26,55 @@ VARYING = "varying"
 COMMANDS_SHOWN = 1000  # size limit of fleets whose commands are in snapshots
 
 
+NOT_FINITE, CRASHED = "not_finite", "crashed"  # kinds of alarms and of their events
+
+
+class Alarm(NamedTuple):
+    """A vehicle whose state is not finite, or that has crashed into the ground."""
+
+    ticks: int  # since the motion began
+    row: int
+    kind: str
+    detail: str
+
+
 class CpuMotion:
     """Dynamics on the CPU, in place."""
 
     def __init__(self, spec: KernelSpec) -> None:
         self.kernel = kernel(spec)
+        self._alarms, self._progress = np.zeros(0), np.zeros((2, 0), np.int64)
 
-    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
-        """Launch the kernel."""
-        self.kernel(fleet.n, ticks, fleet.state, fleet.tables["command"], *parameters, environment, dt)
+    def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
+        """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
+        n = fleet.n
+        if len(self._alarms) != n:
+            self._alarms, self._progress = np.zeros(n), np.zeros((2, -(-n // BLOCK)), np.int64)
+        given = fleet.state, fleet.tables["command"], *constants, dt, substeps
+        self._progress[0] = 0
+        found: list[Alarm] = []
+        while self.kernel.watch(n, ticks, *given, self._alarms, self._progress):
+            found += self._take_alarms(fleet)
+        if found:
+            self._alarms[:] = self._progress[1] = 0
+        return found
+
+    def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
+        """Yield the new alarms; the blocks that have stopped can continue."""
+        alarms, (ticks, known) = self._alarms, self._progress
+        for row in np.flatnonzero((alarms != 0.0) & ~np.isinf(alarms)).tolist():
+            at, speed = int(ticks[row // BLOCK]), np.sqrt(alarms[row])
+            if np.isnan(speed):
+                yield Alarm(at, row, NOT_FINITE, broken_column(fleet, row))
+                alarms[row] = np.inf  # known
+                known[row // BLOCK] += 1
+            else:
+                yield Alarm(at, row, CRASHED, f"hit the ground at {speed:.1f} m/s")
+                alarms[row] = 0.0
 
 
 class CudaMotion:
-    """Dynamics on a GPU: the state stays there until the fleet's own tables are read."""
+    """Dynamics on a GPU: the state stays there until the fleet's own tables are read. It is checked only then."""
 
     def __init__(self, spec: KernelSpec) -> None:
         from paddock.compute.cuda import cuda_kernel, to_device
@@ -50,16 +86,33 @@ class CudaMotion:
         self._command: Any = None
         self._constants: Any = None
 
-    def move(self, fleet: Fleet, ticks: int, parameters: tuple[Floats, ...], environment: Floats, dt: float) -> None:
-        """Copy data that the host may have changed, then launch the kernel."""
+    def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
+        """Copy data that the host may have changed, then launch the kernel; return the alarms of the state before."""
+        broken: Any = ()
         if fleet.bring_back is None:
+            broken = broken_rows(fleet)
             self._state = self._to_device(fleet.state)
-            self._constants = [self._to_device(values) for values in (*parameters, environment)]
+            self._constants = [self._to_device(values) for values in constants]
         if fleet.command_changed:
             self._command = self._to_device(fleet.command)
             fleet.command_changed = False
-        self._launch(fleet.n, ticks, self._state, self._command, *self._constants, dt)
+        found = [Alarm(0, int(row), NOT_FINITE, broken_column(fleet, row)) for row in broken]
+        self._launch(fleet.n, ticks * substeps, self._state, self._command, *self._constants, dt)
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
+        return found
+
+
+def broken_rows(fleet: Fleet) -> Ints:
+    """Return the vehicles whose state is not finite."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.flatnonzero(~np.isfinite(fleet.state[:, : fleet.n].sum(axis=0)))
+
+
+def broken_column(fleet: Fleet, row: int) -> str:
+    """Return `vx is nan` for the first column of a vehicle that is not finite, or else its largest value."""
+    values = fleet.state[:, row]
+    k = int(np.argmax(np.where(np.isfinite(values), np.abs(values), np.inf)))
+    return f"{list(column_index(fleet.state_fields))[k]} is {values[k]:g}"
 
 
 MOTIONS: dict[str, type[CpuMotion | CudaMotion]] = {"cpu": CpuMotion, "cuda": CudaMotion}  # by name of the device
@@ -78,6 +131,7 @@ class FleetProgram:
         self.entry: Mapping[str, Any] = {}  # as the user wrote it, for saving
         self.behaviour: FleetBehaviour | None = None
         self.overrides: FleetOverrides | None = None  # None: no vehicle is overridden
+        self.substeps = 1  # of the dynamics in a tick
         self.carried = False  # the mission sets the poses: no dynamics
         self.sensors: dict[str, FleetSensor] = {}
         self.timeout_ticks: int | None = None
@@ -105,6 +159,12 @@ class FleetProgram:
             return self.parameter_values, np.take(self.fleet.tables[VARYING], rows, axis=1)
         return (self.parameter_values,)
 
+    def parameter_column(self, name: str) -> Floats:
+        """Return a parameter of all vehicles, (n,)."""
+        if name in self.varying:
+            return self.fleet.tables[VARYING][self.varying.index(name), : self.fleet.n].copy()
+        return np.full(self.fleet.n, self.parameter_values[column_index(self.model.parameters)[name]])
+
     def kernels(self) -> Iterator[tuple[CompiledKernels, int]]:
         """Yield the kernels that a run of this fleet calls, each with the number of vehicles it is called for."""
         sensing = (sensor.kernel for sensor in self.sensors.values())
@@ -113,10 +173,12 @@ class FleetProgram:
             if kernels is not None:
                 yield kernels, self.fleet.n
 
-    def move(self, ticks: int, environment: Floats, dt: float) -> None:
-        """Advance every vehicle by that many ticks."""
-        if self.fleet.n and not self.carried:
-            self._motion.move(self.fleet, ticks, self.parameters, environment, dt)
+    def move(self, ticks: int, environment: Floats, rate: float) -> list[Alarm]:
+        """Advance every vehicle by that many ticks at `rate` Hz; return the alarms."""
+        if not self.fleet.n or self.carried:
+            return []
+        dt = 1.0 / (rate * self.substeps)  # the bits of a clock with this rate
+        return self._motion.move(self.fleet, ticks, self.substeps, (*self.parameters, environment), dt)
 
     # poses and snapshots ---------------------------------------------------------------------------------------------
 
@@ -186,14 +248,15 @@ class FleetProgram:
         return tuple(f"{sensor}.{reading}" for sensor, readings in names.items() for reading in readings)
 
     def inspect(self, row: int) -> dict[str, dict[str, Any]]:
-        """Return the state, command and parameter values of one vehicle."""
+        """Return the state, command and parameter values of one vehicle, and the substeps that a tick takes."""
         fleet, model = self.fleet, self.model
         state = {name: float(fleet.state[k, row]) for name, k in column_index(model.state).items()}
         command = {name: float(fleet.command[k, row]) for name, k in column_index(model.command).items()}
         parameters = {name: float(self.parameter_values[k]) for name, k in column_index(model.parameters).items()}
         for k, name in enumerate(self.varying):
             parameters[name] = float(fleet.tables[VARYING][k, row])
-        return {"state": state, "command": command, "parameters": parameters}
+        given = {"state": state, "command": command, "parameters": parameters}
+        return {**given, "dynamics": {"substeps": self.substeps}}
 
     def readings(self, rows: Ints, tick: int, one: bool) -> dict[str, dict[str, Any]]:
         """Return sensor -> reading -> a number for one vehicle, else an array (n,); with the tick of the sample."""

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import threading
-import warnings
 from collections.abc import Callable
 from time import monotonic
-
-import numpy as np
 
 from paddock.engine.clock_thread import MOMENT, ClockThread
 from paddock.engine.pipeline import NEVER_DUE, every
@@ -62,7 +59,6 @@ class PublishStage:
         self._layout: Layout | None = None
         self._latest: Snapshot | None = None
         self._published: Snapshot | None = None  # never withdrawn, unlike the latest, so that any thread may read it
-        self._not_finite: set[str] = set()  # fleets that have been warned about
         self._requested = threading.Event()  # another thread waits for a snapshot
         self._served = threading.Event()
 
@@ -93,11 +89,6 @@ class PublishStage:
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block, self.world.environment, tick)
-            fleet = program.fleet.name
-            if fleet not in self._not_finite and not np.isfinite(block[:3].sum()):
-                self._not_finite.add(fleet)  # a warning, no event: the state must not depend on snapshots
-                text = f"fleet {fleet!r} has vehicles at positions that are not finite"
-                warnings.warn(text, RuntimeWarning, stacklevel=2)
         self._latest = self._published = finish()
         self.poses.use(self._latest)
         return self._latest

@@ -26,6 +26,7 @@ from paddock.engine.state import hashed_state, saved_state
 from paddock.errors import OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
+from paddock.world.columns import Floats
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
@@ -38,18 +39,18 @@ class Simulation(OldSpellings):
     _RENAMED = MappingProxyType(
         {
             **OldSpellings._RENAMED,
-            **{name: f"engine.{name}" for name in ("log", "post", "prepare", "world")},
-            "running": "clock.running",
+            **{name: f"engine.{name}" for name in ("post", "prepare", "world")},
             "direct": "mission.apply",
         }
     )
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
-        """Without `prepared` no kernel is compiled yet: call `engine.prepare()` first."""
+        """Without `prepared` nothing is planned or compiled yet: `engine.prepare()` or the first tick does it."""
         self.engine = Engine(scenario, device, prepared)
         self.clock = self.engine.pacer  # `pace`, `paused`, `pause`, `resume`, `stop`, `running`
         self.behaviours = Behaviours(self.engine)  # `override`, `overrides`, `routes`
         self.events = self.engine.events  # the events of the run: `events.since(number)`
+        self.log = self.engine.log  # the actions that were applied: `entries`, `complete`
         self.markers = self.engine.markers  # `put`, `remove`, `show`: they never change the run
         self.frames = self.engine.frames  # named frames: `set`, `transform`
         self.autopilots = self.engine.autopilots  # the autopilots that fly vehicles: `join`, `leave`, `vehicles`
@@ -117,11 +118,11 @@ class Simulation(OldSpellings):
         self.engine.apply(RemoveAction(target), "remove()")
 
     def place(
-        self, target: str | int, pose: Sequence[float], speed: float = 0.0, *, at_tick: int | None = None
+        self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
     ) -> None:
         """Move a vehicle to x, y, z (m) and yaw (rad) as if it had started there, with the next tick or at `at_tick`.
 
-        Its commands are kept. Any thread may call this.
+        A fleet takes poses (n, 4) and a speed (m/s) or (n,) of them. Commands are kept. Any thread may call this.
         """
         self.engine.post(PlaceAction(target, pose, speed), at_tick)
 
@@ -299,13 +300,14 @@ class MissionControl:
         self.apply("remove_task", at_tick=at_tick, task=task)
 
 
-def replayed(scenario: Scenario, log: Sequence[Posted], ticks: int, seed: int | None = None) -> Simulation:
+def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | None = None) -> Simulation:
     """Return a simulation after that many ticks, with the logged actions applied at their ticks."""
     sim = Simulation(scenario)
     if seed is not None:
         sim.reset(seed)
     mailbox = sim.engine.mailbox
-    for posted in log:
+    for one in log:
+        posted = one if isinstance(one, Posted) else Posted.from_tree(one._asdict())  # of a remote simulation
         mailbox.post(posted.action, posted.tick, posted.source)
     sim.step(ticks)
     if mailbox.next_tick(ticks) == ticks:  # vehicles that were added or removed after the last tick

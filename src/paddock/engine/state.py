@@ -33,6 +33,7 @@ def _changing_state(engine: Engine) -> dict[str, Any]:
     return {
         **({"orders": overrides} if overrides else {}),  # the key of earlier saved states
         **({} if mission is None else {"mission": mission.save()}),
+        **({"failure": engine.stages.guard.failure} if engine.stages.guard.failure else {}),
         "rate": engine.world.clock.rate,
         "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
         "world": engine.world.save(),
@@ -51,6 +52,8 @@ def scenario_digest(scenario: Scenario) -> str:
     tree = scenario.to_dict(defaults=True)
     for immaterial in ("seed", "serve", "record"):
         tree.pop(immaterial, None)
+    if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
+        del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
     return digest(tree)
 
@@ -76,6 +79,7 @@ def clear_state(engine: Engine) -> None:
     world.clock.tick, world.next_id, world.used_ids = 0, 1, []
     world.seed = engine.scenario.seed
     engine.stages.behave.lost.clear()
+    engine.stages.guard.failure = ""
     world.run += 1
     world.roster_version += 1
     world.environment[:] = environment_values(engine.scenario)
@@ -109,6 +113,7 @@ def load_state(engine: Engine, blob: bytes) -> None:
     engine.mailbox.restore(tree["mailbox"])
     engine.events.restore(tree["events"])
     engine.stages.behave.lost = set(tree["lost_targets"])
+    engine.stages.guard.failure = tree.get("failure", "")
     for program in engine.programs.values():
         program.expires_from = next_timeout(program)
     for name, sensors in tree["sensors"].items():

@@ -8,25 +8,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import BarrierStage
+from paddock.engine.barrier import BarrierStage, Claims
+from paddock.engine.clock_thread import ClockThread
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
-from paddock.engine.pipeline import NEVER_DUE, Pipeline, every
-from paddock.engine.program import FleetProgram
-from paddock.engine.publishing import FleetPoses
+from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
+from paddock.engine.program import NOT_FINITE, Alarm, FleetProgram, broken_rows
+from paddock.engine.publishing import FleetPoses, PublishStage
 from paddock.errors import PaddockError
-from paddock.scenario import Sync
+from paddock.scenario import Scenario, Sync
+from paddock.world.columns import Floats
+from paddock.world.fleet import Fleet
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
-    from paddock.engine.engine import Engine
     from paddock.engine.mission.run import MissionRun
 
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
+REWOUND_VALUES = 100_000  # size limit of the states that are copied before a stride of several ticks
+ALARMS_SHOWN = 100  # events of one fleet at one tick; a last one counts the rest
 SPREAD_RATE = 1.0  # Hz at which vehicles in the same height layer are checked
 
 
@@ -38,28 +45,42 @@ class AssembledTick(NamedTuple):
     latch: LatchStage
     behave: BehaveStage
     sense: SenseStage
+    guard: GuardStage
 
 
-def assemble_tick(engine: Engine) -> AssembledTick:
+def assemble_tick(
+    scenario: Scenario,
+    world: World,
+    programs: dict[str, FleetProgram],
+    *,
+    claims: Claims,
+    thread: ClockThread,
+    mailbox: Mailbox,
+    applier: Applier,
+    mission: MissionStage,
+    poses: FleetPoses,
+    events: EventLog,
+    publish: PublishStage,
+) -> AssembledTick:
     """Return the stages of a tick in the order in which they run."""
-    scenario, world, programs, mission = engine.scenario, engine.world, engine.programs, engine.mission_stage
-    mailbox, applier, publish, poses = engine.mailbox, engine.applier, engine.publisher, engine.poses
     # wait for autopilots and for clients with claims; their commands enter the mailbox
-    barrier = BarrierStage(scenario.clock.sync or Sync(), engine.claims, mailbox, applier, publish, engine.thread)
+    barrier = BarrierStage(scenario.clock.sync or Sync(), claims, mailbox, applier, publish, thread)
     # apply the actions of the mailbox, and the failsafe where commands have timed out
     latch = LatchStage(mailbox, applier)
     # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
     mission_before = () if mission.kinematic else (mission,)
     # behaviours turn poses into commands
-    behave = BehaveStage(world, programs, poses, engine.events, scenario.every.behaviour)
+    behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour)
     # vehicle dynamics; the clock advances
-    move = MoveStage(world, programs)
+    move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
+    # report crashes and states that are not finite; remove the vehicle, or end the run before the next tick
+    guard = GuardStage(programs, move, events, applier, scenario.on_nan)
     mission_after = (mission,) if mission.kinematic else ()
     # sensors sample the new state
     sense = SenseStage(world, programs, poses)
     # watchers get a snapshot
-    pipeline = Pipeline(world.clock, (barrier, latch, *mission_before, behave), move, (*mission_after, sense, publish))
-    return AssembledTick(pipeline, barrier, latch, behave, sense)
+    before, after = (guard, barrier, latch, *mission_before, behave), (guard, *mission_after, sense, publish)
+    return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
 
 
 @dataclass(eq=False, repr=False)
@@ -162,12 +183,79 @@ class MoveStage:
 
     world: World
     programs: dict[str, FleetProgram]
+    rewinds: bool  # whether a stride ends at the tick at which a state is not finite
+    alarms: list[tuple[int, FleetProgram, Alarm]] = field(default_factory=list)  # (tick, fleet, alarm), for the guard
     name = "move"
 
-    def run(self, tick: int, ticks: int) -> None:
+    def run(self, tick: int, ticks: int) -> int:
         """Launch one kernel per fleet."""
-        for program in self.programs.values():
-            program.move(ticks, self.world.environment, self.world.clock.dt)
+        before = self._copies() if self.rewinds and ticks > 1 else []
+        found = self._move(ticks)
+        first = min((alarm.ticks for _, alarm in found if alarm.kind == NOT_FINITE), default=ticks)
+        if before and first < ticks:
+            for fleet, state in before:
+                fleet.state[:, : fleet.n] = state
+            ticks, found = first, self._move(first)
+        alarms = [(tick + alarm.ticks, program, alarm) for program, alarm in found]
+        self.alarms = sorted(alarms, key=lambda one: (one[0], one[1].fleet.name, one[2].row))
+        return ticks
+
+    def _move(self, ticks: int) -> list[tuple[FleetProgram, Alarm]]:
+        environment, rate = self.world.environment, self.world.clock.rate
+        programs = self.programs.values()
+        return [(program, alarm) for program in programs for alarm in program.move(ticks, environment, rate)]
+
+    def _copies(self) -> list[tuple[Fleet, Floats]]:
+        """Return the states to rewind to; none of a large world, whose strides are short."""
+        fleets = [program.fleet for program in self.programs.values()]
+        if sum(len(fleet.tables["state"]) * fleet.n for fleet in fleets) > REWOUND_VALUES:
+            return []
+        return [(fleet, fleet.state[:, : fleet.n].copy()) for fleet in fleets]
+
+
+@dataclass(eq=False, repr=False)
+class GuardStage:
+    """Reports crashes and states that are not finite; then removes the vehicle, or ends the run, as `on_nan` says."""
+
+    programs: dict[str, FleetProgram]
+    move: MoveStage
+    events: EventLog
+    applier: Applier
+    on_nan: str
+    failure: str = ""  # why the run has ended
+    enabled: bool = True  # off for a recording of a version without this stage
+    name = "guard"
+
+    def due(self, tick: int) -> int:
+        """Return this tick after an alarm, and once the run has ended."""
+        return tick if self.move.alarms or self.failure else NEVER_DUE
+
+    def run(self, tick: int) -> None:
+        """Handle the alarms of the motion; without any, the run has ended: refuse the next tick."""
+        alarms, self.move.alarms = self.move.alarms, []
+        if not alarms:
+            raise HaltedError
+        # names and ids first: a removal moves the rows of others
+        named = [(at, p.fleet.name, p.fleet.vehicle_name(a.row), p.fleet.ids[a.row], a) for at, p, a in alarms]
+        for (at, fleet), group in groupby(named if self.enabled else (), key=lambda one: one[:2]):
+            self._handle(at, fleet, [one[2:] for one in group])
+
+    def _handle(self, at: int, fleet: str, alarms: list[tuple[str, int, Alarm]]) -> None:
+        """Report the alarms of a fleet at a tick, and act on those that are not finite."""
+        for vehicle, _, alarm in alarms[:ALARMS_SHOWN]:
+            self.events.report(at, alarm.kind, vehicle, alarm.detail)
+        if len(alarms) > ALARMS_SHOWN:
+            self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
+        broken = [one for one in alarms if one[2].kind == NOT_FINITE]
+        if broken and self.on_nan == "remove":
+            self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
+        elif broken and not self.failure:
+            self.failure = f"the state of {broken[0][0]!r} is not finite at tick {at}: {broken[0][2].detail}"
+
+    def look_again(self) -> None:
+        """Let a run that has ended continue if every state is finite: the vehicle was removed, placed or restored."""
+        if self.failure and not any(len(broken_rows(program.fleet)) for program in self.programs.values()):
+            self.failure = ""
 
 
 @dataclass(eq=False, repr=False)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.coverage.polygon import FieldShape, PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape
@@ -94,7 +95,9 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
     home = (x, y, mission.base[2] if len(mission.base) == 4 else height, heading)
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     streams = stream_ids(entry.name, np.arange(entry.count))
-    poses = spawn_poses(entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), ground).tolist()
+    poses = spawn_poses(
+        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), ground, arrays
+    ).tolist()
     return [
         Vehicle(
             name=name,

@@ -7,6 +7,7 @@ queues jobs; a writing thread encodes, compresses and writes them, which release
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import platform
 import sys
@@ -26,6 +27,7 @@ import numpy as np
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
+from paddock.engine.overrides import fleet_routes
 from paddock.engine.state import settled_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record.foxglove import point_cloud
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
     from paddock.scenario import Scenario
 
+MOST_ROUTES = 200  # in the metadata
 RATE = 30.0  # default samples per simulated second, Hz
 
 
@@ -195,6 +198,7 @@ class Recorder:
     def _prepared(self, precision: str, started: int) -> RecordingWriter:
         """Write the header of the file; an error before the run starts."""
         sim = self.sim
+        routes = [route for one in sim.engine.programs.values() for route in fleet_routes(one)][:MOST_ROUTES]
         metadata = {
             "name": sim.scenario.name,
             "description": sim.scenario.description,
@@ -203,6 +207,12 @@ class Recorder:
             "sample_ticks": str(self.every),
             "precision": precision,
             "planning": "2",  # the defaults of missions; without it those of the first versions apply
+            "guard": "1",  # crashes and states that are not finite are among the events
+            "device": sim.engine.fleets.device,
+            "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy
+            "routes": json.dumps(
+                [{**one._asdict(), "ids": [], "points": one.points.round(3).tolist()} for one in routes]
+            ),
             **versions(),
         }
         try:

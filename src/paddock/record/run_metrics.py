@@ -37,7 +37,6 @@ def metrics(run: RecordedRun) -> dict[str, Any]:
         "vehicles": sum(len(tally.members) for tally in tallies.values()),
         "actions": len(run.file.index(ACTIONS).times),
         "events": dict(sorted(kinds.items())),
-        "collisions": kinds["collision"],
         "fleets": {name: tally.summary() for name, tally in tallies.items()},
     }
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from paddock.compute.arrays import NUMPY_MATH
+from paddock.compute.cuda import find_gpu
 from paddock.engine.state import settled_state
-from paddock.errors import PaddockError
+from paddock.errors import NotFiniteError, PaddockError
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
@@ -43,6 +46,7 @@ class Verification:
     actions: int
     differences: tuple[Difference, ...]  # the first of each section
     other_versions: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (recorded, here)
+    device: str = "cpu"  # that simulated it again: the recorded one, or the CPU where there is no GPU
 
     @property
     def same(self) -> bool:
@@ -55,7 +59,7 @@ class Verification:
 
     def lines(self) -> list[str]:
         """Return the result as lines of text."""
-        what = f"{self.hashes} hashes over {self.ticks:,} ticks, {self.actions} actions"
+        what = f"{self.hashes} hashes over {self.ticks:,} ticks, {self.actions} actions, on {self.device}"
         lines = [f"{self.path}: {'the same' if self.same else 'DIFFERENT'} ({what})"]
         for diff in self.differences:
             lines.append(
@@ -70,15 +74,22 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
     """Simulate a recording again and compare every recorded hash."""
     from paddock.engine.simulation import Simulation
 
-    with open_run(path) as run, Simulation(run.scenario) as sim:
+    with ExitStack() as stack:
+        run = stack.enter_context(open_run(path))
+        # earlier versions computed start poses, slots and paths with NumPy's functions
+        stack.callback(NUMPY_MATH.reset, NUMPY_MATH.set("math" not in run.metadata))
+        device = run.metadata.get("device", "cpu")
+        used = device if device == "cpu" or find_gpu().available else "cpu"
+        sim = stack.enter_context(Simulation(run.scenario, used))
+        sim.engine.stages.guard.enabled = "guard" in run.metadata  # earlier versions did not report crashes
         checked = [_Checked(run, sim, section) for section in run.sections]
         total = max(sum(part.last - part.first for part in checked), 1)
         done = 0
         for part in checked:
             part.simulate(lambda ticks, done=done: progress((done + ticks) / total))  # type: ignore[misc]
             done += part.last - part.first
-        here = versions()
-        recorded = {name: run.metadata.get(name, "unknown") for name in here}
+        here = {**versions(), "device": used}
+        recorded = {"device": device, **{name: run.metadata.get(name, "unknown") for name in versions()}}
         return Verification(
             path=run.path,
             complete=run.complete,
@@ -87,6 +98,7 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
             ticks=sum(part.reached - part.first for part in checked),
             actions=sum(part.applied for part in checked),
             differences=tuple(part.difference for part in checked if part.difference is not None),
+            device=used,
             other_versions={name: (recorded[name], now) for name, now in here.items() if recorded[name] != now},
         )
 
@@ -138,7 +150,8 @@ class _Checked:
             else:  # applied between two steps, so that the hash of that tick includes it
                 at_the_end.append(posted)
         self.applied = actions
-        self.sim.step(max(0, tick - self.sim.tick))
+        with suppress(NotFiniteError):  # the recorded run ended here, too
+            self.sim.step(max(0, tick - self.sim.tick))
         self.reached = tick
         for posted in at_the_end:
             self.sim.engine.applier.take_up(posted)

@@ -25,7 +25,7 @@ from paddock.scenario.problems import KeyPath, ScenarioError
 class Section(BaseModel):
     """A section of a scenario: immutable; unknown keys are errors."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def invalid(message: str, at: KeyPath = (), other: KeyPath | None = None) -> PydanticCustomError:

@@ -22,7 +22,7 @@ LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 DUMPER: Any = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
 MERGE = "<<"
 MAX_DEPTH = 64  # deepest nesting of lists and mappings
-MAX_EXPANSION = 1_000_000  # values that aliases may add at most, so that a small file cannot exhaust the memory
+MAX_EXPANSION = 200_000  # values that aliases may add at most, so that a small file cannot exhaust the memory
 _TAG = "tag:yaml.org,2002:"
 
 Scalar = str | int | float | bool | None

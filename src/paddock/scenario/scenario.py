@@ -139,6 +139,10 @@ class Scenario(Section):
     vehicles: Entries = Field(description="Vehicles and fleets; may be empty, and omitted with a mission.")
     mission: MissionSection | None = Field(default=None, description="The tasks of a fleet and their planning.")
     sitl: Sitl | None = Field(default=None, description="Autopilots in the loop and the vehicles they fly.")
+    on_nan: Literal["stop", "remove"] = Field(
+        default="stop",
+        description="When a vehicle's state is NaN or infinite: stop the run, or remove the vehicle.",
+    )
     every: Every = Field(default=Every(), description="How often stages of the tick run.")
     record: RecordSection | None = Field(default=None, description="Where to record the run: a path, or a mapping.")
     serve: Serve | None = Field(default=None, description="Endpoints for watching and driving from outside.")

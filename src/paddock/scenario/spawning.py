@@ -18,19 +18,22 @@ RANDOM_COLUMNS = 4
 """Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading does not change positions."""
 
 
-def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0) -> Floats:
-    """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU."""
+def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0, maths: Any = np) -> Floats:
+    """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU.
+
+    `maths` has NumPy's `sin`, `cos` and `arctan2`, or equivalents with the same bits on every CPU.
+    """
     spawn, count = entry.spawn, entry.count
     if spawn is None:
         poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)
     elif spawn.grid:
         poses = _grid(spawn.grid, count, ground_z)
     elif spawn.circle:
-        poses = _circle(spawn.circle, count, ground_z)
+        poses = _circle(spawn.circle, count, ground_z, maths)
     elif spawn.random:
         poses = _random(spawn.random, count, uniform)
     elif spawn.line:
-        poses = _line(spawn.line, count)
+        poses = _line(spawn.line, count, maths)
     else:
         poses = _listed(spawn.poses or (), ground_z)
     yaw = poses[:, 3]
@@ -54,13 +57,13 @@ def _grid(grid: GridPattern, count: int, ground_z: float) -> Floats:
     return _stacked(x, y, ground_z if grid.z is None else grid.z, grid.heading)
 
 
-def _circle(circle: CirclePattern, count: int, ground_z: float) -> Floats:
+def _circle(circle: CirclePattern, count: int, ground_z: float, maths: Any) -> Floats:
     """Start in the east, counter-clockwise."""
     angle = 2 * np.pi * np.arange(count) / count
     yaws = {"tangent": angle + np.pi / 2, "inward": angle + np.pi, "outward": angle}
     yaw = yaws.get(circle.face, circle.heading or 0.0)
-    x = circle.center[0] + circle.radius * np.cos(angle)
-    y = circle.center[1] + circle.radius * np.sin(angle)
+    x = circle.center[0] + circle.radius * maths.cos(angle)
+    y = circle.center[1] + circle.radius * maths.sin(angle)
     return _stacked(x, y, ground_z if circle.z is None else circle.z, yaw)
 
 
@@ -72,12 +75,12 @@ def _random(box: RandomPattern, count: int, uniform: Uniform) -> Floats:
     return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
 
 
-def _line(line: LinePattern, count: int) -> Floats:
+def _line(line: LinePattern, count: int, maths: Any) -> Floats:
     start, end = np.array(line.start), np.array(line.end)
     along = np.linspace(0.0, 1.0, count)[:, None]
     position = start * (1 - along) + end * along
     east, north, _ = end - start
-    yaw = np.arctan2(north, east) if line.heading is None else line.heading
+    yaw = maths.arctan2(north, east) if line.heading is None else line.heading
     return _stacked(position[:, 0], position[:, 1], position[:, 2], yaw)
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import xxhash
 
+from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import sqrt
 from paddock.compute.philox import normals, signed
@@ -102,6 +103,10 @@ class Sensor:
         )
         return KernelSpec(f"{self.name}-measure", self.measure, arguments)
 
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """Return a kernel for each function of the contract."""
+        return (self.spec(),)
 
-SENSORS = PluginFolder("sensor", sensors, "paddock.sensors", "SENSOR", Sensor)
+
+SENSORS = PluginFolder("sensor", sensors, "paddock.sensors", "SENSOR", Sensor, check_functions)
 find_sensor, sensor_names = SENSORS.find, SENSORS.names

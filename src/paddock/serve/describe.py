@@ -6,12 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
 from time import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from paddock.engine.program import VARYING
-from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
@@ -21,6 +17,9 @@ from paddock.world.columns import Column, Floats, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
+
+if TYPE_CHECKING:  # the hub uses this module and has no engine
+    from paddock.engine.simulation import Simulation
 
 COMMAND = "command."
 SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
@@ -139,6 +138,7 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
         "tick": sim.tick,
         "time": sim.time,
         "state": value_trees(columns_of(model.state), values["state"]),
+        "columns": _published_trees(sim, layout, row, model),
         "command": value_trees(columns_of(model.command), values["command"]),
         "parameters": value_trees(columns_of(model.parameters), values["parameters"]),
         "sensors": {
@@ -146,6 +146,17 @@ def inspected_tree(sim: Simulation, target: str | int) -> InspectedTree:
             for name, readings in program.readings(rows, sim.tick, one=True).items()
         },
     }
+
+
+def _published_trees(sim: Simulation, layout: FleetLayout, row: int, model: VehicleModel) -> list[ValueTree]:
+    """Return the columns of frames but commands and sensors, those computed from the pose included."""
+    values = sim.engine.publisher.snapshot().fleet(layout.name).block[:, row]
+    known = dict(zip(layout.columns, values.tolist(), strict=True))
+    published = snapshot_columns([name for name in layout.columns if "." not in name], model, {})
+    for name, (compute, column) in DERIVED.items():
+        if name not in published:
+            known[name], published[name] = float(compute(values[: len(Pose._fields), None])[0]), column
+    return value_trees(list(published.values()), known)
 
 
 def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree:
@@ -159,6 +170,7 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         return [{**tree, "name": tree["name"].removeprefix(prefix)} for tree in trees]
 
     commands = [name for name in columns if name.startswith(COMMAND)]
+    state = part([name for name in columns if "." not in name])
     sensors = dict.fromkeys(name.partition(".")[0] for name in columns if "." in name and name not in commands)
     return {
         "id": vehicle.id,
@@ -170,7 +182,8 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "driven_by": RECORDING,
         "tick": snapshot.tick,
         "time": snapshot.time,
-        "state": part([name for name in columns if "." not in name]),
+        "state": state,
+        "columns": state,
         "command": part(commands, COMMAND),
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
@@ -205,9 +218,7 @@ def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
     known = column_index(program.model.parameters)
     if name not in known:
         raise unknown_name(f"parameter of {program.model.name}", name, known)
-    if name in program.varying:
-        return program.fleet.tables[VARYING][program.varying.index(name), : program.fleet.n].copy()
-    return np.full(program.fleet.n, program.parameter_values[known[name]])
+    return program.parameter_column(name)
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:

@@ -30,6 +30,7 @@ class Source(Protocol):
     """A live simulation or a recording. The link's thread calls `operate` on behalf of named clients."""
 
     rate: float  # ticks per simulated second
+    addresses: Mapping[str, Any]  # endpoint -> its address, set by the host
 
     @property
     def watched(self) -> Simulation | Player:
@@ -117,9 +118,13 @@ class Host:
         self._last: tuple[int, int] | None = None  # (run, tick) of the last published snapshot
         self._shown: Snapshot | None = None  # the last published snapshot
         self._periods = {name: source.period(getattr(one, "rate", 10.0)) for name, one in options.endpoints.items()}
+        self._wanted: list[int] = []  # further periods that subscribers want, in ticks
+        self._unwatch: list[Callable[[], None]] | None = None
         self._hub = self._start()
         self.addresses = self._hub.wait_ready(START)
-        self._unwatch = [source.watched.watch(self._on_snapshot, every) for every in set(self._periods.values())]
+        self._unwatch = []
+        self._watch(self._wanted)
+        source.addresses = self.addresses
         source.attach(self._push, self._publish)
         self._push_all()
         self._keeper = threading.Thread(target=self._keep, name="paddock-hub-keeper", daemon=True)
@@ -136,7 +141,7 @@ class Host:
             return
         self._closing.set()
         self._keeper.join()
-        for unwatch in self._unwatch:
+        for unwatch in self._unwatch or ():
             unwatch()
         self.source.detach()
         self._hub.stop()
@@ -151,6 +156,15 @@ class Host:
         self.close()
 
     # publishing ------------------------------------------------------------------------------------------------------
+
+    def _watch(self, wanted: list[int]) -> None:
+        """Get the snapshots of the endpoints' periods and of the `wanted` ones (ticks)."""
+        self._wanted, before = wanted, self._unwatch
+        if before is not None:  # the hub is ready
+            periods = sorted({*self._periods.values(), *wanted})
+            self._unwatch = [self.source.watched.watch(self._on_snapshot, every) for every in periods]
+            for unwatch in before:
+                unwatch()
 
     def _on_snapshot(self, snapshot: Snapshot) -> None:
         """Watch the source. Runs in the thread that ticks."""
@@ -183,7 +197,7 @@ class Host:
             "restarts": self.restarts,
             "addresses": self.addresses,
         }
-        return HubConnection(config, self.source, self.on_log)
+        return HubConnection(config, self.source, self.on_log, self._watch)
 
     def _keep(self) -> None:
         """Exchange heartbeats; replace a hub that sends none."""

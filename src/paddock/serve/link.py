@@ -174,14 +174,18 @@ class HubLink:
                 return
 
 
+OnLog = Callable[[str], None]
+OnPeriods = Callable[[list[int]], None]
+
+
 class HubConnection:
     """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
 
     A thread passes the operations of its clients to the source and sends the replies.
     """
 
-    def __init__(self, config: dict[str, Any], source: Source, on_log: Callable[[str], None]) -> None:
-        """`on_log` receives each line that the hub logs."""
+    def __init__(self, config: dict[str, Any], source: Source, on_log: OnLog, on_periods: OnPeriods) -> None:
+        """`on_log` receives each line that the hub logs, `on_periods` the periods (ticks) that subscribers want."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()
         self._bell.setblocking(False)
@@ -198,6 +202,7 @@ class HubConnection:
         bell.close()
         self.link = HubLink(ours, blocking=True)
         self._source = source
+        self._on_periods = on_periods
         self._seen = monotonic()
         self._ready = threading.Event()
         self._answer: dict[str, Any] = {}
@@ -298,6 +303,8 @@ class HubConnection:
         elif "gone" in message:
             self.clients.discard(message["gone"])
             self._source.gone(message["gone"])
+        elif "periods" in message:
+            self._on_periods(message["periods"])
         elif "operation" in message:
             self.clients.add(message["client"])
             self._operate(message)

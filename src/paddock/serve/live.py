@@ -23,6 +23,7 @@ from paddock.serve.operations import HANDLERS
 from paddock.serve.operations.mission import MissionTrees
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
+from paddock.world.fleet import Ints
 from paddock.world.snapshot import Snapshot
 
 Director = Callable[[Scenario], None]  # ends the run soon and starts that of another scenario
@@ -40,10 +41,12 @@ class LiveSource:
         """
         self.sim = self.watched = sim
         self.rate = sim.engine.world.clock.rate
+        self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
         self.director = director
         self.preparing = preparing
         self.claims: dict[str, Claim] = {}  # client -> its claim
+        self.drivers: dict[int, str] = {}  # id of a vehicle -> the client that drives it alone
         self.commands = 0  # accepted
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
@@ -82,6 +85,13 @@ class LiveSource:
             raise LateReplyError("a control answers a request: claim vehicles first")
         return claim
 
+    def refuse_driven(self, client: str, ids: Ints) -> None:
+        """Refuse a command or an override of a vehicle that another client drives."""
+        for number, driver in self.drivers.items():
+            if driver != client and number in ids:
+                program, rows = self.sim.engine.applier.found(number)
+                raise PaddockError(f"{program.fleet.names_of(rows)} is driven by {driver}: take over first")
+
     def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Schedule a read of the state between two ticks, or while the barrier waits."""
         done = self.sim.engine.thread.request(work, look=True)
@@ -93,6 +103,10 @@ class LiveSource:
         done = self.sim.engine.thread.request(work)
         self._wake.set()
         return done
+
+    def at_rest(self) -> Future[Any] | None:
+        """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
+        return self.read(lambda: None) if self.sim.clock.active else None
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
@@ -142,12 +156,13 @@ class LiveSource:
     def gone(self, client: str) -> None:
         """Release the clock and the claim of a client."""
         self.states.forget(client)
+        self.drivers = {number: other for number, other in self.drivers.items() if other != client}
         claim = self.claims.pop(client, None)
         if claim is not None:
             claim.release()
         if self.owner.release(client):
             self.sim.clock.cancel_ticks(f"{client} has left")
-            self.sim.clock.resume()
+            self.sim.clock.release()
 
     def prepared(self) -> None:
         """Notify clients that the simulation is ready."""
@@ -168,7 +183,8 @@ class LiveSource:
     def figures(self) -> dict[str, Any]:
         """Return figures of the run, for metrics and pages."""
         own = {"commands": self.commands, "refused": self.refused, "claims": len(self.claims)}
-        return {**simulation_figures(self.sim), **own, "owner": self.owner.client or ""}
+        drivers = {str(number): client for number, client in self.drivers.items()}
+        return {**simulation_figures(self.sim), **own, "owner": self.owner.client or "", "drivers": drivers}
 
     def _listeners(self) -> list[tuple[list[Any], Any]]:
         sim = self.sim
@@ -196,9 +212,11 @@ class LiveSource:
             self.push("frames", {"name": frame.name, "parent": frame.parent, "moving": frame.moving, **pose})
 
     def _on_restart(self, how: str) -> None:
+        now = self.sim.engine.publisher.snapshot()
+        self.drivers = {number: client for number, client in self.drivers.items() if number in now}  # ids start again
         self.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
         self.push("frames", {"tree": self.sim.engine.world.transforms.save()})
-        self.publish(self.sim.engine.publisher.snapshot())
+        self.publish(now)
 
     def _on_markers(self, change: MarkerChange) -> None:
         self.push("markers", change_tree(change))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from time import time
 from typing import Any
+
+import numpy as np
 
 from paddock import __version__
 from paddock.engine.behaviours import entry_routes
@@ -20,10 +22,13 @@ from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recor
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import CLIENT_METADATA
+from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
-from paddock.wire.operations.results import InspectedTree, MetadataTree
+from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
 from paddock.world.snapshot import Snapshot
+
+MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
 
 
 class ReplaySource:
@@ -33,8 +38,10 @@ class ReplaySource:
         """`locked`: clients cannot own the clock."""
         self.player = self.watched = player
         self.rate = player.recording.rate
+        self.addresses: Mapping[str, Any] = {}
         self.owner = ClockOwner(locked)
         self.refused = 0
+        self._worker = ThreadPoolExecutor(1, "paddock-series")
         self._markers = ReplayedMarkers(player.recording.marker_commands())
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
@@ -53,6 +60,7 @@ class ReplaySource:
         """Stop pushing."""
         self.player.event_listeners.remove(self._on_event)
         self._unwatch()
+        self._worker.shutdown(wait=True, cancel_futures=True)
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation for a client."""
@@ -112,6 +120,7 @@ class ReplaySource:
             "paused": player.paused,
             "run": snapshot.run,
             "version": __version__,
+            "client": client,
             "owner": self.owner.client,
             "locked": self.owner.locked,
             "can_load": False,
@@ -122,12 +131,14 @@ class ReplaySource:
                 "start": player.recording.sample(0).time,
                 "position": player.position,
                 "duration": player.duration,
+                "events": [{**asdict(one), "number": k + 1} for k, one in enumerate(player.recording.events())],  # type: ignore[typeddict-item]
             },
         }
         if page:
             return found
         return {
             **{name: found[name] for name in CLIENT_METADATA},  # type: ignore[literal-required]
+            "web": self.addresses.get("web"),
             "fleets": [
                 fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={}) for fleet in snapshot.layout.fleets
             ],
@@ -149,6 +160,20 @@ class ReplaySource:
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
         """Return the events up to the present sample."""
         return [asdict(event) for event in self.player.events() if event.number > since]
+
+    def series(self, client: str, target: str | int, columns: list[str]) -> Future[SeriesTree]:
+        """Read in another thread: a long recording takes seconds."""
+        run, choice = self.player.recording, ColumnChoice(target, tuple(columns))
+        samples = range(0, len(run), 1 + len(run) // MOST_POINTS)
+
+        def read() -> SeriesTree:
+            found = [ColumnReader(one.layout).read(one, choice) for one in map(run.sample, samples)]
+            values = np.array([one[:, 0] if one.shape[1] == 1 else np.full(len(columns), np.nan) for one in found]).T
+            times = run.sample(0).time + run.times()[samples.start : samples.stop : samples.step]
+            known = [[value if isfinite(value) else None for value in row] for row in values.tolist()]
+            return {"times": times.tolist(), "values": known}
+
+        return self._worker.submit(read)
 
     def orders(self, client: str) -> list[dict[str, Any]]:
         """Return no overrides: recordings have none."""

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import secrets
 import sys
 import warnings
 from collections.abc import Callable
-from html import escape
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from paddock.client.page import NotebookPage, checked_height
 from paddock.engine.simulation import Simulation
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import PaddockError
 from paddock.scenario import Serve, load_scenario
 from paddock.scenario.serve import ENDPOINTS
 from paddock.serve.host import Host
@@ -51,30 +52,16 @@ def share(
     return Host(LiveSource(sim, options.lock), options, on_log)
 
 
-LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels
-
 _SHOWN: WeakKeyDictionary[Simulation, Shown] = WeakKeyDictionary()
 
 
-class Shown:
-    """The page of one simulation; a notebook displays it as the value of a cell."""
+class Shown(NotebookPage):
+    """The page of one simulation of this process. Its token is in the URL, since a proxy may pass on anything."""
 
-    def __init__(self, host: Host, height: int) -> None:
-        self.host = host
-        self.height = height
-        self.url = f"http://127.0.0.1:{host.addresses['web']['port']}/"
-        self.closed = False
-
-    def _repr_html_(self) -> str:
-        """Return the HTML that a notebook embeds."""
-        if self.closed:
-            return "<p>The page of this simulation is closed.</p>"
-        style = f"width: 100%; height: {self.height}px; border: 0"
-        return f'<iframe src="{escape(self.url)}" title="Paddock" style="{style}" allow="fullscreen; gamepad"></iframe>'
-
-    def __repr__(self) -> str:
-        """Return the address, for display outside a notebook."""
-        return f"<the page at {self.url}{', closed' if self.closed else ''}>"
+    def __init__(self, sim: Simulation, height: int) -> None:
+        token = secrets.token_urlsafe(16)
+        self.host = share(sim, web={"port": 0}, token=token)
+        super().__init__(f"http://127.0.0.1:{self.host.addresses['web']['port']}/?token={token}", height)
 
     def close(self) -> None:
         """Stop serving the page; the simulation continues."""
@@ -84,13 +71,12 @@ class Shown:
 
 def show(sim: Simulation, height: int = 600) -> Shown:
     """Serve the page of a simulation on a free local port; a second call returns the same one."""
-    if isinstance(height, bool) or not isinstance(height, int) or not LOWEST <= height <= HIGHEST:
-        raise InvalidValueError(f"height is a whole number of pixels from {LOWEST} to {HIGHEST}, not {height!r}")
+    checked_height(height)
     if sim.engine.thread.closed:
         raise PaddockError("show() refused: the simulation is closed")
     shown = _SHOWN.get(sim)
     if shown is None or shown.closed:
-        shown = _SHOWN[sim] = Shown(share(sim, web={"port": 0}), height)
+        shown = _SHOWN[sim] = Shown(sim, height)
         sim.engine.on_close.append(shown.close)
     shown.height = height
     return shown

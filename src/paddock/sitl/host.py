@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from functools import partial
 from math import hypot, isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
@@ -16,6 +18,7 @@ from paddock.scenario.sitl import WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity, Telemetry
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
@@ -98,7 +101,9 @@ class SitlHost:
                 self._note_start(vehicle.placed.name)
                 vehicle.autopilot.on_restart.append(partial(self._put_back, vehicle.placed.name))
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
-        sim.autopilots.join(self.bridge, frozenset(sim.snapshot()[name].id for name in self._starts))
+        self._ids = {name: sim.snapshot()[name].id for name in self._starts}
+        sim.autopilots.join(self.bridge, self._ids.values())
+        sim.autopilots.describe.append(self.describe)
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
 
@@ -130,6 +135,7 @@ class SitlHost:
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
         self.sim.autopilots.leave(self.bridge)
+        self.sim.autopilots.describe.clear()
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
         hub, self.hub = self.hub, None
@@ -188,6 +194,28 @@ class SitlHost:
                 listens, speaks = f"{scheme} {getattr(vehicle.autopilot, 'port', '-')}", "any client"
             found.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
         return found
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return an AutopilotTree for each vehicle of the world."""
+        links = {row.sysid: f"{row.listens}, to {row.speaks}" for row in self.ports()}
+        known = {} if self.hub is None else self.hub.vehicles
+        return [
+            {"id": self._ids[row.name], "system": row.sysid, "link": links[row.sysid], "item": progress.item}
+            | {"autopilot": row.pilot, "mode": row.mode, "armed": row.armed, "note": row.note}
+            | {"waypoints": self._waypoints(known[row.sysid].autopilot) if row.sysid in known else []}
+            for row, progress in self.progress()
+            if row.name in self._ids
+        ]
+
+    def _waypoints(self, autopilot: BuiltInAutopilot) -> list[list[float]]:
+        """Return the places of its mission, m east, north and up."""
+        home = 0.0 if autopilot.home is None else autopilot.home[2]
+        places = [
+            (item.x, item.y, item.z + (0.0 if item.frame == AltitudeFrame.GLOBAL else home))
+            for item in autopilot.plans[PlanKind.MISSION][1:]
+            if ITEM_KINDS[item.command].task is not None and (item.x or item.y)  # 0, 0 is the present place
+        ]
+        return Origin(*self.sim.scenario.world.origin).to_local(*np.array(places).T).tolist() if places else []
 
     def hints(self) -> list[str]:
         """Return lines on how to connect ground stations and start real autopilots."""

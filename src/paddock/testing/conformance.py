@@ -6,18 +6,20 @@ import builtins
 import dis
 import math
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
-from paddock.compute.kernel import kernel
+from paddock.compute.contract import check_functions
+from paddock.compute.kernel import KernelSpec, Rows, fields, kernel
 from paddock.compute.math import select
+from paddock.compute.threads import available_threads, limit_threads, thread_count
 from paddock.compute.twin import reached, vectorised
-from paddock.errors import PaddockError, suggestion
+from paddock.errors import PaddockError, code_error, suggestion
 from paddock.vehicles.model import Desire, Placement, VehicleModel, find_model, model_names
-from paddock.world.columns import Column, Floats, columns_of, defaults_of
+from paddock.world.columns import Column, Floats, column_index, columns_of, defaults_of
 from paddock.world.pose import Environment, Pose
 
 T = TypeVar("T")
@@ -57,8 +59,7 @@ def run_checks(subject: str, checks: Mapping[str, T], run: Callable[[str, T], st
         except ConformanceError:
             raise
         except Exception as error:
-            text = next(iter(str(error).splitlines()), "")
-            problem = text if isinstance(error, PaddockError) else f"{type(error).__name__}: {text}"
+            problem = str(error) if isinstance(error, PaddockError) else str(code_error(error))
             raise ConformanceError(name, subject, problem) from error
     return report
 
@@ -66,22 +67,94 @@ def run_checks(subject: str, checks: Mapping[str, T], run: Callable[[str, T], st
 UNBOUNDED = 10.0  # range of random commands for columns without a limit
 
 
-class Rig:
+class CheckedSubject:
+    """A model or behaviour under test, with the name of the present check."""
+
+    def __init__(self, subject: str, seed: int) -> None:
+        """`subject` begins error messages, `seed` determines all random numbers."""
+        self.subject, self.seed, self.check = subject, seed, ""
+        self.random = np.random.default_rng(seed)
+
+    def run_all(self, checks: Mapping[str, Callable[[Any], str]]) -> ConformanceReport:
+        """Run the checks in order, each with random numbers that are independent of earlier ones."""
+
+        def run(name: str, check: Callable[[Any], str]) -> str:
+            self.check = name
+            self.random = np.random.default_rng([self.seed, *name.encode()])
+            with np.errstate(all="ignore"):
+                return check(self)
+
+        return run_checks(self.subject, checks, run)
+
+    def fail(self, problem: str) -> NoReturn:
+        """Raise the error that names the check, the subject and the problem."""
+        raise ConformanceError(self.check, self.subject, problem)
+
+    def demand_finite(self, values: Floats, names: tuple[str, ...], when: str) -> None:
+        """Require that every row is finite."""
+        for name, row in zip(names, values, strict=True):
+            if not np.isfinite(row).all():
+                self.fail(f"column {name!r} becomes {row[~np.isfinite(row)][0]} {when}")
+
+    def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
+        """Require that two arrays (columns, n) are equal bit for bit."""
+        for name, one, other in zip(names, a, b, strict=True):
+            unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
+            if unequal.size:
+                k = unequal[0]
+                self.fail(f"column {name!r} differs {what}: {one[k]!r} and {other[k]!r}")
+
+    def launch(self, spec: KernelSpec, rows: Mapping[str, Floats], shared: Mapping[str, Any], ticks: int = 1) -> None:
+        """Run a kernel on rows (columns, n) and on what all vehicles share, by the names of its arguments."""
+        values = {**rows, **{name: np.array(v) if hasattr(v, "_fields") else v for name, v in shared.items()}}
+        kernel(spec)(next(iter(rows.values())).shape[1], ticks, *(values[a.name] for a in spec.arguments))
+
+    def demand_twin(self, spec: KernelSpec, rows: Mapping[str, Floats], shared: Mapping[str, Any]) -> None:
+        """Launch a kernel; require finite numbers, and that the function in Python returns them bit for bit."""
+        kinds = {a.name: a for a in spec.arguments if isinstance(a, Rows)}
+        found = {name: np.zeros_like(rows[name]) for name, a in kinds.items() if a.access != "read"}
+        for k in range(next(iter(rows.values())).shape[1]):
+            own = {name: a.fields(*rows[name][:, k].tolist()) for name, a in kinds.items() if a.access != "write"}
+            given = [{**shared, **own}[a.name] for a in spec.arguments if a.name not in kinds or a.name in own]
+            try:
+                result = spec.function(*given)
+            except (ArithmeticError, ValueError) as error:
+                self.fail(f"{spec.function.__name__}() raises {error!r} in plain Python, at {given[0]}")
+            for name, part in zip(found, (result,) if len(found) == 1 else result, strict=True):
+                demand_tuple(self, spec.function.__name__, part, kinds[name].fields)
+                found[name][:, k] = part
+        self.launch(spec, rows, shared)
+        for name, values in found.items():
+            names = fields(kinds[name].fields)
+            self.demand_finite(rows[name], names, f"in {spec.function.__name__}()")
+            self.demand_same_bits(values, rows[name], "between Python and compiled code", names)
+
+    def demand_same_threads(
+        self, spec: KernelSpec, rows: Mapping[str, Floats], shared: Mapping[str, Any], ticks: int = 1
+    ) -> str:
+        """Require the same bits of one thread and of all threads."""
+        before, results = thread_count(), []
+        for count in (1, None):
+            limit_threads(count)
+            results.append({name: values.copy() for name, values in rows.items()})
+            try:
+                self.launch(spec, results[-1], shared, ticks)
+            finally:
+                limit_threads(None if before == available_threads() else before)
+        for a in spec.arguments:
+            if isinstance(a, Rows):
+                one, other = (result[a.name] for result in results)
+                self.demand_same_bits(one, other, f"between 1 and {available_threads()} threads", fields(a.fields))
+        return f"1 and {available_threads()} threads agree on {len(next(iter(rows.values()))[0])} vehicles"
+
+
+class Rig(CheckedSubject):
     """One model under test. Fleets are arrays of columns x vehicles, as in a world."""
 
     def __init__(self, model: VehicleModel, seed: int) -> None:
         """`seed` determines all random places and commands."""
-        self.model, self.seed, self.check = model, seed, ""
-        self.random = np.random.default_rng(seed)
-
-    def begin(self, check: str) -> None:
-        """Start a check: set its name for failures, and random numbers independent of earlier checks."""
-        self.check = check
-        self.random = np.random.default_rng([self.seed, *check.encode()])
-
-    def fail(self, problem: str) -> NoReturn:
-        """Raise the error that names the check, the model and the problem."""
-        raise ConformanceError(self.check, f"model {self.model.name!r}", problem)
+        super().__init__(f"model {model.name!r}", seed)
+        self.model = model
 
     @property
     def parameters(self) -> Any:
@@ -92,6 +165,11 @@ class Rig:
     def environment(self) -> Any:
         """Flat ground and still air."""
         return Environment()
+
+    @property
+    def shared(self) -> dict[str, Any]:
+        """What all vehicles share."""
+        return {"parameters": self.parameters, "environment": self.environment, "dt": self.model.dt_max}
 
     @property
     def typical_speed(self) -> float:
@@ -153,20 +231,9 @@ class Rig:
                 command[row] = self.random.integers(int(np.ceil(column.low)), int(column.high) + 1, n)
         return command
 
-    def demand_finite(self, values: Floats, names: tuple[str, ...], when: str) -> None:
-        """Require that every row is finite."""
-        for name, row in zip(names, values, strict=True):
-            if not np.isfinite(row).all():
-                self.fail(f"column {name!r} becomes {row[~np.isfinite(row)][0]} {when}")
-
     def demand_same_bits(self, a: Floats, b: Floats, what: str, names: tuple[str, ...] = ()) -> None:
         """Require that two fleets are equal bit for bit; `names` are the columns, by default the state's."""
-        fields = names or self.model.state._fields  # type: ignore[attr-defined]
-        for name, one, other in zip(fields, a, b, strict=True):
-            unequal = np.flatnonzero(one.view(np.uint64) != other.view(np.uint64))
-            if unequal.size:
-                k = unequal[0]
-                self.fail(f"column {name!r} differs {what}: {one[k]!r} and {other[k]!r}")
+        super().demand_same_bits(a, b, what, names or self.model.state._fields)  # type: ignore[attr-defined]
 
 
 def limits(column: Column) -> tuple[float, float]:
@@ -191,35 +258,35 @@ def check_declarations(rig: Rig) -> str:
         rig.fail("the summary is empty")
     if not (model.order >= 1 and 0.0 < model.dt_max <= 1.0):
         rig.fail(f"order {model.order} must be at least 1, dt_max {model.dt_max:g} s must lie in (0, 1]")
+    if model.crash_sink < math.inf and not {"z", "vx", "vy", "vz"} <= set(column_index(model.state)):
+        rig.fail("crash_sink needs the state columns z, vx, vy and vz")
     reports = () if model.report_type is None else (model.report_type,)
-    for tuple_class in (model.state, model.command, model.parameters, *reports):
-        for column in columns_of(tuple_class):
-            place = f"{tuple_class.__name__}.{column.name}"
-            if not column.meaning.strip():
-                rig.fail(f"column {place} has no meaning")
-            if not column.low <= column.high:
-                rig.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
-            for what in ("default", "failsafe", "brake"):
-                value = getattr(column, what)
-                if value is not None and not column.low <= value <= column.high:
-                    rig.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
+    check_columns(rig, model.state, model.command, model.parameters, *reports)
     for tuple_class in (model.command, model.parameters):
         for column in columns_of(tuple_class):
             if column.default is None:
                 rig.fail(f"column {tuple_class.__name__}.{column.name} has no default")
-    _check_names(rig, "telemetry", model.telemetry, model.state)
-    _check_names(rig, "steady", model.steady, model.command)
+    for what, names in (("telemetry", model.telemetry), ("steady", model.steady)):
+        if repeated := [name for name in names if names.count(name) > 1]:
+            rig.fail(f"{what} names the column {repeated[0]!r} twice")
+    check_functions(model)
     counts = [len(columns_of(c)) for c in (model.state, model.command, model.parameters)]
     return "{} state, {} command, {} parameter columns".format(*counts)
 
 
-def _check_names(rig: Rig, what: str, names: tuple[str, ...], tuple_class: type) -> None:
-    fields = tuple_class._fields  # type: ignore[attr-defined]
-    for name in names:
-        if name not in fields:
-            rig.fail(f"{what} names the unknown column {name!r}; {suggestion(name, fields)}")
-        if names.count(name) > 1:
-            rig.fail(f"{what} names the column {name!r} twice")
+def check_columns(subject: CheckedSubject, *tuple_classes: type) -> None:
+    """Require meanings, ranges, and values inside them."""
+    for tuple_class in tuple_classes:
+        for column in columns_of(tuple_class):
+            place = f"{tuple_class.__name__}.{column.name}"
+            if not column.meaning.strip():
+                subject.fail(f"column {place} has no meaning")
+            if not column.low <= column.high:
+                subject.fail(f"column {place} has the empty range {column.low:g} to {column.high:g}")
+            for what in ("default", "failsafe", "brake"):
+                value = getattr(column, what)
+                if value is not None and not column.low <= value <= column.high:
+                    subject.fail(f"column {place}: {what} {value:g} lies outside {column.low:g} to {column.high:g}")
 
 
 def check_returns(rig: Rig) -> str:
@@ -237,7 +304,7 @@ def check_returns(rig: Rig) -> str:
     return "place, step, pose, guide and energy return the declared types"
 
 
-def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
+def demand_tuple(rig: CheckedSubject, function: str, value: Any, expected: Any) -> None:
     """Require that a function returned a tuple of this class, of floats."""
     if not isinstance(value, expected):
         rig.fail(f"{function}() returns {type(value).__name__}, not the model's {expected.__name__}")
@@ -246,28 +313,36 @@ def demand_tuple(rig: Rig, function: str, value: Any, expected: Any) -> None:
             rig.fail(f"{function}() returns {number!r} in column {name!r}: write it as a float")
 
 
+HARMLESS = frozenset(("abs", "bool", "float", "int", "len", "max", "min", "range"))
+"""Built-in functions with the same result everywhere, for functions that may branch."""
 FUNCTIONS = ("step", "pose", "place", "guide", "energy", "report")
 
 
 def check_branch_free(rig: Rig) -> str:
     """Refuse `if`, ternary, loop, `and`, `or`, `not`, and functions that branch or differ by machine."""
     declared = [function for name in FUNCTIONS if (function := getattr(rig.model, name)) is not None]
+    return check_source(rig, declared, branches=False)
+
+
+def check_source(subject: CheckedSubject, declared: Iterable[Callable[..., Any]], branches: bool) -> str:
+    """Refuse functions that differ by machine, and without `branches` those that branch."""
     functions = {reachable for function in declared for reachable in reached(function)} - {select}
     for function in sorted(functions, key=lambda f: (f.__module__, f.__qualname__)):
         where = f"{function.__module__}.{function.__qualname__}"
-        for line, problem in _problems(function):
-            rig.fail(f"{where}, line {line}: {problem}")
+        for line, problem in _problems(function, branches):
+            subject.fail(f"{where}, line {line}: {problem}")
     return f"{len(functions)} functions"
 
 
-def _problems(function: types.FunctionType) -> Iterator[tuple[int, str]]:
-    for line, instruction in _lines(function):
+def _problems(function: types.FunctionType, branches: bool) -> Iterator[tuple[int, str]]:
+    for line, instruction in [] if branches else list(_lines(function)):
         opcode = instruction.opname
         if ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
             yield line, "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
     for line, instruction in _lines(function):
-        if instruction.opname == "LOAD_GLOBAL" and _is_foreign(function, instruction.argval):
-            called = instruction.argval
+        called = instruction.argval
+        foreign = instruction.opname == "LOAD_GLOBAL" and _is_foreign(function, called)
+        if foreign and not (branches and called in HARMLESS):
             yield line, f"calls {called!r}; only functions of paddock.compute.math give the same bits everywhere"
 
 

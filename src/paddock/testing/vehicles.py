@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from paddock.compute.kernel import KernelSpec, kernel
+from paddock.compute.kernel import KernelSpec
 from paddock.compute.quaternion import heading
-from paddock.compute.threads import available_threads, limit_threads, thread_count
 from paddock.compute.twin import compiled, vectorised
 from paddock.testing.conformance import (
     ConformanceReport,
@@ -20,10 +18,8 @@ from paddock.testing.conformance import (
     check_branch_free,
     check_declarations,
     check_returns,
-    demand_tuple,
     limits,
     rows,
-    run_checks,
 )
 from paddock.vehicles.model import Desire, VehicleModel, find_model
 from paddock.world.columns import Floats, columns_of
@@ -34,18 +30,9 @@ TICKS = 200
 
 def check_python(rig: Rig) -> str:
     """Compare plain Python with the compiled kernel bit for bit."""
-    start, commands = drive(rig, 3)
-    for k in range(3):
-        fleet = start[:, k : k + 1].copy()
-        state = rig.model.state(*map(float, start[:, k]))
-        for command in commands:
-            rig.run(fleet, np.ascontiguousarray(command[:, k : k + 1]), rig.model.dt_max)
-            given = rig.model.command(*map(float, command[:, k]))
-            try:
-                state = rig.model.step(state, given, rig.parameters, rig.environment, rig.model.dt_max)
-            except (ArithmeticError, ValueError) as error:
-                rig.fail(f"step() raises {error!r} in plain Python, at {state}")
-            rig.demand_same_bits(np.array(state)[:, None], fleet, "between Python and compiled code")
+    state, commands = drive(rig, 3)
+    for command in commands:
+        rig.demand_twin(rig.model.step_spec(), {"state": state, "command": command}, rig.shared)
     return f"{TICKS} ticks of 3 vehicles equal the compiled kernel bit for bit"
 
 
@@ -101,24 +88,8 @@ def _double_lines(text: str) -> list[str]:
 
 def check_threads(rig: Rig) -> str:
     """Compare one thread with all threads bit for bit."""
-    start, commands = drive(rig, 2000)
-    serial, parallel = start.copy(), start.copy()
-    with _threads(1):
-        rig.run(serial, commands[0], rig.model.dt_max, 50)
-    with _threads(None):
-        rig.run(parallel, commands[0], rig.model.dt_max, 50)
-    rig.demand_same_bits(serial, parallel, f"between 1 and {available_threads()} threads")
-    return f"1 and {available_threads()} threads agree on 2000 vehicles"
-
-
-@contextmanager
-def _threads(count: int | None) -> Iterator[None]:
-    before = thread_count()
-    limit_threads(count)
-    try:
-        yield
-    finally:
-        limit_threads(None if before == available_threads() else before)
+    state, commands = drive(rig, 2000)
+    return rig.demand_same_threads(rig.model.step_spec(), {"state": state, "command": commands[0]}, rig.shared, 50)
 
 
 def check_independence(rig: Rig) -> str:
@@ -178,20 +149,11 @@ def check_report(rig: Rig) -> str:
 
 
 def _compare(rig: Rig, spec: KernelSpec, state: Floats, command: Floats) -> None:
-    names = rig.model.report_columns
-    one = spec.function(*_arguments(rig, state[:, 0].tolist(), command[:, 0].tolist()))
-    demand_tuple(rig, "report", one, rig.model.report_type)
+    names, model = rig.model.report_columns, rig.model
     found = np.zeros((len(names), AGENTS))
-    shared = np.array(rig.parameters), np.array(rig.environment)
-    kernel(spec)(AGENTS, 1, state, command, *shared, found)
-    rig.demand_finite(found, names, "in the report")
-    arrays = vectorised(spec.function)(*_arguments(rig, state, command))
+    rig.demand_twin(spec, {"state": state, "command": command, "report": found}, rig.shared)
+    arrays = vectorised(spec.function)(model.state(*state), model.command(*command), rig.parameters, rig.environment)
     rig.demand_same_bits(rows(arrays, AGENTS), found, "between NumPy and compiled code", names)
-    rig.demand_same_bits(np.array(one)[:, None], found[:, :1].copy(), "between Python and compiled code", names)
-
-
-def _arguments(rig: Rig, state: Any, command: Any) -> tuple[Any, ...]:
-    return rig.model.state(*state), rig.model.command(*command), rig.parameters, rig.environment
 
 
 ROUNDING_LEVEL = 1e-10  # smaller relative errors are rounding: the order cannot be measured and is not checked
@@ -376,12 +338,4 @@ CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which 
 def check_vehicle_model(model: VehicleModel | str, *, seed: int = 0) -> ConformanceReport:
     """Check a model, given as an object or by name; raise ConformanceError at the first breach of the contract."""
     found = find_model(model) if isinstance(model, str) else model
-    name = found.name or found.step.__module__
-    rig = Rig(replace(found, name=name), seed)
-
-    def run(name: str, check: Callable[[Rig], str]) -> str:
-        rig.begin(name)
-        with np.errstate(all="ignore"):
-            return check(rig)
-
-    return run_checks(f"model {name!r}", CHECKS, run)
+    return Rig(replace(found, name=found.name or found.step.__module__), seed).run_all(CHECKS)

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
+from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
+from paddock.errors import unknown_name
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
 from paddock.world.columns import Column, column_index
@@ -53,20 +56,29 @@ class VehicleModel:
     guide: Callable[..., Any]  # (state, command, parameters, desire) -> command
     energy: Callable[..., float]  # (state, parameters, environment) -> mechanical energy, J
     order: int  # of convergence when dt is halved
-    dt_max: float  # s: the longest tick for which the model is stable and passes its checks
+    dt_max: float  # s: the longest step for which the model is stable and passes its checks; longer ticks take substeps
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
     report: Callable[..., Any] | None = (
         None  # (state, command, parameters, environment) -> further columns of snapshots
     )
     report_type: type | None = None  # the named tuple that `report` returns
+    crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     name: str = ""  # set by `find_model`
+
+    def __post_init__(self) -> None:
+        """Require that telemetry and steady columns exist."""
+        for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
+            for name in names:
+                if name not in column_index(known):
+                    raise unknown_name(f"{what} column", name, column_index(known))
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
         parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
-        return KernelSpec(f"{self.name}-step", self.step, (*moved, parameters, environment, Value("dt")), dtype)
+        arguments = (*moved, parameters, environment, Value("dt"))
+        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype, self.crash_sink)
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that writes a fleet's poses."""
@@ -86,6 +98,15 @@ class VehicleModel:
         given = Rows("state", self.state), Rows("command", self.command), parameters, environment
         return KernelSpec(f"{self.name}-report", self.report, (*given, Rows("report", self.report_type, "write")))
 
+    def specs(self) -> tuple[KernelSpec, ...]:
+        """Return a kernel for each function of the contract but `energy`."""
+        parameters, environment = Shared("parameters", self.parameters), Shared("environment", Environment)
+        placing = Rows("state", self.state, "write"), Rows("at", Placement), parameters, environment
+        guiding = Rows("state", self.state), Rows("command", self.command, "update"), parameters, Rows("desire", Desire)
+        others = KernelSpec("place", self.place, placing), KernelSpec("guide", self.guide, guiding)
+        report = self.report_spec()
+        return (*others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
 
-MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel)
+
+MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel, check_functions)
 find_model, model_names = MODELS.find, MODELS.names

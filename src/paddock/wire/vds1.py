@@ -104,6 +104,8 @@ _CMD_BODY = struct.Struct("<dddiB3xdd")
 _STATE_BODY = struct.Struct(f"<{len(STATE_VALUES)}d")
 _SIZES = {kind: record.size for kind, record in RECORDS.items()}
 _VALID_SIZES = frozenset(_SIZES.values())
+COMPILED_FROM = 64
+"""Datagrams from which checksums are compiled; for fewer, zlib is as fast, and Numba is not imported."""
 
 
 class Command(NamedTuple):
@@ -247,7 +249,9 @@ def decode_states(datagrams: NDArray[np.uint8] | Buffer) -> Records:
 
 def _checksums(rows: NDArray[np.uint8]) -> NDArray[np.uint32]:
     """Return the CRC32 (n,) of all but the last four bytes of each row."""
-    from paddock.wire.compiled import crc32_rows  # imports Numba, which a driving client does not need
+    if len(rows) < COMPILED_FROM:
+        return np.array([crc32(row[:-4]) for row in rows], np.uint32)
+    from paddock.wire.compiled import crc32_rows
 
     found = np.empty(len(rows), np.uint32)
     crc32_rows(rows, rows.shape[1] - 4, _remainders(), found)

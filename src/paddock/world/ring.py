@@ -11,7 +11,8 @@ the slots: lock and metadata in 64 bytes, then the payload. Message s (1, 2, ...
 and after. A message that does not fit starts a new generation.
 
 Memory order: this relies on x86-64, where aligned 8-byte stores are atomic, stores become visible in program order and
-loads happen in program order. The exception are the streaming stores of a large memcpy; hence the fences.
+loads happen in program order; other machines are refused. The exception are the streaming stores of a large memcpy;
+hence the fences.
 """
 
 from __future__ import annotations

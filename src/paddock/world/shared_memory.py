@@ -6,6 +6,7 @@ Only the process that created a segment removes it; the next writer removes the 
 from __future__ import annotations
 
 import os
+import platform
 import re
 import secrets
 import sys
@@ -20,9 +21,16 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
+from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError, unknown_name
 
 Words = NDArray[np.uint64]
+
+
+def refuse_weak_order() -> None:
+    """Raise MissingFeatureError unless stores become visible in program order, on which the rings rely."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        what = f"shared-memory rings need an x86-64 processor, not {platform.machine()}"
+        raise MissingFeatureError(f"{what}: run without endpoints (no `serve`, no show())")
 
 
 class SharedSegment(SharedMemory):
@@ -103,6 +111,7 @@ class RingControl(SharedSegment):
     @classmethod
     def claim(cls, name: str) -> Self:
         """Create the control segment of this process; replace that of a dead process."""
+        refuse_weak_order()
         cls.sweep()
         for _ in range(100):
             try:
@@ -119,6 +128,7 @@ class RingControl(SharedSegment):
     @classmethod
     def find(cls, name: str) -> Self:
         """Attach to an existing control segment, waiting briefly for it to be ready."""
+        refuse_weak_order()
         for _ in range(50):
             control = cls.attach(_path(name))
             if control is not None and control.words[cls.FIRST] == cls.MAGIC:

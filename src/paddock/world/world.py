@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.columns import Floats
 from paddock.world.fleet import Fleet, Ints
+from paddock.world.pose import Environment
 from paddock.world.transforms import TransformTree
 
 
@@ -100,6 +101,11 @@ class World:
         self.transforms = TransformTree()
         self._index_of: tuple[Any, ...] = (None,)  # run and roster version of the index
         self._index = IdIndex(())
+
+    @property
+    def ground_z(self) -> float:
+        """Height of the flat ground, m."""
+        return Environment(*self.environment.tolist()).ground_z
 
     def add_fleet(self, fleet: Fleet) -> None:
         """Add a fleet under an unused name."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from math import pi
 from pathlib import Path
 from typing import Any
 
@@ -46,9 +47,25 @@ def test_every_column_of_a_snapshot_has_a_meaning(served: Any) -> None:
     snapshot = served.sim.snapshot()
     for fleet in served.connect().call("get_metadata")["fleets"]:
         columns = by_name(fleet["columns"])
-        assert {*snapshot.fleet(fleet["name"]).columns, "speed", "heading", "roll", "pitch"} == set(columns)
+        derived = {"speed", "heading", "yaw", "yaw_rate", "roll", "pitch"}
+        assert {*snapshot.fleet(fleet["name"]).columns, *derived} == set(columns)
         assert all(column["meaning"] for column in columns.values())
         assert columns["x"]["unit"] == "m" and columns["speed"]["unit"] == "m/s" and columns["roll"]["unit"] == "rad"
+
+
+def test_what_is_inspected_can_be_plotted_and_the_other_way_round(serve: Callable[..., Any]) -> None:
+    turned = {**RED, "speed": 0.0, "pose": [5.0, -2.0, 10.0]}  # more than one turn: 10 - 4 pi is the same heading
+    page = serve({"vehicles": [turned]}, lock=False).connect()
+    inspected = page.call("inspect", vehicle="red")
+    state = by_name(inspected["columns"])
+    plotted = {one["name"] for one in page.call("get_metadata")["fleets"][0]["columns"] if "." not in one["name"]}
+    assert {"yaw", "yaw_rate", "slip_front", "slip_rear", "ay", "load_fl", "force_y_rear"} <= plotted
+    assert plotted == set(state)
+    assert state["yaw"]["value"] == pytest.approx(10.0 - 4.0 * pi) and state["yaw_rate"]["value"] == 0.0
+    assert state["vx"]["meaning"] == "velocity east"  # as plotted, not the model's velocity forward
+    load = sum(state[f"load_{wheel}"]["value"] for wheel in ("fl", "fr", "rl", "rr"))
+    mass = by_name(inspected["parameters"])["mass"]["value"]
+    assert load == pytest.approx(9.80665 * mass)
 
 
 def test_one_vehicle_in_full(served: Any) -> None:

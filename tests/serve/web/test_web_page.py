@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidStatus
 
+from paddock.scenario import demo_names
+
 SCRIPT = b"export const answer = 42;\n" * 50
 
 
@@ -113,3 +115,12 @@ def test_a_missing_page_explains_how_to_build_it(serve: Callable[..., Any], tmp_
         patch.setenv("PADDOCK_PAGE", str(tmp_path / "nothing"))
         answer = serve({"vehicles": []}).get("/")
     assert answer.status == 200 and b"make page" in answer.body and b"pip install ." in answer.body
+
+
+def test_every_demo_has_a_picture_in_the_gallery() -> None:
+    pictures = Path(__file__).parents[3] / "web" / "public" / "pictures"
+    for name in demo_names():
+        start = (pictures / f"{name}.webp").read_bytes()[:30]
+        assert start[:4] == b"RIFF" and start[8:16] == b"WEBPVP8 ", name
+        size = [int.from_bytes(start[at : at + 2], "little") for at in (26, 28)]  # VP8 key frame header
+        assert size == [640, 360] and (pictures / f"{name}.webp").stat().st_size < 60_000

@@ -138,6 +138,7 @@ def test_guided_keeps_a_course_in_a_crosswind(own_links: Links) -> None:
 MISSION = [[0.0, 400.0, 20.0], [500.0, 400.0, 40.0], [500.0, -100.0, 10.0], [-200.0, 0.0, 20.0]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("wind", [pytest.param((0.0, 0.0, 0.0), marks=pytest.mark.soak), (5.0, 0.0, 0.0)])
 def test_a_mission_that_the_station_uploads_is_flown(own_links: Links, wind: tuple[float, float, float]) -> None:
     with plane(own_links(1), wind, mission=MISSION) as rig:

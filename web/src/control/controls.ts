@@ -5,7 +5,17 @@ import type { Stage } from "../scene/stage";
 import { download, fileName } from "../state/files";
 import { mission } from "../state/mission";
 import { clock, expose, focus, metadata, readOnlyReason, selection, showNotice, tool } from "../state/store";
-import { currentLoop, drive, driving, keys, release, resumeDriving, startDriving, suspendDriving } from "./driving";
+import {
+  currentLoop,
+  drive,
+  driving,
+  keys,
+  pressKey,
+  release,
+  resumeDriving,
+  startDriving,
+  suspendDriving,
+} from "./driving";
 import { isShortcut, isTyping, shortName } from "./input";
 import { cancelDragged, startPointer } from "./pointer";
 import { removeSelected } from "./tools/remove";
@@ -155,8 +165,8 @@ function onDrivingKey(event: KeyboardEvent): boolean {
     return true;
   }
   if (!loop.driver.codes.has(event.code)) return false;
-  resumeDriving();
-  if (!event.repeat && !loop.driver.press(event.code)) keys.press(event.code);
+  if (event.repeat) resumeDriving();
+  else pressKey(event.code);
   return true;
 }
 

@@ -3,8 +3,9 @@ import { effect, signal } from "@preact/signals";
 import { call, connection, notify } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns } from "../state/columns";
+import { autopilots, blockedAmong, nameOfClient, otherDriver } from "../state/controllers";
 import { isRemoving } from "../state/removed-vehicles";
-import { clock, live, readOnlyReason, roster, showNotice } from "../state/store";
+import { clock, figures, live, metadata, readOnlyReason, roster, showNotice } from "../state/store";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { type GamepadState, type InputState, KeysHeld, readPad } from "./input";
 import { driverFor } from "./kinds";
@@ -19,15 +20,18 @@ interface Vehicle {
   known: VehicleInfo;
 }
 
-async function requestVehicle(id: number): Promise<Vehicle> {
+/** `takenOver`: the driver before has overridden its behaviour, which resumes on release. */
+async function requestVehicle(id: number, takenOver: boolean): Promise<Vehicle> {
   const row = roster.value.rowOfId(id);
   if (row === undefined) throw new Error("the vehicle no longer exists");
-  return vehicleFrom(await call("inspect", { vehicle: roster.value.nameAt(row) }));
+  const tree = await call("inspect", { vehicle: roster.value.nameAt(row) });
+  const entry = metadata.peek()?.fleets?.find(({ name }) => name === tree.fleet)?.driven_by ?? null;
+  return vehicleFrom(tree, takenOver ? entry : null);
 }
 
-function vehicleFrom(tree: InspectedTree): Vehicle {
+function vehicleFrom(tree: InspectedTree, otherwise: string | null): Vehicle {
   const { id, name, kind } = tree;
-  const drivenBy = tree.driven_by === "external" ? null : tree.driven_by;
+  const drivenBy = (tree.driven_by ?? "external") === "external" ? otherwise : tree.driven_by;
   const height = valuesOf(tree.state).get("z") ?? 0;
   const known = {
     parameters: valuesOf(tree.parameters),
@@ -65,6 +69,7 @@ export function holdTime(pace: number, factor: number, gap = 0): number {
 
 class CommandLoop {
   suspended = false; // the page lost focus: inputs are ignored
+  confirmed = false; // the server's figures name this page as the driver
   speed = Number.NaN; // m/s
   pad: GamepadState | null = null;
   private last = Number.NaN; // performance.now() of the last step
@@ -151,16 +156,19 @@ export function currentLoop(): CommandLoop | null {
   return loop;
 }
 
-/** Claim a vehicle; a behaviour that controls it is overridden. */
-export async function drive(id: number): Promise<void> {
+/** Claim a vehicle; a behaviour that controls it is overridden. Another driver keeps it, unless this page takes over. */
+export async function drive(id: number, takeOver = false): Promise<void> {
   const mine = ++lastRequest;
   if (loop) await leave(true);
+  if (!takeOver && otherDriver(id) !== "") return offerTakeOver(id);
   if (!live.value) return showNotice("warning", `Cannot drive: ${readOnlyReason.value || "no run yet"}`);
+  if (autopilots.value.has(id)) return showNotice("warning", `Cannot drive: ${blockedAmong([id])}`);
   try {
-    const vehicle = await requestVehicle(id);
+    const vehicle = await requestVehicle(id, takeOver);
     const driver = driverFor(vehicle.kind, vehicle.known);
     if (!driver)
       return showNotice("warning", `${vehicle.name}: vehicles of kind ${vehicle.kind} cannot be driven from the page`);
+    await call("drive", { vehicle_id: id, take_over: takeOver });
     await take(vehicle);
     if (mine !== lastRequest) return await giveBack(vehicle); // another request came in between
     loop = new CommandLoop(vehicle, driver, keys);
@@ -168,8 +176,18 @@ export async function drive(id: number): Promise<void> {
     keys.clear();
     publish();
   } catch (error) {
-    showNotice("error", `Cannot drive: ${reasonOf(error)}`);
+    if (reasonOf(error).includes(" is driven by ")) offerTakeOver(id);
+    else {
+      showNotice("error", `Cannot drive: ${reasonOf(error)}`);
+      call("drive", { vehicle_id: id, driving: false }).catch(() => undefined);
+    }
   }
+}
+
+function offerTakeOver(id: number): void {
+  const name = roster.value.nameAt(roster.value.rowOfId(id) ?? -1);
+  const text = `${name} is driven by ${nameOfClient(otherDriver(id) || "another client")}`;
+  showNotice("warning", text, 10, { text: "Take over", act: () => void drive(id, true) });
 }
 
 /** Release the vehicle; its scenario behaviour resumes. */
@@ -183,7 +201,11 @@ async function take(vehicle: Vehicle): Promise<void> {
 }
 
 async function giveBack(vehicle: Vehicle): Promise<void> {
-  if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: null });
+  try {
+    if (vehicle.drivenBy !== null) await call("give_order", { vehicles: [vehicle.id], behaviour: null });
+  } finally {
+    await call("drive", { vehicle_id: vehicle.id, driving: false });
+  }
 }
 
 async function leave(reachable: boolean): Promise<void> {
@@ -209,6 +231,12 @@ export function suspendDriving(): void {
   loop.suspended = true;
   loop.suspend();
   publish();
+}
+
+/** A key or a button on a touch screen is pressed: a one-shot action, or an input until it is lifted. */
+export function pressKey(code: string): void {
+  resumeDriving();
+  if (loop && !loop.driver.press(code)) keys.press(code);
 }
 
 /** The page has the focus again: inputs count. */
@@ -244,7 +272,7 @@ export function step(now: number): void {
 export function startDriving(heading: () => number): () => void {
   cameraHeadingOf = heading;
   const timer = setInterval(() => step(performance.now()), PERIOD);
-  const stops = [watchConnection(), watchRoster(), watchRuns(), watchLive()];
+  const stops = [watchConnection(), watchRoster(), watchRuns(), watchLive(), watchDrivers()];
   return () => {
     clearInterval(timer);
     for (const stop of stops) stop();
@@ -254,8 +282,9 @@ export function startDriving(heading: () => number): () => void {
 
 function watchConnection(): () => void {
   return effect(() => {
-    if (connection.value.state === "open" || !loop) return;
-    showNotice("warning", `Stopped driving ${loop.vehicle.name}: ${LOST}`);
+    const now = connection.value;
+    if (now.state === "open" || !loop) return;
+    showNotice("warning", `Stopped driving ${loop.vehicle.name}: ${("note" in now && now.note) || LOST}`);
     void leave(false);
   });
 }
@@ -278,6 +307,18 @@ function watchRuns(): () => void {
     if (now === run) return;
     run = now;
     if (loop) take(loop.vehicle).catch((error: unknown) => showNotice("error", reasonOf(error)));
+  });
+}
+
+/** Another client has taken over: stop, without a command. */
+function watchDrivers(): () => void {
+  return effect(() => {
+    const driver = figures.value?.drivers?.[String(loop?.vehicle.id)];
+    if (!loop || driver === undefined) return;
+    if (driver === metadata.peek()?.client) loop.confirmed = true;
+    if (driver === metadata.peek()?.client || !loop.confirmed) return; // figures from before this page took over
+    showNotice("warning", `Stopped driving ${loop.vehicle.name}: ${nameOfClient(driver)} has taken over`);
+    void leave(false);
   });
 }
 

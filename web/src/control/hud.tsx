@@ -1,5 +1,5 @@
-// The driving HUD: inputs as bars, gear or mode, and the key that ends driving.
-import { driving, release, resumeDriving } from "./driving";
+// The driving HUD: inputs as bars, gear or mode, the key that ends driving, and buttons for touch screens.
+import { driving, keys, pressKey, release, resumeDriving } from "./driving";
 import type { Bar } from "./kinds/driver";
 
 export function DrivingHud() {
@@ -28,6 +28,11 @@ export function DrivingHud() {
           ))}
         </div>
       )}
+      <div class="touch">
+        {help.map(([what, which]) => (
+          <TouchGroup key={what} what={what} keys={which.split(" ")} />
+        ))}
+      </div>
       <footer>
         {help.map(([what, which]) => (
           <span key={what}>
@@ -37,6 +42,41 @@ export function DrivingHud() {
         {pad && <span>{pad}</span>}
       </footer>
     </section>
+  );
+}
+
+const SIGNS: Readonly<Record<string, string>> = { W: "▲", A: "◀", S: "▼", D: "▶", Q: "↺", E: "↻", R: "↥", F: "↧" };
+
+/** The keys of an action as buttons, which count while they are touched; CSS shows them on touch screens. */
+function TouchGroup({ what, keys: names }: { what: string; keys: readonly string[] }) {
+  return (
+    <div class={names.length === 4 ? "group cross" : "group"} role="group" aria-label={what}>
+      {names.map((name) => (
+        <TouchButton key={name} what={what} name={name} sign={names.length === 1 ? what : (SIGNS[name] ?? name)} />
+      ))}
+    </div>
+  );
+}
+
+function TouchButton({ what, name, sign }: { what: string; name: string; sign: string }) {
+  const code = name.length === 1 ? `Key${name}` : name;
+  const lift = () => keys.lift(code);
+  return (
+    <button
+      type="button"
+      class={`button key-${name}`}
+      aria-label={`${what}: ${name}`}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture?.(event.pointerId);
+        event.preventDefault(); // no focus, no text selection
+        pressKey(code);
+      }}
+      onPointerUp={lift}
+      onPointerCancel={lift}
+      onLostPointerCapture={lift}
+      onContextMenu={(event) => event.preventDefault()}>
+      {sign}
+    </button>
   );
 }
 

@@ -1,13 +1,15 @@
 // Sets behaviour overrides and refreshes their list.
 import { call } from "../net/connection";
 import { type Behaviour, reasonOf } from "../net/rpc";
+import { blockedAmong } from "../state/controllers";
 import { addPendingOverride } from "../state/overrides";
 import { live, overrides, readOnlyReason, routes, showNotice } from "../state/store";
 
-/** Whether the shown run accepts commands; show a notice if not. */
-export function canCommand(): boolean {
-  if (readOnlyReason.value !== "") showNotice("warning", `Commands are disabled: ${readOnlyReason.value}`);
-  return live.value;
+/** Whether the shown run and these vehicles accept commands; show a notice if not. */
+export function canCommand(ids: Iterable<number> = []): boolean {
+  const reason = readOnlyReason.value || blockedAmong(ids);
+  if (reason !== "") showNotice("warning", `Commands are disabled: ${reason}`);
+  return live.value && reason === "";
 }
 
 /** Override the behaviour of vehicles; return false (with a notice) if the server refuses. */

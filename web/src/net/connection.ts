@@ -7,9 +7,9 @@ import { CALL_TIMEOUT, type Method, type Params, type Result, Rpc, RpcError, rea
 import type { DecodeTimes, FromWorker, ToWorker } from "./socket";
 
 export type ConnectionState =
-  | { state: "connecting"; note?: string } // note: what the server prepares before it can respond
+  | { state: "connecting"; note?: string } // note: what the server prepares or starts before it can respond
   | { state: "open"; note?: string }
-  | { state: "lost"; reason: string; retryAt: number } // performance.now() of the next attempt
+  | { state: "lost"; reason: string; retryAt: number; note?: string } // performance.now() of the next attempt
   | { state: "refused"; reason: string }; // missing or wrong token: no automatic retry
 
 export const connection = signal<ConnectionState>({ state: "connecting" });
@@ -34,6 +34,9 @@ interface Handlers {
   invalid(reason: string): void;
 }
 
+const ALIVE = 3000; // ms: figures arrive twice a second
+const LONGEST_START = 60_000; // ms for the server to return with another scenario
+
 interface Waiting {
   resolve(): void;
   reject(error: Error): void;
@@ -47,13 +50,15 @@ export class Connection {
   private attempt = 0;
   private closeReason = ""; // announced by the server before it closes
   private preparing = ""; // what the server prepares before it can respond
+  private starting = { what: "", until: 0 }; // announced before the connection was lost; performance.now()
+  private receivedAt = Number.NEGATIVE_INFINITY; // performance.now() of the last message
   private frameRequested = true;
   private readonly waiting = new Set<Waiting>(); // calls made before the connection is open
   private measuring: ((times: DecodeTimes) => void)[] = [];
   private readonly rpc = new Rpc(
     (text) => this.post({ kind: "send", data: text }),
     (method, params) => this.notified(method, params),
-    () => this.preparing !== "",
+    () => this.preparing !== "" || performance.now() - this.receivedAt < ALIVE,
   );
 
   begin(port: Port, url: string, handlers: Handlers): void {
@@ -108,6 +113,7 @@ export class Connection {
   }
 
   private receive(message: FromWorker): void {
+    if (message.kind !== "connecting" && message.kind !== "lost") this.receivedAt = performance.now();
     if (message.kind === "frame") {
       this.frameRequested = false;
       this.handlers?.frame(message.frame, message.arrived, message.skipped);
@@ -116,7 +122,7 @@ export class Connection {
     } else if (message.kind === "markers") this.handlers?.markers(message.changes);
     else if (message.kind === "events") this.handlers?.events(message.events);
     else if (message.kind === "invalid") this.handlers?.invalid(message.reason);
-    else if (message.kind === "connecting") connection.value = { state: "connecting" };
+    else if (message.kind === "connecting") this.setState("connecting");
     else if (message.kind === "open") void this.open();
     else if (message.kind === "lost") this.lost(message.reason, message.wait);
     else this.measuring.shift()?.(message.times);
@@ -165,9 +171,11 @@ export class Connection {
   private lost(reason: string, wait: number): void {
     const why = this.closeReason || reason;
     this.closeReason = "";
+    if (connection.peek().state === "open" && this.preparing !== "")
+      this.starting = { what: this.preparing, until: performance.now() + LONGEST_START };
     this.end(why);
     const text = `${why}; retrying in ${wait / 1000} s`;
-    connection.value = { state: "lost", reason: text, retryAt: performance.now() + wait };
+    connection.value = { state: "lost", reason: text, retryAt: performance.now() + wait, ...this.note() };
   }
 
   private end(reason: string): void {
@@ -186,7 +194,13 @@ export class Connection {
   }
 
   private setState(state: "connecting" | "open"): void {
-    connection.value = this.preparing === "" ? { state } : { state, note: this.preparing };
+    if (state === "open") this.starting.until = 0;
+    connection.value = { state, ...this.note() };
+  }
+
+  private note(): { note?: string } {
+    const note = this.preparing || (performance.now() < this.starting.until ? this.starting.what : "");
+    return note === "" ? {} : { note };
   }
 
   private untilOpen(method: string): Promise<void> {

@@ -1,4 +1,5 @@
-// JSON-RPC 2.0 over text messages: typed methods, request ids, timeouts.
+// JSON-RPC 2.0 over text messages: typed methods, request ids, timeouts, pending calls.
+import { signal } from "@preact/signals";
 import { type FrameTree, type Methods, SLOW_METHODS } from "../wire/schema";
 
 export type Method = keyof Methods;
@@ -13,7 +14,17 @@ export const UNKNOWN_METHOD = -32601;
 export const TOKEN_NEEDED = -32001;
 
 export const CALL_TIMEOUT = 10_000; // ms
-const SLOW_TIMEOUT = 600_000; // ms, of calls that wait, plan or compile
+const SLOW_TIMEOUT = 600_000; // ms, of calls that wait, plan or compile, and of any call while the server is alive
+const NOTICEABLE = 2000; // ms until a call counts as pending
+
+/** A call without a response so far. */
+export interface PendingCall {
+  method: string;
+  since: number; // performance.now()
+}
+
+/** Calls that take noticeably long, e.g. because the server compiles a kernel. */
+export const pendingCalls = signal<readonly PendingCall[]>([]);
 
 export class RpcError extends Error {
   constructor(
@@ -31,29 +42,31 @@ export function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-interface Pending {
-  method: string;
+interface Pending extends PendingCall {
   resolve(result: unknown): void;
   reject(error: Error): void;
   timer: ReturnType<typeof setTimeout>;
+  notice: ReturnType<typeof setTimeout>;
 }
 
 export class Rpc {
   private readonly pending = new Map<number, Pending>();
   private lastId = 0;
 
-  /** `suspended`: timeouts are extended while it returns true. */
+  /** `alive`: a call stays pending after its timeout while this returns true, up to SLOW_TIMEOUT. */
   constructor(
     private readonly send: (text: string) => void,
     private readonly notified: (method: string, params: unknown) => void,
-    private readonly suspended: () => boolean = () => false,
+    private readonly alive: () => boolean = () => false,
   ) {}
 
   call(method: string, params: unknown): Promise<unknown> {
     const id = ++this.lastId;
     return new Promise((resolve, reject) => {
       const timeout = SLOW_METHODS.has(method) ? SLOW_TIMEOUT : CALL_TIMEOUT;
-      this.pending.set(id, { method, resolve, reject, timer: this.timer(id, timeout) });
+      const notice = setTimeout(() => this.showPending(id), NOTICEABLE);
+      const since = performance.now();
+      this.pending.set(id, { method, since, resolve, reject, notice, timer: this.timer(id, timeout) });
       this.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
     });
   }
@@ -74,10 +87,8 @@ export class Rpc {
 
   /** The connection is closed: reject all pending calls. */
   rejectAll(reason: string): void {
-    const all = [...this.pending.values()];
-    this.pending.clear();
-    for (const { method, reject, timer } of all) {
-      clearTimeout(timer);
+    for (const [id, { method, reject }] of [...this.pending]) {
+      this.take(id);
       reject(new Error(`${method}: ${reason}`));
     }
   }
@@ -97,14 +108,24 @@ export class Rpc {
     const pending = this.pending.get(id);
     this.pending.delete(id);
     clearTimeout(pending?.timer);
+    clearTimeout(pending?.notice);
+    if (pendingCalls.peek().some((one) => one === pending)) {
+      pendingCalls.value = pendingCalls.peek().filter((one) => one !== pending);
+    }
     return pending;
+  }
+
+  private showPending(id: number): void {
+    const waiting = this.pending.get(id);
+    if (waiting !== undefined) pendingCalls.value = [...pendingCalls.peek(), waiting];
   }
 
   private timer(id: number, timeout: number): ReturnType<typeof setTimeout> {
     return setTimeout(() => {
       const waiting = this.pending.get(id);
       if (waiting === undefined) return;
-      if (this.suspended()) waiting.timer = this.timer(id, timeout);
+      const waits = performance.now() - waiting.since < SLOW_TIMEOUT && this.alive();
+      if (waits) waiting.timer = this.timer(id, timeout);
       else
         this.take(id)?.reject(new Error(`${waiting.method}: no response from the server within ${timeout / 1000} s`));
     }, timeout);

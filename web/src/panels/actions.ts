@@ -63,6 +63,14 @@ export function lookAt(id: number): void {
   stage.value?.lookAt(id);
 }
 
+/** Frame all selected vehicles; look at the one in focus if no more are selected. */
+export function lookAtSelection(): void {
+  if (selection.value.size > 1) {
+    if (camera.value === "chase" || camera.value === "fpv") camera.value = "orbit"; // they show one vehicle
+    stage.value?.frameIds(selection.value);
+  } else if (focus.value !== null) lookAt(focus.value);
+}
+
 /** Set the camera; chase and first person need a vehicle. */
 export function setCamera(mode: CameraMode): void {
   const riding = mode === "chase" || mode === "fpv";

@@ -8,7 +8,6 @@ import { hexOf, paletteColour } from "../state/palette";
 import { source, type Theme, theme } from "../state/store";
 import { additions, latest, plotBuffer, resetZoom, shownRange, zoomTo } from "./plot-data";
 import { keyOf, removeSeries, type Series } from "./plot-list";
-import { isOpened } from "./timeline-model";
 import { Button } from "./widgets";
 
 const DEEPER = 0.68; // on light backgrounds
@@ -73,7 +72,7 @@ function axisLook(style: CSSStyleDeclaration, rem: number): Partial<uPlot.Axis> 
 
 /** The position of a recording among its past and future values. */
 function drawNow(plot: uPlot, colour: string): void {
-  if (!isOpened(source.peek())) return;
+  if (source.peek()?.kind !== "recording") return;
   const { ctx, bbox } = plot;
   const x = Math.round(plot.valToPos(latest(), "x", true));
   if (x < bbox.left || x > bbox.left + bbox.width) return;

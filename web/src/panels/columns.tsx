@@ -2,7 +2,8 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import { driving } from "../control/driving";
-import { formatUnit, formatValue } from "../state/format";
+import { blockedReason } from "../state/controllers";
+import { formatCompass, formatUnit, formatValue } from "../state/format";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 import { attempt } from "./actions";
 import { Icon } from "./icons";
@@ -113,7 +114,7 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
       <div class="columns-head">
         <Search small label="Find a column" value={query.value} onChange={(value) => (query.value = value)} />
       </div>
-      {isExternal(tree) && query.value === "" && <CommandInputs tree={tree} />}
+      {isExternal(tree) && blockedReason(tree.id) === "" && query.value === "" && <CommandInputs tree={tree} />}
       {shown.map((part) => (
         <SectionOf
           key={part.title}
@@ -131,7 +132,8 @@ export function InspectorColumns({ tree }: { tree: InspectedTree }) {
 /** Derived values of every vehicle. */
 const MOTION: readonly ValueTree[] = [
   motion("speed", "m/s", "speed over ground and vertical"),
-  motion("heading", "rad", "heading, counter-clockwise from east"),
+  motion("yaw", "rad", "heading, counter-clockwise from east, −π to π; beside it the compass heading"),
+  motion("yaw_rate", "rad/s", "rate of turn about the up axis, + left"),
   motion("pitch", "rad", "pitch, nose down positive"),
   motion("roll", "rad", "roll, right side down positive"),
 ];
@@ -140,13 +142,21 @@ function motion(name: string, unit: string, meaning: string): ValueTree {
   return { name, unit, meaning, low: null, high: null, choices: [], value: null };
 }
 
-function partsOf(tree: InspectedTree): Part[] {
+/** The parts of a vehicle: columns under the names that plots use; state of the model that frames do not carry. */
+export function partsOf(tree: InspectedTree): Part[] {
   const sensors = Object.entries(tree.sensors).map(([sensor, values]) => {
     return { title: `Sensor: ${sensor}`, section: { sensor }, values };
   });
+  const plotted = new Set([...liveColumns(tree.id), ...tree.columns.map(({ name }) => name)]);
+  const motion = new Set(MOTION.map(({ name }) => name)).add("heading"); // earlier name of the yaw
   return [
     { title: "Motion", section: "state", values: MOTION },
-    { title: "State", section: "state", values: tree.state },
+    { title: "State", section: "state", values: tree.columns.filter(({ name }) => !motion.has(name)) },
+    {
+      title: "Internal state, without plots",
+      section: "state",
+      values: tree.state.filter(({ name }) => !plotted.has(name)),
+    },
     { title: "Command", section: "command", values: tree.command },
     ...sensors,
     { title: "Parameters", section: "parameters", values: tree.parameters },
@@ -196,11 +206,14 @@ function ValueRow({ section, value, id, column }: RowProps) {
   const usual = section === "parameters" ? 0 : usualSize(value); // parameters may be small
   const now = useComputed(() => currentValue(section, text.value));
   const shown = useComputed(() => wordOf(text.value, now.value, usual));
+  const compass = useComputed(() => formatCompass(now.value ?? Number.NaN));
   const about = value.meaning === "" ? value.name : `${value.name}: ${value.meaning}`;
   const title = useComputed(() => `${about}\n${now.value ?? "not a number"} ${formatUnit(value.unit)}`.trim());
   return (
     <div class="value-row" title={title}>
-      <span class="name ellipsis">{value.name}</span>
+      <span class="name ellipsis">
+        {value.name} {value.name === "yaw" && <span class="faint">{compass}</span>}
+      </span>
       <span class={`value ${value.choices.length > 0 ? "word" : ""}`}>{shown}</span>
       <span class="unit ellipsis">{formatUnit(value.unit)}</span>
       {column === null ? <span /> : <PlotButton id={id} column={column} unit={value.unit} />}

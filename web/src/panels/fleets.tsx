@@ -2,6 +2,7 @@
 
 import { removeIds } from "../control/tools/remove";
 import { connection } from "../net/connection";
+import { autopilots } from "../state/controllers";
 import { formatCount, formatVehicles } from "../state/format";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
@@ -51,7 +52,7 @@ function FleetLine({ fleet, id, active, top, chosen, focused, expanded, onToggle
         title={`${fleet.name}: ${fleet.kind}, ${fleet.model}`}
         onClick={(event) => pickIds(ids(), adds(event))}
         onDblClick={() => lookAtRow(fleet.first)}>
-        <span class="tinted" style={{ "--tint": fleetColour(fleet.name).hex }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet).hex }}>
           <KindIcon kind={fleet.kind} />
         </span>
         <span class="ellipsis">{fleet.name}</span>
@@ -98,6 +99,7 @@ function VehicleLine({ row, id: element, active, top, chosen, focused }: Chosen 
         onClick={(event) => pickIds([id], adds(event))}
         onDblClick={() => lookAt(id)}>
         <span class="ellipsis">{name}</span>
+        <span class="model ellipsis">{autopilots.value.get(id)?.mode}</span>
       </button>
       <span class={`count number ${live.value ? "hides" : ""}`}>{id}</span>
       {live.value && <RemoveButton name={name} onRemove={() => void removeIds([id], CONFIRM)} />}

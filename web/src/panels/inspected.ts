@@ -9,7 +9,8 @@ import { clock, roster } from "../state/store";
 import { positionOf, type Vector } from "../wire/frame";
 import type { InspectedTree, ValueTree } from "../wire/schema";
 
-export const DERIVED = ["speed", "heading", "roll", "pitch"] as const;
+/** Columns of every vehicle that are computed from its pose. */
+export const DERIVED = ["speed", "yaw", "yaw_rate", "roll", "pitch"] as const;
 const EVERY = 250; // ms between requests
 const LIVE_EVERY = 66; // ms between display updates
 

@@ -4,11 +4,12 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";
 import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
+import { blockedAmong } from "../state/controllers";
 import { formatCount } from "../state/format";
 import { fleetColour } from "../state/palette";
 import type { Fleet } from "../state/roster";
 import { focus, live, roster, select, selection, source, tool } from "../state/store";
-import { stage } from "./actions";
+import { lookAtSelection } from "./actions";
 import { InspectorColumns } from "./columns";
 import { inspected, inspectFailure, type Summary, summarise, watchVehicle } from "./inspected";
 import { RecordedVehicle } from "./recorded-columns";
@@ -85,7 +86,7 @@ function Several() {
       <ul class="form">
         {counts.map(([fleet, count]) => (
           <li key={fleet.name} class="row">
-            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet.name).hex }} />
+            <span class="swatch tint-fill" style={{ "--tint": fleetColour(fleet).hex }} />
             <span class="grow ellipsis">{fleet.name}</span>
             <span class="faint">{fleet.kind}</span>
             <span class="number">{formatCount(count)}</span>
@@ -98,9 +99,11 @@ function Several() {
 
 function BulkButtons() {
   const ids = () => [...selection.value];
+  const blocked = blockedAmong(selection.value);
+  const off = { disabled: blocked !== "", ...(blocked !== "" && { title: blocked }) };
   return (
     <div class="buttons">
-      <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={() => lookAtAll()} />
+      <Button look="small" icon="frame" label="Look at the selected vehicles" text="Look" onClick={lookAtSelection} />
       {live.value && (
         <>
           <Button
@@ -109,6 +112,7 @@ function BulkButtons() {
             label="Go to"
             text="Go to"
             pressed={tool.value === "go"}
+            {...off}
             onClick={() => (tool.value = "go")}
           />
           <Button
@@ -117,6 +121,7 @@ function BulkButtons() {
             label="Route"
             text="Route"
             pressed={tool.value === "route"}
+            {...off}
             onClick={() => (tool.value = "route")}
           />
           <Button
@@ -124,6 +129,7 @@ function BulkButtons() {
             icon="back"
             label="End overrides: return to the scenario behaviour"
             text="End overrides"
+            {...off}
             onClick={() => void setOverride(ids(), null)}
           />
           <Button
@@ -131,6 +137,7 @@ function BulkButtons() {
             icon="inspect"
             label="Switch to manual control"
             text="Manual control"
+            {...off}
             onClick={() => void setOverride(ids(), "external")}
           />
           <Button
@@ -201,10 +208,4 @@ function countByFleet(ids: ReadonlySet<number>): [Fleet, number][] {
     if (fleet) counts.set(fleet, (counts.get(fleet) ?? 0) + 1);
   }
   return [...counts];
-}
-
-function lookAtAll(): void {
-  const sample = source.value?.sample(performance.now());
-  const summary = sample && summarise(sample, rowsOf(selection.value));
-  if (summary) stage.value?.lookAtPoint(...summary.middle, Math.max(15, 1.6 * summary.spread));
 }

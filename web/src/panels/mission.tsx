@@ -109,7 +109,7 @@ function RangeBar({ member }: { member: MemberTree }) {
 
 function colourOf(id: number | null): string {
   const row = id === null ? undefined : roster.value.rowOfId(id);
-  return fleetColour((row === undefined ? undefined : roster.value.fleetAt(row)?.name) ?? "").hex;
+  return fleetColour(row === undefined ? undefined : roster.value.fleetAt(row)).hex;
 }
 
 function choose(id: number): void {

@@ -3,8 +3,9 @@
 import { effect, signal, useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { type ConnectionState, connection, server } from "../net/connection";
+import { type PendingCall, pendingCalls } from "../net/rpc";
 import { formatCount } from "../state/format";
-import { dismissNotice, type Notice, notices, preparing } from "../state/store";
+import { dismissNotice, type Notice, type NoticeAction, notices, preparing } from "../state/store";
 import { Icon, type IconName } from "./icons";
 import { Button, Empty } from "./widgets";
 
@@ -69,8 +70,51 @@ export function Toasts() {
       {notices.value.map((notice) => (
         <Toast key={notice.number} notice={notice} />
       ))}
+      {pendingCommands(pendingCalls.value).map(({ method, since }) => (
+        <PendingToast key={`${method} ${since}`} method={method} since={since} />
+      ))}
     </div>
   );
+}
+
+const REQUESTS = /^(get_|list_|inspect|ping|authenticate|subscribe|set_columns|set_rate)/; // of the page, not the user
+const WORDS: Readonly<Record<string, string>> = {
+  give_order: "override",
+  simulation_step: "step",
+  spawn_robots: "spawn",
+  load_scenario: "start the scenario",
+};
+
+/** The user's pending commands, one of each kind. */
+export function pendingCommands(pending: readonly PendingCall[]): PendingCall[] {
+  const commands = pending.filter(({ method }) => !REQUESTS.test(method));
+  return [...new Map(commands.map((one) => [one.method, one])).values()];
+}
+
+/** A command that takes long is pending, not refused. */
+function PendingToast({ method, since }: PendingCall) {
+  const seconds = useSignal(2);
+  useEffect(() => {
+    const timer = setInterval(() => (seconds.value = Math.round((performance.now() - since) / 1000)), 500);
+    return () => clearInterval(timer);
+  }, []);
+  const word = WORDS[method] ?? method.replaceAll("_", " ");
+  return (
+    <div class="toast info pending">
+      <Icon name="info" />
+      <span>
+        {sentence(`${word} pending`)} The server is busy, e.g. compiling: {seconds.value} s
+      </span>
+    </div>
+  );
+}
+
+function Action({ number, text, act }: NoticeAction & { number: number }) {
+  const run = () => {
+    dismissNotice(number);
+    act();
+  };
+  return <Button look="small" label={text} text={text} onClick={run} />;
 }
 
 function Toast({ notice }: { notice: Notice }) {
@@ -84,6 +128,7 @@ function Toast({ notice }: { notice: Notice }) {
     <div class={`toast ${notice.kind}`}>
       <Icon name={ICONS[notice.kind]} />
       <span>{notice.text}</span>
+      {notice.action && <Action number={notice.number} {...notice.action} />}
       <Button look="bare small" icon="close" label="Dismiss" onClick={() => dismissNotice(notice.number)} />
     </div>
   );
@@ -93,7 +138,7 @@ function Toast({ notice }: { notice: Notice }) {
 
 export function Banner() {
   const now = connection.value;
-  if (now.state === "lost") return <Lost lost={now} />;
+  if (now.state === "lost" && now.note === undefined) return <Lost lost={now} />;
   if (now.state === "refused") return <Refused reason={now.reason} />;
   if (preparing.value !== "") return <Preparing what={preparing.value} />;
   return null;
@@ -103,7 +148,7 @@ function Preparing({ what }: { what: string }) {
   return (
     <div class="banner" role="status">
       <Icon name="info" />
-      <span>Preparing the simulation: {what.replace(/[.\s]+$/, "")}.</span>
+      <span>{sentence(what.startsWith("starting ") ? what : `Preparing the simulation: ${what}`)}</span>
     </div>
   );
 }

@@ -1,12 +1,14 @@
 // Data of the plots: buffers filled from arriving frames, and the time range shown.
 import { computed, effect, signal } from "@preact/signals";
+import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
-import type { RecordingSource } from "../replay/source";
-import { onColumns, requestColumns } from "../state/columns";
+import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { persisted } from "../state/persist";
+import { eulerOf } from "../state/poses";
+import { history, rosters } from "../state/run";
 import type { FrameSource } from "../state/source";
 import { roster, showNotice, source } from "../state/store";
-import type { ColumnBlock, Frame } from "../wire/frame";
+import { type ColumnBlock, type Frame, orientationOf, positionOf } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import { DERIVED } from "./inspected";
 import { keyOf, plotted, type Series, shownSeries } from "./plot-list";
@@ -34,13 +36,35 @@ export class PlotBuffer {
     this.times = new Float64Array(capacity);
   }
 
-  /** Keep only the columns with these keys; new ones start empty. */
-  keep(keys: readonly string[]): void {
+  /** Keep only the columns with these keys; return the new ones, which start empty. */
+  keep(keys: readonly string[]): string[] {
     if (this.filled) this.clear();
     const wanted = new Set(keys);
     for (const key of this.values.keys()) if (!wanted.has(key)) this.values.delete(key);
-    for (const key of keys) {
-      if (!this.values.has(key)) this.values.set(key, new Float64Array(this.capacity).fill(Number.NaN));
+    const added = keys.filter((key) => !this.values.has(key));
+    for (const key of added) this.values.set(key, new Float64Array(this.capacity).fill(Number.NaN));
+    return added;
+  }
+
+  /** Add what is known from before: older times, and values of these keys at all times. Frames are in order. */
+  backfill(keys: readonly string[], frames: readonly Frame[], read: (frame: Frame, key: string) => number): void {
+    const run = this.length > 0 ? this.run : (frames.at(-1)?.run ?? Number.NaN);
+    const known = frames.filter((frame) => frame.run === run);
+    const first = this.length > 0 ? (this.times[0] as number) : Number.POSITIVE_INFINITY;
+    const space = this.capacity - this.length;
+    const older = space > 0 ? known.filter(({ time }) => time < first).slice(-space) : [];
+    for (const [key, values] of this.values) {
+      values.copyWithin(older.length, 0, this.length);
+      older.forEach((frame, at) => (values[at] = read(frame, key)));
+    }
+    this.times.copyWithin(older.length, 0, this.length);
+    older.forEach(({ time }, at) => (this.times[at] = time));
+    this.length += older.length;
+    this.run = run;
+    for (const frame of known) {
+      const at = this.indexOf(frame.time);
+      if (at >= this.length || this.times[at] !== frame.time) continue;
+      for (const key of keys) (this.values.get(key) as Float64Array)[at] = read(frame, key);
     }
   }
 
@@ -141,13 +165,13 @@ export function feedPlots(): void {
   watchSource();
   effect(() => {
     const shown = source.value;
-    if (isOpened(shown)) fillFrom(shown, shownSeries.value);
-    else plotBuffer.keep(shownSeries.value.map(keyOf));
+    if (shown?.kind === "recording") fillFrom(shown, shownSeries.value);
+    else startWithHistory(plotBuffer.keep(shownSeries.value.map(keyOf)));
   });
   const list = computed(() => JSON.stringify(wantedOf(shownSeries.value.filter(isThere)))); // rosters change often
   effect(() => {
     const wanted = JSON.parse(list.value) as WantedColumns[];
-    if (wanted.length === 0 || isOpened(source.value)) return undefined;
+    if (wanted.length === 0 || source.value?.kind === "recording") return undefined;
     const request = requestColumns("plots", wanted);
     const stop = onColumns(request, (frame, blocks) => remember(frame, blocks, wanted));
     return () => {
@@ -171,31 +195,77 @@ function watchSource(): void {
   });
 }
 
+/** New lines start with the values in the page's buffer. */
+function startWithHistory(keys: readonly string[]): void {
+  if (keys.length === 0) return;
+  const about = new Map(shownSeries.peek().map((series) => [keyOf(series), series]));
+  const frames = history.all();
+  const before = new Map(frames.map((frame, at) => [frame, frames[at - 1]]));
+  plotBuffer.backfill(keys, frames, (frame, key) => {
+    const series = about.get(key);
+    return series === undefined ? Number.NaN : valueIn(frame, series, before.get(frame));
+  });
+  additions.value = additions.peek() + 1;
+}
+
+/** A value in a frame: a column requested at that time, or from the pose and the one before; NaN if unknown. */
+export function valueIn(
+  frame: Frame,
+  { id, name, column }: Pick<Series, "id" | "name" | "column">,
+  before: Frame | undefined,
+): number {
+  const value = valuesOf(frame, id).get(column);
+  if (value !== undefined) return value;
+  const present = rosters.get(frame.roster);
+  const row = present?.rowOfId(id);
+  if (row === undefined || present?.nameAt(row) !== name) return Number.NaN;
+  const [x, y, z] = positionOf(frame, row);
+  const past = before?.roster === frame.roster ? positionOf(before, row) : [Number.NaN, Number.NaN, Number.NaN];
+  const [vx = 0, vy = 0, vz = 0] = [x, y, z].map(
+    (to, k) => (to - (past[k] as number)) / (frame.time - (before?.time ?? 0)),
+  );
+  const known = { x, y, z, vx, vy, vz, speed: Math.hypot(vx, vy, vz), ...eulerOf(orientationOf(frame, row)) };
+  return (known as Record<string, number>)[column] ?? Number.NaN;
+}
+
 let reading = 0;
 
-/** Read whole columns of a recording, over its time. */
-function fillFrom(shown: RecordingSource, series: readonly Series[]): void {
+/** Read whole columns of a recording, over its time; they do not depend on what has been played. */
+function fillFrom(shown: FrameSource, series: readonly Series[]): void {
   const mine = ++reading;
-  const parts = wantedOf(series).map(({ of, columns }) => {
+  const parts = wantedOf(series).map(async ({ of, columns }) => {
     const name = series.find(({ id }) => id === of)?.name ?? "";
-    return shown.recording.series(name, columns).then((all) => {
-      return columns.map((column, k) => [keyOf({ id: Number(of), column }), all[k]] as const);
-    });
+    const { times, values } = await wholeColumns(shown, name, columns);
+    return { times, found: columns.map((column, k) => [keyOf({ id: Number(of), column }), values[k]] as const) };
   });
-  const fill = (found: (readonly [string, Float64Array | undefined])[]) => {
+  const fill = (read: Awaited<(typeof parts)[number]>[]) => {
     if (mine !== reading || source.peek() !== shown) return;
-    plotBuffer.fill(shown.recording.times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
+    const found = read.flatMap((part) => part.found);
+    const times = read[0]?.times ?? new Float64Array();
+    plotBuffer.fill(times, new Map(found.map(([key, values]) => [key, values ?? new Float64Array()])));
     additions.value += 1;
   };
   Promise.all(parts)
-    .then((found) => fill(found.flat()))
+    .then(fill)
     .catch((error: unknown) => showNotice("error", `Cannot plot: ${reasonOf(error)}`));
 }
 
+/** From the opened file, or from the server that plays it. */
+async function wholeColumns(
+  shown: FrameSource,
+  vehicle: string,
+  columns: readonly string[],
+): Promise<{ times: Float64Array; values: Float64Array[] }> {
+  if (isOpened(shown)) return { times: shown.recording.times, values: await shown.recording.series(vehicle, columns) };
+  const { times, values } = await call("get_series", { vehicle, columns });
+  const numbers = values.map((column) => Float64Array.from(column, (value) => value ?? Number.NaN));
+  return { times: Float64Array.from(times), values: numbers };
+}
+
 /** Whether the shown source has that column: series of a recording may be unknown to the run. */
-function isThere({ id, column }: Series): boolean {
+function isThere({ id, name, column }: Series): boolean {
   const row = roster.value.rowOfId(id);
-  const own = row === undefined ? undefined : roster.value.fleetAt(row)?.columns;
+  const own = row === undefined || roster.value.nameAt(row) !== name ? undefined : roster.value.fleetAt(row)?.columns;
   return own !== undefined && (own.includes(column) || (DERIVED as readonly string[]).includes(column));
 }
 
@@ -235,13 +305,14 @@ export function shownRange(): readonly [number, number] {
 /** Limited to the length of a recording. */
 function shownLength(): number {
   const shown = source.value;
-  return isOpened(shown) ? Math.min(windowLength.value, shown.recording.duration || 1) : windowLength.value;
+  if (shown?.kind !== "recording" || !shown.timeline) return windowLength.value;
+  return Math.min(windowLength.value, shown.timeline.end.value - shown.timeline.start.value || 1);
 }
 
 /** End of the range: the newest time, or the position in a recording, with later values if there is space. */
 export function latest(): number {
   const shown = source.value;
-  return isOpened(shown) ? shown.timeline.position.value : plotBuffer.last;
+  return shown?.kind === "recording" && shown.timeline ? shown.timeline.position.value : plotBuffer.last;
 }
 
 /** Zooming freezes the plots, so that the zoomed range stays. */

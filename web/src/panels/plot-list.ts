@@ -25,8 +25,8 @@ export const shownSeries = computed(() => {
 const COMMON_UNITS: Readonly<Record<string, string>> = {
   ...unitsOf("m", "x", "y", "z"),
   ...unitsOf("m/s", "speed", "vx", "vy", "vz"),
-  ...unitsOf("rad", "heading", "roll", "pitch", "yaw"),
-  ...unitsOf("rad/s", "wx", "wy", "wz"),
+  ...unitsOf("rad", "roll", "pitch", "yaw"),
+  ...unitsOf("rad/s", "wx", "wy", "wz", "yaw_rate"),
 };
 
 function unitsOf(unit: string, ...columns: string[]): Record<string, string> {

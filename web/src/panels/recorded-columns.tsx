@@ -3,25 +3,18 @@
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { requestColumns, valuesOf } from "../state/columns";
-import { formatUnit, formatValue } from "../state/format";
+import { formatCompass, formatUnit, formatValue } from "../state/format";
 import { fleetColour } from "../state/palette";
+import { eulerOf } from "../state/poses";
 import type { Sample } from "../state/source";
 import { camera, roster, source } from "../state/store";
-import { orientationOf, positionOf, type Quaternion } from "../wire/frame";
+import { orientationOf, positionOf } from "../wire/frame";
 import { lookAt, setCamera } from "./actions";
 import { PlotButton } from "./columns";
 import { Icon, KindIcon } from "./icons";
 import { DERIVED, liveColumns, summarise } from "./inspected";
 import { unitOf } from "./plot-list";
 import { Button, Search } from "./widgets";
-
-export function eulerOf([x, y, z, w]: Quaternion): { roll: number; pitch: number; yaw: number } {
-  return {
-    roll: Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)),
-    pitch: Math.asin(Math.min(1, Math.max(-1, 2 * (w * y - z * x)))),
-    yaw: Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
-  };
-}
 
 // values -------------------------------------------------------------------------------------------------------------
 
@@ -65,7 +58,7 @@ function poseValues(sample: Sample, row: number): [string, number][] {
   const speed = summarise(sample, [row]).speed;
   return [
     ["speed", speed],
-    ["heading", yaw],
+    ["yaw", yaw],
     ["pitch", pitch],
     ["roll", roll],
     ["x", x],
@@ -89,7 +82,7 @@ export function RecordedVehicle({ id }: { id: number }) {
     <div class="panel-body">
       <div class="vehicle">
         <div class="title">
-          <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
+          <span class="tinted" style={{ "--tint": fleetColour(fleet).hex, fontSize: "1.5rem" }}>
             <KindIcon kind={fleet?.kind ?? "agent"} />
           </span>
           <h2 class="grow ellipsis">{roster.value.nameAt(row)}</h2>
@@ -137,7 +130,9 @@ function Part({ id, part, query }: { id: number; part: RecordedSection; query: s
       </summary>
       {values.map(({ column, name, value }) => (
         <div key={column} class="value-row" title={`${column}\n${value} ${formatUnit(unitOf(id, column))}`.trim()}>
-          <span class="name ellipsis">{name}</span>
+          <span class="name ellipsis">
+            {name} {column === "yaw" && <span class="faint">{formatCompass(value)}</span>}
+          </span>
           <span class="value">{formatValue(value, USUAL)}</span>
           <span class="unit ellipsis">{formatUnit(unitOf(id, column))}</span>
           <PlotButton id={id} column={column} unit={unitOf(id, column)} />

@@ -3,12 +3,12 @@ import { useSignal } from "@preact/signals";
 import { type ComponentChildren, type ComponentType, h } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { reasonOf } from "../net/rpc";
+import { withLateStyles } from "../state/files";
 import { mission } from "../state/mission";
 import { showNotice } from "../state/store";
 import { openFile } from "./actions";
 import { EventsPanel } from "./events";
 import { FleetPanel } from "./fleets";
-import { Inspector } from "./inspector";
 import { LayersPanel } from "./layers";
 import {
   type BottomTab,
@@ -92,10 +92,13 @@ function take(files: readonly File[]): void {
 
 // layout -------------------------------------------------------------------------------------------------------------
 
-const PlotsPanel = lazy("Plots", () => import("./plots").then((module) => module.PlotsPanel));
+const Inspector = lazy("Inspector", () => import("./inspector").then((module) => module.Inspector));
 const SpawnPanel = lazy("Spawn", () => import("./spawn").then((module) => module.SpawnPanel));
-const MissionPanel = lazy("Mission", () => import("./mission").then((module) => module.MissionPanel));
-const PerformancePanel = lazy("Performance", () => import("./performance").then((module) => module.PerformancePanel));
+const PlotsPanel = lazy("Plots", async () => (await withLateStyles(import("./plots"))).PlotsPanel);
+const MissionPanel = lazy("Mission", async () => (await withLateStyles(import("./mission"))).MissionPanel);
+const PerformancePanel = lazy("Performance", async () => {
+  return (await withLateStyles(import("./performance"))).PerformancePanel;
+});
 
 const RIGHT: readonly Tab<RightTab>[] = [
   { name: "inspect", label: "Inspect" },

@@ -1,9 +1,10 @@
 // All keyboard shortcuts in one table, which the key handler, the help dialog and the docs use.
+import { options } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { exportPng } from "../control/controls";
 import { isShortcut, isTyping } from "../control/input";
 import { camera, focus, metadata, roster, select, source, theme } from "../state/store";
-import { lookAt, setCamera, stage } from "./actions";
+import { lookAtSelection, setCamera, stage } from "./actions";
 import { setLayer } from "./layers";
 import { fold, helpOpen, showBottom, showRight, toggleHelp } from "./layout";
 import {
@@ -48,7 +49,7 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { group: "Camera", key: "3", shown: "3", meaning: "top view", act: () => setCamera("top") },
   { group: "Camera", key: "4", shown: "4", meaning: "first person", act: () => setCamera("fpv") },
   { group: "Camera", key: "c", shown: "C", meaning: "next camera", act: nextCamera },
-  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected vehicle", act: lookAtFocus },
+  { group: "Camera", key: "f", shown: "F", meaning: "look at the selected vehicles", act: lookAtSelection },
   { group: "Camera", key: "h", shown: "H", meaning: "frame everything", act: () => stage.value?.frameAll() },
   { group: "Camera", key: "[", shown: "[ ]", meaning: "previous, next vehicle", act: () => nextVehicle(-1) },
   { group: "Camera", key: "]", shown: "", meaning: "", act: () => nextVehicle(1) },
@@ -117,10 +118,6 @@ function nextCamera(): void {
   setCamera(all[(all.indexOf(camera.value) + 1) % all.length] ?? "orbit");
 }
 
-function lookAtFocus(): void {
-  if (focus.value !== null) lookAt(focus.value);
-}
-
 function nextVehicle(way: 1 | -1): void {
   const { size } = roster.value;
   if (size === 0) return;
@@ -134,9 +131,14 @@ function savePicture(): void {
   if (stage.value && source.value) void exportPng(stage.value);
 }
 
+/** Focus the field before the next key arrives: a folded panel is rendered at once. */
 function findVehicle(): void {
+  const later = options.debounceRendering;
+  options.debounceRendering = (render) => render();
   fold("left", false);
-  requestAnimationFrame(() => document.querySelector<HTMLInputElement>(".side.left input[type=search]")?.focus());
+  if (later === undefined) Reflect.deleteProperty(options, "debounceRendering");
+  else options.debounceRendering = later;
+  document.querySelector<HTMLInputElement>(".side.left input[type=search]")?.focus();
 }
 
 let away = false;
@@ -149,21 +151,37 @@ function foldAll(): void {
 // key handler --------------------------------------------------------------------------------------------------------
 
 export function startShortcuts(): () => void {
+  const over = new AbortController();
+  const { signal } = over;
+  let tabbed = false; // the focus was moved by Tab: then Space presses the focused control
   const onDown = (event: KeyboardEvent) => {
-    if (event.defaultPrevented || isShortcut(event) || isTyping(event.target)) return;
-    if (event.key === " " && isPressable(event.target)) return; // Space presses the focused button
+    if (event.key === "Tab") tabbed = true;
+    if (event.defaultPrevented || event.key === " " || isShortcut(event) || isTyping(event.target)) return;
     const shortcut = shortcutFor(event.key);
     if (shortcut?.act === undefined || document.querySelector("dialog[open]") !== null) return;
     event.preventDefault();
     shortcut.act();
   };
-  window.addEventListener("keydown", onDown);
-  return () => window.removeEventListener("keydown", onDown);
+  // in the capture phase: a control that was clicked does not get Space
+  const onSpace = (event: KeyboardEvent) => {
+    if (event.key !== " " || isShortcut(event) || isTyping(event.target)) return;
+    if ((tabbed && isPressable(event.target)) || document.querySelector("dialog[open]") !== null) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (event.type === "keydown" && !event.repeat) playOrPause();
+  };
+  window.addEventListener("keydown", onSpace, { capture: true, signal });
+  window.addEventListener("keyup", onSpace, { capture: true, signal }); // browsers press a button on key-up
+  window.addEventListener("keydown", onDown, { signal });
+  window.addEventListener("pointerdown", () => (tabbed = false), { capture: true, signal });
+  return () => over.abort();
 }
 
-/** Whether an element handles Space itself; a button focused by a mouse click does not. */
+/** Whether an element handles Space itself. */
 function isPressable(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.matches("button:focus-visible, summary, input, select, [role=tab]");
+  return (
+    target instanceof HTMLElement && target.matches("button, summary, input, [role=tab], [role=button], [role=tree]")
+  );
 }
 
 // help dialog --------------------------------------------------------------------------------------------------------

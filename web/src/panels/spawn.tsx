@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { spawnEntries } from "../control/tools/spawn";
 import { connection } from "../net/connection";
-import { formatVehicles } from "../state/format";
+import { compassDegrees, formatVehicles } from "../state/format";
 import { readOnlyReason, type Spawning, select, showNotice, spawning, tool } from "../state/store";
 import type { ModelTree } from "../wire/schema";
 import { attempt } from "./actions";
@@ -100,7 +100,7 @@ function ModelFields({ models, model, now }: { models: readonly ModelTree[]; mod
 }
 
 function NumberFields({ now, flies }: { now: Spawning; flies: boolean }) {
-  const degrees = Math.round((now.heading * 180) / Math.PI);
+  const degrees = Math.round(compassDegrees(now.heading));
   return (
     <div class="triple">
       <NumberField
@@ -112,11 +112,11 @@ function NumberFields({ now, flies }: { now: Spawning; flies: boolean }) {
       />
       <NumberField
         label="Heading, °"
-        title="Counter-clockwise from east"
+        title="Compass heading: 0 is north, 90 is east"
         value={degrees}
         least={-360}
         most={360}
-        onChange={(value) => change({ heading: (value * Math.PI) / 180 })}
+        onChange={(value) => change({ heading: ((90 - value) * Math.PI) / 180 })}
       />
       <label class="stack">
         <span class="label">Height, m</span>

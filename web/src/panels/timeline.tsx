@@ -1,6 +1,7 @@
 // The timeline below the view, with ghosts.
 
 import { useComputed } from "@preact/signals";
+import { connection } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { GhostSource } from "../replay/ghost";
 import { selectFile } from "../state/files";
@@ -180,6 +181,11 @@ function Readout() {
   );
 }
 
+function LiveBadge() {
+  const open = connection.value.state === "open";
+  return <span class={open ? "timeline-badge" : "timeline-badge off"}>{open ? "live" : "offline"}</span>;
+}
+
 function Ends({ mode }: { mode: Mode }) {
   const label = source.value?.label ?? "";
   return (
@@ -192,7 +198,7 @@ function Ends({ mode }: { mode: Mode }) {
       {mode !== "served" && (
         <span class="timeline-live">
           {mode === "live" ? (
-            <span class="timeline-badge">live</span>
+            <LiveBadge />
           ) : (
             <Button look="small" icon="back" text="Live" label="Back to live" onClick={() => void backToLive()} />
           )}

@@ -154,7 +154,9 @@ const CHIPS = {
 
 function chipOf(state: keyof typeof CHIPS) {
   if (state === "open" && pageRates.value.slowed) return slowChip();
-  return preparing.value === "" ? CHIPS[state] : { look: "warn", text: "preparing", title: preparing.value };
+  if (preparing.value === "") return CHIPS[state];
+  const [word = ""] = preparing.value.split(" ");
+  return { look: "warn", text: word === "starting" ? word : "preparing", title: preparing.value };
 }
 
 /** Replaces the usual chip, so that nothing else in the bar moves. */

@@ -2,6 +2,7 @@
 import { drive, driving, release } from "../control/driving";
 import { setOverride } from "../control/overrides";
 import { removeIds } from "../control/tools/remove";
+import { autopilots, blockedReason, nameOfClient, otherDriver } from "../state/controllers";
 import { pendingOverrideOf } from "../state/overrides";
 import { fleetColour } from "../state/palette";
 import { camera, overrides, roster, select, tool } from "../state/store";
@@ -15,11 +16,12 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
   return (
     <div class="vehicle">
       <div class="title">
-        <span class="tinted" style={{ "--tint": fleetColour(fleet?.name ?? "").hex, fontSize: "1.5rem" }}>
+        <span class="tinted" style={{ "--tint": fleetColour(fleet).hex, fontSize: "1.5rem" }}>
           <KindIcon kind={tree.kind} />
         </span>
         <h2 class="grow ellipsis">{tree.name}</h2>
         <span class="chip number">id {tree.id}</span>
+        <SystemChip id={tree.id} />
         <Button
           look="small bare danger"
           icon="trash"
@@ -32,6 +34,7 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
         <Fact name="Model" value={tree.preset === null ? tree.model : `${tree.model}, ${tree.preset}`} />
         <Fact name="Control" value={driverOf(tree)} />
         <OverrideFact id={tree.id} />
+        <AutopilotFacts id={tree.id} />
       </dl>
       <Buttons tree={tree} />
     </div>
@@ -50,6 +53,32 @@ function Fact({ name, value }: { name: string; value: string }) {
   );
 }
 
+/** MAVLink's number of the vehicle, which differs from its id. */
+function SystemChip({ id }: { id: number }) {
+  const autopilot = autopilots.value.get(id);
+  if (!autopilot) return null;
+  return (
+    <span class="chip number" title="MAVLink system id">
+      system {autopilot.system}
+    </span>
+  );
+}
+
+function AutopilotFacts({ id }: { id: number }) {
+  const autopilot = autopilots.value.get(id);
+  if (!autopilot) return null;
+  const { mode, armed, item, waypoints, link, note } = autopilot;
+  const places = `${waypoints.length} ${waypoints.length === 1 ? "waypoint" : "waypoints"}`;
+  return (
+    <>
+      <Fact name="Mode" value={`${mode || "unknown"}, ${armed ? "armed" : "disarmed"}`} />
+      <Fact name="Mission" value={item === "" ? "" : `item ${item}, ${places}`} />
+      <Fact name="MAVLink" value={link} />
+      <Fact name="Status" value={note} />
+    </>
+  );
+}
+
 /** Its override, or the pending one. */
 function OverrideFact({ id }: { id: number }) {
   const sent = pendingOverrideOf(id);
@@ -62,6 +91,10 @@ export function isExternal(tree: InspectedTree): boolean {
 
 function driverOf(tree: InspectedTree): string {
   if (driving.value?.id === tree.id) return "you";
+  const autopilot = autopilots.value.get(tree.id);
+  if (autopilot) return `${autopilot.autopilot} autopilot`;
+  const other = otherDriver(tree.id);
+  if (other !== "") return nameOfClient(other);
   return isExternal(tree) ? "manual" : (tree.driven_by ?? "");
 }
 
@@ -76,6 +109,10 @@ function Buttons({ tree }: { tree: InspectedTree }) {
   const follows = camera.value === "chase";
   const goes = tool.value === "go";
   const overridden = overrideOf(id) !== "";
+  const blocked = blockedReason(id);
+  const why = blocked === "" ? "" : sentence(blocked);
+  const other = otherDriver(id) !== "";
+  const word = mine ? "Release" : other ? "Take over" : "Drive";
   return (
     <div class="buttons">
       <Button look="small" icon="chase" label="Follow" text="Follow" pressed={follows} onClick={() => follow(id)} />
@@ -90,19 +127,21 @@ function Buttons({ tree }: { tree: InspectedTree }) {
       <Button
         look={`small ${mine ? "" : "primary"}`}
         icon="wheel"
-        label={mine ? "Release" : "Drive"}
-        title={mine ? "Release (G)" : "Drive this vehicle (G)"}
-        text={mine ? "Release" : "Drive"}
-        onClick={() => void (mine ? release() : drive(id))}
+        label={word}
+        title={mine ? "Release (G)" : why || "Drive this vehicle (G)"}
+        text={word}
+        disabled={why !== "" && !other}
+        onClick={() => void (mine ? release() : drive(id, other))}
       />
-      {tree.kind === "quad" && isExternal(tree) && <Arm tree={tree} />}
+      {tree.kind === "quad" && isExternal(tree) && <Arm tree={tree} blocked={why} />}
       <Button
         look="small"
         icon="go"
         label="Go to"
-        title="Go to: click in the world"
+        title={why || "Go to: click in the world"}
         text="Go to"
         pressed={goes}
+        disabled={why !== ""}
         onClick={() => (tool.value = goes ? "select" : "go")}
       />
       {overridden && (
@@ -111,6 +150,8 @@ function Buttons({ tree }: { tree: InspectedTree }) {
           icon="back"
           label="End override: return to the scenario behaviour"
           text="End override"
+          title={why || "End override: return to the scenario behaviour"}
+          disabled={why !== ""}
           onClick={() => void setOverride([id], null)}
         />
       )}
@@ -118,13 +159,28 @@ function Buttons({ tree }: { tree: InspectedTree }) {
   );
 }
 
-function Arm({ tree }: { tree: InspectedTree }) {
+function sentence(words: string): string {
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
+}
+
+function Arm({ tree, blocked }: { tree: InspectedTree; blocked: string }) {
   const armed = tree.command.find(({ name }) => name === "armed");
   if (armed === undefined) return null;
-  const on = (armed.value ?? 0) > 0.5;
+  const on = autopilots.value.get(tree.id)?.armed ?? (armed.value ?? 0) > 0.5;
   const arm = () => void attempt("Arm", "set_control", { vehicle_id: tree.id, armed: on ? 0 : 1 });
   const word = on ? "Disarm" : "Arm";
-  return <Button look="small" icon="power" label={word} text={word} pressed={on} onClick={arm} />;
+  return (
+    <Button
+      look="small"
+      icon="power"
+      label={word}
+      title={blocked || word}
+      text={word}
+      pressed={on}
+      disabled={blocked !== ""}
+      onClick={arm}
+    />
+  );
 }
 
 function follow(id: number): void {

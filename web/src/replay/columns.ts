@@ -9,7 +9,7 @@ import type { Frames, Recorded } from "./reader-pool";
 /** Reads one value of a vehicle (index in its fleet) from a block. */
 type ColumnReader = (block: DataView, width: 4 | 8, at: number) => number;
 
-/** The reader of a column, or of the derived speed (m/s), heading, roll, pitch (rad); NaN if unknown. */
+/** The reader of a column, or of the derived speed (m/s), yaw, roll, pitch (rad), yaw_rate (rad/s); NaN if unknown. */
 export function columnReader(fleet: Fleet, name: string): ColumnReader {
   const own = plainReader(fleet, name);
   if (own !== undefined) return own;
@@ -35,10 +35,8 @@ interface Derived {
 const TURN = ["qx", "qy", "qz", "qw"];
 const DERIVED: Readonly<Record<string, Derived>> = {
   speed: { of: ["vx", "vy", "vz"], value: (parts) => Math.hypot(...parts) },
-  heading: {
-    of: TURN,
-    value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)),
-  },
+  yaw_rate: { of: ["wz"], value: ([wz = Number.NaN]) => wz },
+  yaw: { of: TURN, value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z)) },
   roll: { of: TURN, value: ([x = 0, y = 0, z = 0, w = 1]) => Math.atan2(2 * (w * x + y * z), 1 - 2 * (x * x + y * y)) },
   pitch: {
     of: TURN,

@@ -1,6 +1,6 @@
 // An open recording: sample times and their chunks; chunks are read on demand.
 import { Roster } from "../state/roster";
-import type { RosterTree } from "../wire/schema";
+import type { RosterTree, RouteTree } from "../wire/schema";
 import { type LoadedChunk, loadedChunk } from "./columns";
 import { FileBytes, InvalidRecording } from "./mcap";
 import { type Contents, type FileIndex, readContents, readFileIndex, type Topic } from "./mcap-index";
@@ -16,6 +16,7 @@ export class Recording {
   readonly rate: number; // ticks per simulated s
   readonly name: string; // of the scenario; "": unknown
   readonly description: string;
+  readonly routes: readonly RouteTree[]; // at the beginning
   readonly complete: boolean; // false: truncated, e.g. the writer was killed
   private readonly origin: bigint;
   private readonly firstSamples: number[] = []; // by chunk; one more at the end
@@ -52,6 +53,7 @@ export class Recording {
     this.rate = Number(places.metadata?.get("rate")) || 1;
     this.name = places.metadata?.get("name") ?? "";
     this.description = places.metadata?.get("description") ?? "";
+    this.routes = routesIn(places.metadata?.get("routes"));
     this.complete = places.complete;
     this.count();
   }
@@ -178,6 +180,16 @@ export class Recording {
       samples += times.state.length;
       rosters += times.roster.length;
     }
+  }
+}
+
+/** Recorded routes; none in files of earlier versions. */
+function routesIn(text: string | undefined): RouteTree[] {
+  try {
+    const found: unknown = JSON.parse(text ?? "[]");
+    return Array.isArray(found) ? found.filter((route) => Array.isArray(route?.points)) : [];
+  } catch {
+    return [];
   }
 }
 

@@ -124,6 +124,10 @@ export class RecordingSource implements FrameSource {
     return { name: this.recording.name || this.label, description: this.recording.description };
   }
 
+  get routes(): Recording["routes"] {
+    return this.recording.routes;
+  }
+
   /** Positions at which the run restarted. */
   get restarts(): readonly number[] {
     return this.recording.starts.slice(1);

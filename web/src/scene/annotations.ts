@@ -1,4 +1,5 @@
 // Names of vehicles, marker texts and waypoint handles on the overlay; axes of transform frames.
+import { formatCount } from "../state/format";
 import { type Pose, poseAt, rotated, transforms, worldPose } from "../state/poses";
 import type { Roster } from "../state/roster";
 import type { Sample } from "../state/source";
@@ -9,7 +10,7 @@ import { cssOf } from "./skin";
 import { toScreen, traitsOf, type ViewState } from "./view";
 import type { World } from "./world";
 
-const NEAREST = 60;
+const TRIED = 1500; // names; the nearest vehicles first
 const SELECTED = 12; // more names would not be readable
 
 export function drawLabels(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {
@@ -30,20 +31,29 @@ function names(overlay: Overlay, view: ViewState, world: World): void {
     const row = world.rowOf(id);
     if (row !== undefined) rows.set(row, true);
   }
-  if (store.layers.peek().names) for (const row of nearestRows(view, world)) if (!rows.has(row)) rows.set(row, false);
-  for (const [row, loud] of rows) name(overlay, view, world, row, loud);
+  const near = store.layers.peek().names ? nearestRows(view, world) : [];
+  for (const row of near.slice(0, TRIED)) if (!rows.has(row)) rows.set(row, false);
+  const shown = new Set([...rows].filter(([row, loud]) => name(overlay, view, world, row, loud)).map(([row]) => row));
+  const named = near.reduce((count, row) => count + Number(shown.has(row)), 0);
+  if (named < near.length) overlay.note(namesNote(named, near.length), view.size.height, view.skin);
 }
 
-function name(overlay: Overlay, view: ViewState, world: World, row: number, strong: boolean): void {
+/** How many names have space; the others would cover them. */
+export function namesNote(named: number, visible: number): string {
+  return `Names of ${formatCount(named)} of ${formatCount(visible)} vehicles in view; zoom in for more`;
+}
+
+/** Return false if there is no space. */
+function name(overlay: Overlay, view: ViewState, world: World, row: number, strong: boolean): boolean {
   const at = world.vehicles.blend.position(row);
   const fleet = world.vehicles.roster?.fleetAt(row);
   const screen = [0, 0, 0];
-  if (!at || !fleet) return;
+  if (!at || !fleet) return false;
   const { size, height } = traitsOf(fleet.kind);
-  if (!toScreen(view.matrix, at[0], at[1], at[2] + 2 * height, view.size, screen)) return;
+  if (!toScreen(view.matrix, at[0], at[1], at[2] + 2 * height, view.size, screen)) return false;
   const [x = 0, y = 0, depth = 1] = screen;
   const above = Math.max(8, Math.min(60, (0.12 * size * view.focal) / depth));
-  overlay.plate(world.vehicles.roster?.nameAt(row) ?? "", x, y - above, view.skin, strong);
+  return overlay.plate(world.vehicles.roster?.nameAt(row) ?? "", x, y - above, view.skin, strong);
 }
 
 /** Rows on the screen, nearest first. */
@@ -68,7 +78,7 @@ function nearestRows(view: ViewState, world: World): number[] {
     if (x > 0 && y > 0 && x < view.size.width && y < view.size.height) found.push([row, depth]);
   }
   found.sort((a, b) => a[1] - b[1]);
-  return found.slice(0, NEAREST).map(([row]) => row);
+  return found.map(([row]) => row);
 }
 
 function markerWords(overlay: Overlay, view: ViewState, world: World, sample: Sample): void {

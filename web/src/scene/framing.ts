@@ -1,4 +1,5 @@
 // Frames the whole scene when a new world appears: vehicles, their routes and the mission.
+import { shownRoutes } from "../state/controllers";
 import { mission } from "../state/mission";
 import type { Roster } from "../state/roster";
 import type { FrameSource, Sample } from "../state/source";
@@ -68,19 +69,27 @@ export class Framing {
     const { positions, count } = this.vehicles.blend;
     const sizes = this.vehicles.roster?.fleets.map(({ kind }) => traitsOf(kind).size) ?? [];
     const past = store.source.peek()?.kind === "recording";
-    const seen = withRoutes(positions.subarray(0, 3 * count), past ? [] : store.routes.peek());
+    const seen = withRoutes(positions.subarray(0, 3 * count), shownRoutes.peek());
     const points = withPoints(seen, past ? [] : missionPoints());
     const framed = this.rig.frame(points, Math.max(0, ...sizes) / 2, size);
-    [this.at, this.left, this.size, this.routes] = [now, this.rig.placed, size, store.routes.peek()];
+    [this.at, this.left, this.size, this.routes] = [now, this.rig.placed, size, shownRoutes.peek()];
     this.mission = mission.peek() !== null;
     return framed;
+  }
+
+  /** Frame the vehicles in these rows; return false if none has a position. */
+  frameRows(rows: readonly number[], size: Size): boolean {
+    const { blend, roster } = this.vehicles;
+    const points = rows.flatMap((row) => blend.position(row) ?? []);
+    const sizes = rows.map((row) => traitsOf(roster?.fleetAt(row)?.kind ?? "").size);
+    return this.rig.frame(points, sizes.reduce((most, one) => Math.max(most, one), 0) / 2, size);
   }
 
   /** Whether routes or a mission arrived later, or the view became larger, while the user has not moved the camera. */
   private outdated({ width, height }: Size, now: number): boolean {
     const passed = now - this.at;
     const resized = passed < SETTLING && (width !== this.size.width || height !== this.size.height);
-    const planned = this.routes !== store.routes.peek() || this.mission !== (mission.peek() !== null);
+    const planned = this.routes !== shownRoutes.peek() || this.mission !== (mission.peek() !== null);
     const routed = passed < LATE && planned;
     return (resized || routed) && this.left === this.rig.placed;
   }

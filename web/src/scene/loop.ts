@@ -1,4 +1,4 @@
-// When to draw: only after changes, never in a hidden tab, at a lower resolution while drawing is slow.
+// When to draw: only after changes, never in a hidden tab, at a lower resolution while a moving picture is slow.
 import type { Sample } from "../state/source";
 
 const SCALES = [1, 0.75, 0.5];
@@ -46,6 +46,7 @@ interface Drawable {
 }
 
 const GAP = 400; // ms: longer pauses do not count as slow drawing
+const STILL = 200; // ms without a change until the picture is drawn in full resolution
 
 export class DrawLoop {
   private request = 0;
@@ -53,6 +54,7 @@ export class DrawLoop {
   private last: Sample | null = null;
   private drawnAt = 0;
   private sequence = 0; // frames drawn without a pause
+  private sharp = false; // drawn in full resolution
   private readonly governor = new Governor();
   private readonly over = new AbortController();
   private failures = 0;
@@ -68,7 +70,13 @@ export class DrawLoop {
   }
 
   get scale(): number {
-    return this.governor.scale;
+    return this.sharp ? 1 : this.governor.scale;
+  }
+
+  /** Draw in full resolution now; the next change returns to the lower one. */
+  sharpen(): void {
+    if (this.scale < 1) this.setSharp(true);
+    else this.now();
   }
 
   /** Draw now. */
@@ -93,9 +101,20 @@ export class DrawLoop {
     const sample = this.what.sample(now);
     if (this.dirty || !same(sample, this.last) || this.what.settling()) {
       this.measure(now);
+      if (this.sequence > 1) this.setSharp(false);
       this.picture(now, sample);
-    } else this.sequence = 0;
+    } else {
+      this.sequence = 0;
+      if (!this.sharp && now - this.drawnAt > STILL) this.setSharp(true);
+    }
     this.wake(); // the next sample may differ
+  }
+
+  /** Resizing draws, too. */
+  private setSharp(sharp: boolean): void {
+    const before = this.scale;
+    this.sharp = sharp;
+    if (this.scale !== before) this.what.resized(this.scale);
   }
 
   private picture(now: number, sample: Sample | null): void {

@@ -1,11 +1,13 @@
-// On-screen display: horizon, heading tape, speed and altitude ladders, and status lines of the followed vehicle.
+// On-screen display of the followed vehicle: heading tape, speed and status lines; horizon and altitude of aircraft, gear
+// and steering of cars.
+import { autopilots } from "../state/controllers";
+import { compassDegrees, formatCompass } from "../state/format";
 import { rotated } from "../state/poses";
 import type { Sample } from "../state/source";
 import * as store from "../state/store";
 import type { Quaternion } from "../wire/frame";
 import type { Overlay } from "./overlay";
 import { headingOf, type PreciseState } from "./poses";
-import { cssOf } from "./skin";
 import { drivenAs } from "./vehicle-rows";
 import type { VehicleLayer } from "./vehicles";
 import { traitsOf, type ViewState } from "./view";
@@ -75,7 +77,7 @@ function drawStatus(pen: CanvasRenderingContext2D, width: number, data: Instrume
       x += widthOf(word) + GAP;
     }
   });
-  pen.strokeStyle = pen.fillStyle = data.lit;
+  pen.strokeStyle = pen.fillStyle = data.colours.lit;
 }
 
 function drawWord(
@@ -85,7 +87,7 @@ function drawWord(
   y: number,
   data: Instruments,
 ): void {
-  pen.strokeStyle = pen.fillStyle = data[look];
+  pen.strokeStyle = pen.fillStyle = data.colours[look];
   if (cell !== undefined) {
     pen.lineWidth = 1.5;
     pen.strokeRect(x, y - 11, 34, 12);
@@ -107,13 +109,27 @@ export interface Instruments {
   armed: number;
   mode: string; // "": unknown
   throttle: number;
+  flies: boolean;
+  gear: number; // -1, 0, 1
+  steer: number; // rad, + left
   attitude: Quaternion;
   tilt: number; // rad, camera tilt
   focal: number; // px
+  colours: OsdColours;
+}
+
+interface OsdColours {
   lit: string; // CSS colours
   warn: string;
   bad: string;
+  halo: string; // around lines and letters
 }
+
+/** Light lines with a dark halo on the dark theme, and the reverse: the sky of the light theme is almost white. */
+export const OSD_COLOURS: Readonly<Record<store.Theme, OsdColours>> = {
+  dark: { lit: "#e8f4ea", warn: "#ffb03b", bad: "#ff7070", halo: "rgb(0 0 0 / 0.75)" },
+  light: { lit: "#10161c", warn: "#7a4900", bad: "#a81e1e", halo: "rgb(255 255 255 / 0.9)" },
+};
 
 const NUMBERS = "ui-monospace, SFMono-Regular, Menlo, monospace";
 const DEGREE = Math.PI / 180;
@@ -128,21 +144,24 @@ export function attitudeOf(turn: Quaternion): { roll: number; pitch: number } {
 
 /** Compass heading in degrees, clockwise from north. */
 export function compass(turn: Quaternion): number {
-  return (((90 - headingOf(turn) / DEGREE) % 360) + 360) % 360;
+  return compassDegrees(headingOf(turn));
 }
 
-function drawOsd(pen: CanvasRenderingContext2D, width: number, height: number, data: Instruments): void {
+export function drawOsd(pen: CanvasRenderingContext2D, width: number, height: number, data: Instruments): void {
+  const [left, right] = [-1, 1].map((side) => width / 2 + side * Math.min(width * 0.3, 330)) as [number, number];
   pen.save();
   pen.lineJoin = "round";
   pen.lineCap = "round";
-  pen.shadowColor = "rgb(0 0 0 / 0.75)"; // readable over a bright sky, too
+  pen.shadowColor = data.colours.halo;
   pen.shadowBlur = 3;
-  pen.strokeStyle = data.lit;
-  pen.fillStyle = data.lit;
-  horizon(pen, width, height, data);
+  pen.strokeStyle = data.colours.lit;
+  pen.fillStyle = data.colours.lit;
   tape(pen, width, data);
-  ladder(pen, width / 2 - Math.min(width * 0.3, 330), height / 2, "SPD", "m/s", data.speed, 5, -1);
-  ladder(pen, width / 2 + Math.min(width * 0.3, 330), height / 2, "ALT", "m", data.altitude, 5, 1);
+  ladder(pen, left, height / 2, "SPD", "m/s", data.speed, 5, -1);
+  if (data.flies) {
+    horizon(pen, width, height, data);
+    ladder(pen, right, height / 2, "ALT", "m", data.altitude, 5, 1);
+  } else steering(pen, right, height / 2, data);
   drawStatus(pen, width, data);
   pen.restore();
 }
@@ -222,7 +241,33 @@ function tape(pen: CanvasRenderingContext2D, width: number, data: Instruments): 
   }
   pen.globalAlpha = 1;
   pen.font = `600 15px ${NUMBERS}`;
-  pen.fillText(`${String(Math.round(heading) % 360).padStart(3, "0")}°`, width / 2, top - 22);
+  pen.fillText(formatCompass(headingOf(data.attitude)), width / 2, top - 22);
+}
+
+const GEARS: Readonly<Record<string, string>> = { "-1": "R", 0: "N", 1: "D" };
+
+/** `12° L`; "": unknown. */
+export function steerText(steer: number): string {
+  const degrees = Math.round(Math.abs(steer) / DEGREE);
+  if (Number.isNaN(degrees)) return "";
+  return degrees === 0 ? "0°" : `${degrees}° ${steer > 0 ? "L" : "R"}`;
+}
+
+/** Gear and road-wheel angle, as far as known. */
+function steering(pen: CanvasRenderingContext2D, x: number, y: number, { gear, steer }: Instruments): void {
+  const values = [
+    ["GEAR", GEARS[gear] ?? ""],
+    ["STEER", steerText(steer)],
+  ].filter(([, value]) => value !== "");
+  pen.textBaseline = "middle";
+  pen.textAlign = "left";
+  values.forEach(([label = "", value = ""], k) => {
+    const at = y + 42 * (k - (values.length - 1) / 2);
+    pen.font = `600 19px ${NUMBERS}`;
+    pen.fillText(value, x + 8, at);
+    pen.font = `10px ${NUMBERS}`;
+    pen.fillText(label, x + 8, at + 17);
+  });
 }
 
 /** A scale that moves behind a fixed box with the value. */
@@ -283,6 +328,7 @@ export function showOsd(
   const pen = overlay.pen();
   if (!pen || row === undefined || !fleet) return;
   const traits = traitsOf(fleet.kind);
+  const autopilot = autopilots.peek().get(id ?? -1);
   const gauge = (name: Parameters<PreciseState["gauge"]>[1]): number => precise.gauge(sample.to, name);
   const pose = precise.pose(sample, row);
   const speed = gauge("speed");
@@ -296,15 +342,16 @@ export function showOsd(
     climb: traits.flies ? gauge("vz") : Number.NaN,
     voltage: gauge("voltage"),
     charge: gauge("charge"),
-    armed: gauge("command.armed"),
-    mode: modeName(fleet.name, gauge("command.mode")),
+    armed: autopilot ? Number(autopilot.armed) : gauge("command.armed"),
+    mode: autopilot?.mode ?? modeName(fleet.name, gauge("command.mode")),
     throttle: gauge("command.throttle"),
     attitude: pose.quaternion,
     tilt: traits.tilt,
     focal: view.focal / unit,
-    lit: view.skin.theme === "dark" ? "#e8f4ea" : "#ffffff",
-    warn: "#ffb03b",
-    bad: cssOf(view.skin.red),
+    flies: traits.flies,
+    gear: gauge("command.gear"),
+    steer: gauge("steer"),
+    colours: OSD_COLOURS[view.skin.theme],
   });
   pen.restore();
 }

@@ -50,16 +50,16 @@ export class Overlay {
     return this.context;
   }
 
-  /** A label above a screen position; less important labels yield. */
-  plate(text: string, x: number, y: number, skin: Skin, strong: boolean): void {
+  /** A label above a screen position; return false if it yields to a label that is there. */
+  plate(text: string, x: number, y: number, skin: Skin, strong: boolean): boolean {
     const pen = this.pen();
-    if (!pen) return;
+    if (!pen) return false;
     const high = Math.round(18 * this.unit);
     pen.font = `${strong ? 600 : 500} ${(strong ? 12 : 11) * this.unit}px ${FONT}`;
     const wide = pen.measureText(text).width + 12 * this.unit;
     const [left, top] = [Math.round(x - wide / 2), Math.round(y - high - 2)];
     const taken = this.plates.some(([x0, y0, w]) => left < x0 + w && x0 < left + wide && Math.abs(y0 - top) < high);
-    if (taken && !strong) return;
+    if (taken && !strong) return false;
     this.plates.push([left, top, wide]);
     pen.fillStyle = cssOf(skin.panel, strong ? 0.92 : 0.7);
     pen.beginPath();
@@ -74,6 +74,18 @@ export class Overlay {
     pen.textAlign = "center";
     pen.textBaseline = "middle";
     pen.fillText(text, x, top + high / 2 + 0.5);
+    return true;
+  }
+
+  /** A note in the lower left corner. */
+  note(text: string, height: number, skin: Skin): void {
+    const pen = this.pen();
+    if (!pen) return;
+    pen.font = `${11 * this.unit}px ${FONT}`;
+    pen.textAlign = "left";
+    pen.textBaseline = "bottom";
+    pen.fillStyle = cssOf(skin.text);
+    pen.fillText(text, 12 * this.unit, height - 10 * this.unit);
   }
 
   /** Marker text, at its height in the world but readable. */

@@ -54,8 +54,8 @@ export class RouteLayer {
   }
 
   private route({ fleet, points, closed }: RouteTree, roster: Roster, skin: Skin): void {
-    const known = roster.fleet(fleet) !== undefined;
-    const [r, g, b] = known ? fleetColour(fleet).rgb.map((one) => Math.round(255 * one)) : bytes(skin.faint);
+    const known = roster.fleet(fleet);
+    const [r, g, b] = known ? fleetColour(known).rgb.map((one) => Math.round(255 * one)) : bytes(skin.faint);
     const line: Rgba = [r as number, g as number, b as number, skin.theme === "dark" ? 120 : 170];
     const last = closed ? points.length : points.length - 1;
     for (let k = 0; k < last; k++) this.leg(points[k], points[(k + 1) % points.length], line, 1.6);

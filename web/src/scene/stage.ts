@@ -1,6 +1,7 @@
 // The stage: canvas, overlay and draw loop of the world view. Other folders use the scene only through it.
 import { effect, signal } from "@preact/signals";
 import { Vector3, WebGLRenderer } from "three";
+import { shownRoutes } from "../state/controllers";
 import { chosenTask, mission, pendingTasks } from "../state/mission";
 import { transforms } from "../state/poses";
 import type { FrameSource } from "../state/source";
@@ -123,6 +124,8 @@ export interface Stage {
   /** Where the ray through a canvas position meets the plane z = height; null: nowhere. */
   groundPoint(x: number, y: number, height?: number): [number, number, number] | null;
   frameAll(): void;
+  /** Frame these vehicles. */
+  frameIds(ids: Iterable<number>): void;
   lookAt(id: number): void;
   /** Look at a world point; distance in m, unchanged if omitted. */
   lookAtPoint(x: number, y: number, z: number, distance?: number): void;
@@ -236,6 +239,11 @@ class WorldStage implements Stage {
     this.invalidate();
   }
 
+  frameIds(ids: Iterable<number>): void {
+    this.world.frameIds(ids);
+    this.invalidate();
+  }
+
   lookAt(id: number): void {
     const at = this.world.place(id);
     if (!at) return;
@@ -269,7 +277,7 @@ class WorldStage implements Stage {
   }
 
   capturePng(): Promise<Blob> {
-    this.loop.now();
+    this.loop.sharpen();
     return this.capture.png();
   }
 
@@ -347,8 +355,8 @@ class WorldStage implements Stage {
 
 /** Read the signals that affect the drawing, so that an effect depends on them. */
 function chosen(): unknown[] {
-  const { camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster } = store;
-  return [camera, layers, colouring, selection, focus, hovered, routes, overrides, ghosts, roster].map(
+  const { camera, layers, colouring, selection, focus, hovered, overrides, ghosts, roster } = store;
+  return [camera, layers, colouring, selection, focus, hovered, shownRoutes, overrides, ghosts, roster].map(
     (one) => one.value,
   );
 }

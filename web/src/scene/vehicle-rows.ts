@@ -222,7 +222,7 @@ export function tintRows(bytes: Uint8Array, roster: Roster, frame: Frame, kind: 
 function tintFleets(bytes: Uint8Array, roster: Roster, theme: Theme): void {
   const share = theme === "light" ? INK : 1;
   for (const fleet of roster.fleets) {
-    const [r, g, b] = fleetColour(fleet.name).rgb.map((one) => Math.round(255 * share * one));
+    const [r, g, b] = fleetColour(fleet).rgb.map((one) => Math.round(255 * share * one));
     for (let row = fleet.first; row < fleet.first + fleet.count; row++) {
       bytes[4 * row] = r as number;
       bytes[4 * row + 1] = g as number;

@@ -1,9 +1,11 @@
 // The scene: draws one frame from a sample of the source and the user's choices.
 import { Color, Scene, SRGBColorSpace, type WebGLRenderer } from "three";
+import { shownRoutes } from "../state/controllers";
 import { fleetColour } from "../state/palette";
 import { timeOf } from "../state/poses";
 import type { FrameSource, Sample } from "../state/source";
 import * as store from "../state/store";
+import type { OrderTree } from "../wire/schema";
 import { Axes, drawLabels } from "./annotations";
 import { CameraRig, type Followed } from "./camera-rig";
 import { Framing } from "./framing";
@@ -21,6 +23,7 @@ import { VehicleLayer } from "./vehicles";
 import { type Size, traitsOf, type ViewState } from "./view";
 
 const NO_ROWS: ReadonlySet<number> = new Set();
+const NO_OVERRIDES: readonly OrderTree[] = [];
 
 export class World {
   readonly rig = new CameraRig();
@@ -109,6 +112,13 @@ export class World {
     return this.framing.frameAll(this.size(), performance.now());
   }
 
+  /** Frame these vehicles. */
+  frameIds(ids: Iterable<number>): void {
+    this.following = null;
+    const rows = [...ids].map((id) => this.rowOf(id)).filter((row) => row !== undefined);
+    this.framing.frameRows(rows, this.size());
+  }
+
   dispose(): void {
     for (const one of [
       this.vehicles,
@@ -149,9 +159,8 @@ export class World {
     this.vehicles.update(sample, roster, this.view, look);
     this.drawTrails(sample, layers.trails);
     this.rings.update(this.view, this.ringed());
-    const present = source.kind !== "recording"; // plans apply only to the live run
-    this.drawRoutes(layers.routes && present);
-    this.mission.draw(this.view, present);
+    this.drawRoutes(layers.routes);
+    this.mission.draw(this.view, source.kind !== "recording"); // missions are not recorded
     this.markers.group.visible = layers.markers;
     if (layers.markers) this.markers.update(source.markers, sample, roster, this.view);
     this.axes.update(this.view, sample, roster, layers.axes ? this.rowOf(store.focus.peek()) : null);
@@ -223,7 +232,7 @@ export class World {
 
   private colourOf(id: number): Rgba {
     const fleet = this.vehicles.roster?.fleetAt(this.rowOf(id) ?? -1);
-    const [r, g, b] = fleetColour(fleet?.name ?? "").rgb;
+    const [r, g, b] = fleetColour(fleet).rgb;
     return [255 * r, 255 * g, 255 * b, 255];
   }
 
@@ -246,9 +255,11 @@ export class World {
 
   private drawRoutes(shown: boolean): void {
     const roster = this.vehicles.roster;
-    const basis = [store.routes.peek(), store.overrides.peek(), roster, this.skin, shown, this.routes.draft];
+    const [routes, served] = [shownRoutes.peek(), store.source.peek()?.routes === undefined];
+    const overrides = served ? store.overrides.peek() : NO_OVERRIDES;
+    const basis = [routes, overrides, roster, this.skin, shown, this.routes.draft];
     if (roster && basis.some((one, k) => one !== this.routed[k])) {
-      this.routes.rebuild(store.routes.peek(), store.overrides.peek(), roster, this.skin, shown);
+      this.routes.rebuild(routes, overrides, roster, this.skin, shown);
       this.routed = basis;
     }
     this.routes.ribbons.view(this.view);

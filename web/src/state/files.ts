@@ -26,3 +26,23 @@ export function download(content: Blob, name: string): void {
 export function fileName(text: string, otherwise: string): string {
   return text.replace(/[^\w.-]+/g, "_") || otherwise;
 }
+
+let lateStyles: Promise<unknown> | undefined;
+
+/** A module that is loaded on first use, when the styles of such modules apply. */
+export async function withLateStyles<M>(loading: Promise<M>): Promise<M> {
+  lateStyles ??= loadLateStyles();
+  await lateStyles;
+  return loading;
+}
+
+/** Once per page, after its own styles, which have the same rules for all components. */
+async function loadLateStyles(): Promise<void> {
+  const own = document.querySelector('link[href="assets/style.css"]');
+  if (own === null) return; // a page without styles
+  const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href: "assets/late.css" });
+  await new Promise((resolve) => {
+    link.onload = link.onerror = resolve; // a component without styles is better than none
+    own.after(link);
+  });
+}

@@ -13,12 +13,12 @@ export function formatValue(value: number | null | undefined, usual = 0): string
   return minus(value.toFixed(size >= 1000 ? 1 : size >= 100 ? 2 : size >= 1 ? 3 : 4));
 }
 
-/** 12345678: `12 345 678`, with narrow spaces. */
+/** 12345678: `12,345,678`, as in the server's texts. */
 export function formatCount(count: number): string {
-  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, "\u202f") : "–";
+  return Number.isFinite(count) ? String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",") : "–";
 }
 
-/** `1 vehicle`, `1 200 vehicles`. */
+/** `1 vehicle`, `1,200 vehicles`. */
 export function formatVehicles(count: number): string {
   return `${formatCount(count)} ${count === 1 ? "vehicle" : "vehicles"}`;
 }
@@ -48,6 +48,16 @@ export function formatFactor(factor: number): string {
   if (!Number.isFinite(factor)) return "–";
   const digits = factor >= 100 ? 0 : factor >= 10 ? 1 : 2;
   return `${factor.toFixed(digits)}×`;
+}
+
+/** Compass degrees (clockwise from north, 0 to 360) of a yaw (rad, counter-clockwise from east). */
+export function compassDegrees(yaw: number): number {
+  return (((90 - (yaw * 180) / Math.PI) % 360) + 360) % 360;
+}
+
+/** A yaw as a compass heading: 0 rad is `090°`. */
+export function formatCompass(yaw: number): string {
+  return Number.isFinite(yaw) ? `${String(Math.round(compassDegrees(yaw)) % 360).padStart(3, "0")}°` : "–";
 }
 
 /** `rad/s2`: `rad/s²`. */

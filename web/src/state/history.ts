@@ -45,6 +45,11 @@ export class History {
     this.cleared();
   }
 
+  /** All frames of one run, oldest first. */
+  all(): readonly Frame[] {
+    return this.frames;
+  }
+
   /** The last frame at or before a time and the next one; the same frame twice at the ends. */
   around(time: number): [Frame, Frame] | null {
     const first = this.frames[0];

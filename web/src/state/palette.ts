@@ -18,32 +18,33 @@ export function paletteColour(number: number): Colour {
   return COLOURS[((number % COLOURS.length) + COLOURS.length) % COLOURS.length] as Colour;
 }
 
-/** Colours by fleet name; a fleet keeps its colour. */
-const numbers = new Map<string, number>();
-
 /**
- * Assign colours to the fleets of a roster, in order: unused colours first, then the first colour that none of them
- * has.
+ * Colour numbers of the fleets of a roster, in its order. They depend on names and ids alone, so that all windows agree:
+ * numbered names get neighbouring colours, and of two fleets with the same colour the one with the larger ids, which was
+ * added later, gets the next free colour.
  */
-export function enterFleets(names: readonly string[]): void {
-  const together = new Set(names.flatMap((name) => numbers.get(name) ?? []));
-  for (const name of names) {
-    if (numbers.has(name)) continue;
-    const number = numbers.size < HUES.length ? numbers.size : firstNotIn(together);
-    numbers.set(name, number);
-    together.add(number);
+export function fleetColours(fleets: readonly { name: string; ids: readonly (readonly number[])[] }[]): number[] {
+  const firstId = (index: number): number => fleets[index]?.ids[0]?.[0] ?? Number.POSITIVE_INFINITY;
+  const taken = new Set<number>();
+  const found = fleets.map(() => 0);
+  for (const index of [...fleets.keys()].sort((a, b) => firstId(a) - firstId(b) || a - b)) {
+    const start = [...(fleets[index]?.name ?? "")].reduce((sum, letter) => sum + (letter.codePointAt(0) ?? 0), 0);
+    let tries = 0;
+    while (tries < COLOURS.length && taken.has(nth(start, tries))) tries += 1;
+    taken.add(nth(start, tries));
+    found[index] = nth(start, tries);
   }
+  return found;
+}
+
+/** The nth choice: all hues from a first one on, then their lighter variants. */
+function nth(start: number, tries: number): number {
+  return HUES.length * Math.floor(tries / HUES.length) + ((start + tries) % HUES.length);
 }
 
 /** The colour of a fleet; the first colour if unknown. */
-export function fleetColour(name: string): Colour {
-  return paletteColour(numbers.get(name) ?? 0);
-}
-
-function firstNotIn(taken: ReadonlySet<number>): number {
-  let number = 0;
-  while (taken.has(number)) number += 1;
-  return number;
+export function fleetColour(fleet: { readonly colour: number } | undefined): Colour {
+  return paletteColour(fleet?.colour ?? 0);
 }
 
 /** "#rrggbb" as [r, g, b], 0 to 1. */

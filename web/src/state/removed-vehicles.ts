@@ -1,8 +1,8 @@
-// Updates selection and focus when vehicles are removed, and notifies the user.
+// Updates selection and focus when vehicles are removed or another scenario starts, and notifies the user.
 import { effect } from "@preact/signals";
 import { formatCount } from "./format";
 import { Roster } from "./roster";
-import { focus, hovered, roster, selection, showNotice } from "./store";
+import { focus, hovered, metadata, roster, selection, showNotice } from "./store";
 
 const NAMED = 3;
 const REMEMBERED = 10_000; // ms: the roster may arrive after the response
@@ -21,29 +21,50 @@ export function isRemoving(id: number): boolean {
   return removedHere.has(id);
 }
 
+let replaced = false;
+
+/** The page has connected again: ids may belong to vehicles of another scenario. */
+export function vehiclesReplaced(): void {
+  replaced = true;
+}
+
 /** Watch the shown roster; return a stop function. */
 export function watchRemoved(): () => void {
   let before = Roster.empty;
+  let scenario: string | undefined;
   return effect(() => {
     const now = roster.value;
-    forgetRemoved(before, now);
-    before = now;
+    if (now.number < 0) return; // no roster yet
+    if (replaced) followNames(before, now);
+    forgetRemoved(before, now, scenario === metadata.peek()?.name);
+    [before, scenario, replaced] = [now, metadata.peek()?.name, false];
   });
 }
 
-export function forgetRemoved(before: Roster, now: Roster): void {
-  if (now.number < 0) return; // no roster yet
+/** `same`: both rosters belong to one scenario; otherwise no vehicle was removed, and no notice is shown. */
+export function forgetRemoved(before: Roster, now: Roster, same = true): void {
   const gone = [...selection.peek()].filter((id) => now.rowOfId(id) === undefined);
   if (gone.length > 0) {
     const away = new Set(gone);
     selection.value = new Set([...selection.peek()].filter((id) => !away.has(id)));
-    notifyRemoved(
-      gone.filter((id) => !removedHere.has(id)),
-      before,
-    );
+    const removed = gone.filter((id) => same && !removedHere.has(id));
+    notifyRemoved(removed, before);
   }
   if (missing(focus.peek(), now)) focus.value = [...selection.peek()].at(-1) ?? null;
   if (missing(hovered.peek(), now)) hovered.value = null;
+}
+
+/** Keep the vehicles of the same names; forget ids that belong to other names now. */
+export function followNames(before: Roster, now: Roster): void {
+  const follow = (id: number | null): number | null => {
+    const name = id === null ? "" : nameOf(id, before);
+    const row = now.rowOfName(name);
+    return row === undefined ? null : (now.idAt(row) ?? null);
+  };
+  const [focused, chosen] = [follow(focus.peek()), [...selection.peek()].map(follow)];
+  selection.value = new Set(chosen.filter((id) => id !== null));
+  focus.value = focused;
+  hovered.value = null;
 }
 
 function notifyRemoved(gone: readonly number[], before: Roster): void {

@@ -1,6 +1,6 @@
 // The roster: fleets in row order; row, id and name of a vehicle are computed without listing all vehicles.
 import type { FleetTree, RosterTree } from "../wire/schema";
-import { enterFleets } from "./palette";
+import { fleetColours } from "./palette";
 
 type Range = readonly [first: number, count: number];
 
@@ -15,6 +15,7 @@ export interface Fleet {
   ids: readonly Range[];
   members: readonly Range[];
   columns: readonly string[];
+  colour: number; // palette index
 }
 
 export class Roster {
@@ -26,13 +27,13 @@ export class Roster {
   constructor(tree: RosterTree) {
     let first = 0;
     this.number = tree.roster;
+    const colours = fleetColours(tree.fleets);
     this.fleets = tree.fleets.map((one, index) => {
-      const fleet = fleetOf(one, index, first);
+      const fleet = { ...fleetOf(one, index, first), colour: colours[index] ?? 0 };
       first += fleet.count;
       return fleet;
     });
     this.size = first;
-    enterFleets(tree.fleets.map(({ name }) => name)); // in row order
   }
 
   fleetAt(row: number): Fleet | undefined {
@@ -83,7 +84,7 @@ export class Roster {
   }
 }
 
-function fleetOf(tree: FleetTree, index: number, first: number): Fleet {
+function fleetOf(tree: FleetTree, index: number, first: number): Omit<Fleet, "colour"> {
   const { name, kind, model, single, ids, members, columns } = tree;
   const count = ids.reduce((sum, range) => sum + range[1], 0);
   return { index, name, kind, model, single, first, count, ids, members, columns };

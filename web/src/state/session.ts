@@ -5,11 +5,12 @@ import type { Frame } from "../wire/frame";
 import type { EventTree, FiguresTree, MissionTree, RosterTree } from "../wire/schema";
 import { clockFromFigures, clockFromMetadata, clockLost, clockRestarted } from "./clock";
 import { startColouring } from "./colouring";
+import { applyAutopilots } from "./controllers";
 import { addEvents, clearEvents } from "./events";
 import { applyMarkers } from "./markers";
 import { applyMission, clearPendingTasks } from "./mission";
 import { setTransforms } from "./poses";
-import { watchRemoved } from "./removed-vehicles";
+import { vehiclesReplaced, watchRemoved } from "./removed-vehicles";
 import { drawnCount, enterRoster, frames, markers, onDrawn, runRestarted, showServed, takeFrame } from "./run";
 import { expose, figures, metadata, overrides, routes, showNotice } from "./store";
 import { Subscription } from "./subscription";
@@ -81,6 +82,7 @@ export class Session {
   private async subscribe(): Promise<void> {
     this.subscription.reset();
     this.requestedRoster = -1;
+    vehiclesReplaced();
     clearEvents(); // the server sends its whole history again
     const vehicles = await this.requestMetadata();
     this.subscription.pacing.opened(vehicles);
@@ -105,11 +107,13 @@ export class Session {
     this.seenDrawn = drawnCount();
     this.checks = (this.checks + 1) % CHECKS_PER_UPDATE;
     const due = this.checks === 0 && connection.peek().state === "open";
-    if (due) this.subscription.pacing.update(performance.now(), document.hidden);
+    if (!due) return;
+    this.subscription.pacing.update(performance.now(), document.hidden);
+    if (metadata.peek()?.scenario?.["sitl"]) void this.requestAutopilots();
   }
 
   private events(events: readonly EventTree[]): void {
-    addEvents(events);
+    if (!metadata.peek()?.recording) addEvents(events); // those of a recording came with the metadata
     if (events.some(({ kind }) => CHANGES_PLANS.has(kind))) this.requestPlansSoon();
   }
 
@@ -155,6 +159,7 @@ export class Session {
     void this.requestEvents();
     void this.requestMission();
     void this.requestPlans();
+    void this.requestAutopilots();
     void optional(async () => setTransforms((await this.server.request("get_frames", {})).frames));
   }
 
@@ -174,7 +179,8 @@ export class Session {
   }
 
   private requestEvents(): Promise<void> {
-    return optional(async () => addEvents((await this.server.request("get_events", { since: 0 })).events));
+    const all = metadata.peek()?.recording?.events;
+    return optional(async () => addEvents(all ?? (await this.server.request("get_events", { since: 0 })).events));
   }
 
   private requestMission(): Promise<void> {
@@ -182,6 +188,10 @@ export class Session {
       clearPendingTasks();
       applyMission((await this.server.request("get_mission", {})).mission);
     });
+  }
+
+  private requestAutopilots(): Promise<void> {
+    return optional(async () => applyAutopilots((await this.server.request("get_autopilots", {})).autopilots));
   }
 
   private requestPlansSoon(): void {
@@ -214,7 +224,9 @@ function takeFigures(params: Record<string, unknown>): void {
   clockFromFigures(params as unknown as FiguresTree);
 }
 
+/** A command to a vehicle that another client has taken over needs no notice: driving ends. */
 function showRefusal(params: Record<string, unknown>): void {
+  if (params["of"] === "set_control" && String(params["reason"]).includes(" is driven by ")) return;
   const count = Number(params["count"] ?? 1);
   const times = count > 1 ? ` (${count} times)` : "";
   showNotice("warning", `${String(params["of"] ?? "")} refused: ${String(params["reason"] ?? "")}${times}`);

@@ -3,7 +3,7 @@ import { computed, type ReadonlySignal, signal } from "@preact/signals";
 import { call } from "../net/connection";
 import { reasonOf } from "../net/rpc";
 import type { Frame } from "../wire/frame";
-import type { EventTree, RecordingTree } from "../wire/schema";
+import type { EventTree, RecordingTree, RouteTree } from "../wire/schema";
 import { clockJumped, pause, play, setPace } from "./clock";
 import type { MarkerBoard } from "./markers";
 import type { Roster } from "./roster";
@@ -38,6 +38,8 @@ export interface FrameSource {
   readonly markers: MarkerBoard;
   readonly events: ReadonlySignal<readonly EventTree[]>;
   readonly timeline: Timeline | null; // null: not seekable
+  /** Recorded routes, of a recording opened in the page; otherwise the server has them. */
+  readonly routes?: readonly RouteTree[];
   /** State of a ghost that has no data for the main source's time; "": it follows. */
   readonly standing?: ReadonlySignal<Standing>;
   /** What to draw at a time of performance.now(); null before the first frame. */

@@ -18,8 +18,11 @@ export const spawning = signal<Spawning>({ model: "", preset: "", name: "", coun
 
 // the server ----------------------------------------------------------------------------------------------------------
 
-/** What the server prepares before it can respond; "": nothing. */
-export const preparing = computed(() => (connection.value.state === "connecting" && connection.value.note) || "");
+/** What the server prepares or starts before it can respond; "": nothing. */
+export const preparing = computed(() => {
+  const now = connection.value;
+  return ((now.state === "connecting" || now.state === "lost") && now.note) || "";
+});
 export const metadata = signal<MetadataTree | null>(null);
 export const figures = signal<FiguresTree | null>(null);
 export const routes = signal<readonly RouteTree[]>([]);
@@ -119,16 +122,28 @@ export interface Notice {
   kind: "info" | "warning" | "error";
   text: string;
   until: number; // performance.now(); Infinity: until dismissed
+  action?: NoticeAction | undefined;
+}
+
+/** What the user can do about a notice. */
+export interface NoticeAction {
+  text: string;
+  act(): void;
 }
 
 export const notices = signal<readonly Notice[]>([]);
 let numbers = 0;
 
 /** Show a notice to the user; a repeated text replaces the earlier notice. */
-export function showNotice(kind: Notice["kind"], text: string, seconds = kind === "error" ? 10 : 5): void {
+export function showNotice(
+  kind: Notice["kind"],
+  text: string,
+  seconds = kind === "error" ? 10 : 5,
+  action?: NoticeAction,
+): void {
   const until = performance.now() + 1000 * seconds;
   const others = notices.value.filter((notice) => notice.text !== text);
-  notices.value = [...others, { number: ++numbers, kind, text, until }].slice(-5);
+  notices.value = [...others, { number: ++numbers, kind, text, until, action }].slice(-5);
 }
 
 /** Remove a notice that no longer applies. */

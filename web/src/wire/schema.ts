@@ -160,15 +160,25 @@ export interface FleetInfoTree {
   sensors: readonly string[];
 }
 
-/** A recording being played: simulation time of its start, position and duration, all in s. */
+/** An event. */
+export interface EventTree {
+  number: number;
+  tick: number;
+  kind: string;
+  subject: string;
+  detail: string;
+}
+
+/** A recording being played: simulation time of its start, position and duration, all in s; all its events. */
 export interface RecordingTree {
   path: string;
   start: number;
   position: number;
   duration: number;
+  events: readonly EventTree[];
 }
 
-/** The scenario, the clock and the fleets of a run or a recording. */
+/** The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller. */
 export interface MetadataTree {
   name: string;
   description: string;
@@ -178,6 +188,7 @@ export interface MetadataTree {
   paused: boolean;
   run: number;
   version: string;
+  client: string;
   owner: string | null;
   locked: boolean;
   can_load: boolean;
@@ -186,7 +197,7 @@ export interface MetadataTree {
   recording: RecordingTree | null;
 }
 
-/** Every column of one vehicle. */
+/** Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames. */
 export interface InspectedTree {
   id: number;
   name: string;
@@ -198,9 +209,29 @@ export interface InspectedTree {
   tick: number;
   time: number;
   state: readonly ValueTree[];
+  columns: readonly ValueTree[];
   command: readonly ValueTree[];
   parameters: readonly ValueTree[];
   sensors: Readonly<Record<string, readonly ValueTree[]>>;
+}
+
+/** A vehicle with an autopilot: its MAVLink system, its ports, and the places of its mission. */
+export interface AutopilotTree {
+  id: number;
+  system: number;
+  autopilot: string;
+  link: string;
+  mode: string;
+  armed: boolean;
+  item: string;
+  note: string;
+  waypoints: readonly Point[];
+}
+
+/** Simulation times in s, and the values of each column; null where there is none. */
+export interface SeriesTree {
+  times: readonly number[];
+  values: readonly (readonly (number | null)[])[];
 }
 
 /** The cost of a stage of the tick so far. */
@@ -217,7 +248,7 @@ export interface SubscriberTree {
   skipped: number;
 }
 
-/** Figures of the run, twice a second; `running`: time advances unless it is paused. */
+/** Figures of the run, twice a second; `running`: time advances unless it is paused; `drivers`: id -> client. */
 export interface FiguresTree {
   tick: number;
   time: number;
@@ -235,18 +266,10 @@ export interface FiguresTree {
   commands: number;
   refused: number;
   owner: string;
+  drivers: Readonly<Record<string, string>>;
   stages: Readonly<Record<string, StageTree>>;
   subscribers: readonly SubscriberTree[];
   counts: Readonly<Record<string, number>>;
-}
-
-/** An event. */
-export interface EventTree {
-  number: number;
-  tick: number;
-  kind: string;
-  subject: string;
-  detail: string;
 }
 
 /** A path or a point that vehicles follow. */
@@ -498,8 +521,15 @@ export interface Methods {
     };
     result: { ids: readonly number[] };
   };
+  /** Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients. */
+  drive: {
+    params: { vehicle_id?: number; vehicle?: string | number; driving?: boolean; take_over?: boolean };
+    result: Moment;
+  };
   /** Return the poses of up to 10,000 vehicles, fleet by fleet. */
   get_all_states: { params: { vehicles?: readonly (string | number)[] | null; frame?: FrameName }; result: StatesTree };
+  /** Return the vehicles with autopilots: system, link, mode and waypoints of each. */
+  get_autopilots: { params: Empty; result: { autopilots: readonly AutopilotTree[] } };
   /** Return the events after a number, oldest first. */
   get_events: { params: { since?: number }; result: { events: readonly EventTree[] } };
   /** Return the named frames (ENU, m), each with its last pose in its parent. */
@@ -520,6 +550,11 @@ export interface Methods {
   get_scenario: { params: { name: string }; result: ScenarioText };
   /** Return the JSON schema of scenarios, for editors. */
   get_schema: { params: Empty; result: Readonly<Record<string, unknown>> };
+  /** Return columns of a vehicle over a whole recording. A live simulation refuses. */
+  get_series: {
+    params: { vehicle_id?: number; vehicle?: string | number; columns: readonly string[] };
+    result: SeriesTree;
+  };
   /** Return the pose and the other public columns of one vehicle. */
   get_state: { params: { vehicle_id?: number; vehicle?: string | number; frame?: FrameName }; result: StateTree };
   /** Override the behaviour of vehicles. */

@@ -32,10 +32,20 @@ describe("pedals", () => {
   it("shifts to reverse when back is held at standstill; forward brakes then", () => {
     const car = make();
     expect(drive(car, holding("KeyS"), 0.28, { speed: 0.1 })).toMatchObject({ gear: 1, throttle: 0, brake: 1 });
-    expect(drive(car, holding("KeyS"), 0.5, { speed: 0.1 })).toMatchObject({ gear: -1, throttle: 1, brake: 0 });
+    expect(drive(car, holding("KeyS"), 0.5, { speed: 0.1 })).toMatchObject({ gear: -1, throttle: 0.4, brake: 0 });
     expect(car.status).toContain("reverse");
     expect(drive(car, holding("KeyW"), 0.5, { speed: 3 })).toMatchObject({ gear: -1, throttle: 0, brake: 1 });
     expect(drive(car, holding("KeyW"), 0.5, { speed: 0.2 })).toMatchObject({ gear: 1, throttle: 1, brake: 0 });
+  });
+
+  it("limits the speed in reverse to 10 m/s", () => {
+    const car = make();
+    drive(car, holding("KeyS"), 1, { speed: 0.1 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 5.9 })).toMatchObject({ gear: -1, throttle: 0.4, brake: 0 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 9 })["throttle"]).toBeCloseTo(0.1, 9);
+    expect(drive(car, holding("KeyS"), 1, { speed: 10 })).toMatchObject({ gear: -1, throttle: 0, brake: 0 });
+    expect(drive(car, holding("KeyS"), 1, { speed: 12 })["brake"]).toBeCloseTo(0.1, 9); // too fast, e.g. downhill
+    expect(drive(car, holding("KeyS"), 1, { speed: 24 })).toMatchObject({ gear: -1, throttle: 0, brake: 0.4 });
   });
 
   it("does not shift to reverse while the speed is unknown", () => {

@@ -1,6 +1,6 @@
 // Requests and responses: out of order, late, and missing.
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
-import { Rpc, RpcError } from "../../src/net/rpc";
+import { pendingCalls, Rpc, RpcError } from "../../src/net/rpc";
 
 let sent: { id?: number; method: string; params: unknown }[] = [];
 let notified: [string, unknown][] = [];
@@ -40,6 +40,25 @@ it("times out after 10 s, and accepts a late response", async () => {
   vi.advanceTimersByTime(1);
   expect(await calls).toBe("inspect: no response from the server within 10 s");
   expect(rpc.receive({ id: sent[0]?.id, result: 1 })).toBe(true);
+});
+
+it("keeps a call pending while the server is alive, and shows it after 2 s", async () => {
+  rpc = new Rpc(
+    (text) => sent.push(JSON.parse(text)),
+    () => undefined,
+    () => true,
+  );
+  const calls = rpc.call("inspect", {});
+  vi.advanceTimersByTime(1999);
+  expect(pendingCalls.value).toEqual([]);
+  vi.advanceTimersByTime(36_000); // a kernel is compiled
+  expect(pendingCalls.value.map(({ method }) => method)).toEqual(["inspect"]);
+  rpc.receive({ id: sent[0]?.id, result: { tick: 5 } });
+  expect(await calls).toEqual({ tick: 5 });
+  expect(pendingCalls.value).toEqual([]);
+  const lost = rpc.call("inspect", {}).catch((error: Error) => error.message);
+  vi.advanceTimersByTime(610_000);
+  expect(await lost).toBe("inspect: no response from the server within 10 s");
 });
 
 it.each(["simulation_step", "give_order", "load_scenario"])("waits longer for the slow method %s", async (method) => {

@@ -1,6 +1,7 @@
 // Text contrast is at least 4.5:1 (WCAG AA) on all surfaces of both themes, including hovered and selected lines.
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { OSD_COLOURS } from "../../src/scene/osd";
 
 const css = readFileSync("src/style/theme.css", "utf8");
 type Colour = readonly number[]; // red, green, blue from 0 to 255, and opacity
@@ -61,4 +62,15 @@ describe.each(["dark", "light"])("%s", (theme) => {
   it.each(["accent", "amber-text", "red", "green"])("--%s, on plain panels", (name) => {
     for (const where of ["panel", "raised"]) expect(contrast(get(name), get(where))).toBeGreaterThan(4.5);
   });
+});
+
+it.each([
+  ["dark", ["#0a0e13", "#223040", "#11171d"]], // sky above, sky at the horizon, ground
+  ["light", ["#b9d3e6", "#eef1f0", "#eceae4"]],
+] as const)("the OSD is readable over sky and ground of the %s theme", (theme, backgrounds) => {
+  const colourOf = (hex: string): Colour => [1, 3, 5].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
+  const { lit, warn, bad } = OSD_COLOURS[theme];
+  for (const below of backgrounds) {
+    for (const above of [lit, warn, bad]) expect(contrast(colourOf(above), colourOf(below))).toBeGreaterThan(4.5);
+  }
 });

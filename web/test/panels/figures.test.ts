@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { filterEvents } from "../../src/panels/events";
 import { summarise } from "../../src/panels/inspected";
 import { budgetOf, sparkPoints, tickBudget } from "../../src/panels/performance";
-import { eulerOf } from "../../src/panels/recorded-columns";
+import { eulerOf } from "../../src/state/poses";
 import type { Frame } from "../../src/wire/frame";
 import type { FiguresTree } from "../../src/wire/schema";
 
@@ -24,6 +24,7 @@ const figures = (tick: number, seconds: number): FiguresTree => ({
   commands: 0,
   refused: 0,
   owner: "",
+  drivers: {},
   stages: { move: { calls: tick, seconds } },
   subscribers: [],
   counts: {},

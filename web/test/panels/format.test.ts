@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { paceAt, parsePace, placeOf } from "../../src/panels/transport";
 import {
+  formatCompass,
   formatCount,
   formatFactor,
   formatSpan,
@@ -31,8 +32,8 @@ describe("format", () => {
   });
 
   it("shows counts, spans, factors and units", () => {
-    expect(formatCount(100000)).toBe("100\u202f000");
-    expect([formatVehicles(1), formatVehicles(1200)]).toEqual(["1 vehicle", "1\u202f200 vehicles"]);
+    expect(formatCount(100000)).toBe("100,000");
+    expect([formatVehicles(1), formatVehicles(1200)]).toEqual(["1 vehicle", "1,200 vehicles"]);
     expect(formatSpan(0.0025)).toBe("2.50 ms");
     expect(formatSpan(0.00005)).toBe("50.0 µs");
     expect(formatFactor(12.34)).toBe("12.3×");
@@ -59,5 +60,13 @@ describe("pace", () => {
     expect(parsePace("fast")).toBeNull();
     expect(parsePace("-1")).toBeNull();
     expect(parsePace("")).toBeNull();
+  });
+});
+
+describe("headings", () => {
+  it("are compass degrees, clockwise from north: east is 90, and turns do not add up", () => {
+    const yaws = [0, Math.PI / 2, Math.PI, -Math.PI / 2, 78.341, Math.PI / 2 + 1e-9];
+    expect(yaws.map(formatCompass)).toEqual(["090°", "000°", "270°", "180°", "281°", "000°"]);
+    expect(formatCompass(Number.NaN)).toBe("–");
   });
 });

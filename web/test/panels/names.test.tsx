@@ -96,7 +96,7 @@ describe("accessible names", () => {
 describe("what panels show", () => {
   it("time, tick and scenario", async () => {
     const text = (await show(<TopBar />)).textContent ?? "";
-    for (const word of ["race", "1:23.456", "tick 1\u202f000", "0.50×"]) expect(text).toContain(word);
+    for (const word of ["race", "1:23.456", "tick 1,000", "0.50×"]) expect(text).toContain(word);
   });
 
   it("every column of the vehicle with its unit, and its inputs", async () => {
@@ -111,6 +111,20 @@ describe("what panels show", () => {
     slider.value = "0.25";
     slider.dispatchEvent(new Event("input", { bubbles: true }));
     expect(calls).toContainEqual(["set_control", { vehicle_id: 7, steer: 0.25 }]);
+  });
+
+  it("the inspector plots columns of frames under their names, and lists the internal state apart", async () => {
+    select([7]);
+    const shown = await show(<Inspector />);
+    const sections = [...shown.querySelectorAll("details.section")].map((section) => [
+      section.querySelector("summary")?.firstChild?.nextSibling?.textContent,
+      [...section.querySelectorAll(".value-row .button")].map((button) => button.getAttribute("aria-label")),
+    ]);
+    expect(Object.fromEntries(sections)).toMatchObject({
+      Motion: ["Plot speed", "Plot yaw", "Plot yaw_rate", "Plot pitch", "Plot roll"],
+      State: ["Plot x"],
+      "Internal state, without plots": [],
+    });
   });
 
   it("shows that a vehicle was removed, and that nothing is selected", async () => {

@@ -1,8 +1,15 @@
 // The plot buffer, grouping and CSV export.
+import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { PlotBuffer, wantedOf } from "../../src/panels/plot-data";
-import { groupByUnit, type Series } from "../../src/panels/plot-list";
+import { feedPlots, latest, PlotBuffer, plotBuffer, shownRange, valueIn, wantedOf } from "../../src/panels/plot-data";
+import { groupByUnit, keyOf, plotted, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
+import { rosters } from "../../src/state/run";
+import { type FrameSource, Playback } from "../../src/state/source";
+import { source } from "../../src/state/store";
+import { fakeServer } from "../fake-server";
+import { made } from "../state/frames";
+import { makeWorld } from "./world";
 
 const series = (id: number, column: string, unit: string): Series => {
   return { id, name: `v${id}`, column, unit, colour: 0, recorded: false };
@@ -48,6 +55,45 @@ describe("plot buffer", () => {
   });
 });
 
+describe("new lines", () => {
+  it("start with the buffer's older times, and fill in values at known ones", () => {
+    const memory = new PlotBuffer(8);
+    memory.keep(["old"]);
+    for (const time of [3, 4]) memory.add(0, time, () => 10 * time);
+    const frames = [1, 2, 3, 4].map((time) => made(time, time));
+    expect(memory.keep(["old", "new"])).toEqual(["new"]);
+    memory.backfill(["new"], frames, (frame, key) => (key === "new" ? 100 * frame.time : Number.NaN));
+    memory.add(0, 5, () => 7);
+    expect(memory.between(0, 9, ["old", "new"])).toEqual([
+      [1, 2, 3, 4, 5],
+      [null, null, 30, 40, 7],
+      [100, 200, 300, 400, 7],
+    ]);
+  });
+
+  it("start in an empty buffer with the newest frames that fit, of the present run alone", () => {
+    const memory = new PlotBuffer(3);
+    memory.keep(["a"]);
+    const frames = [made(8, 0, { run: 1 }), ...[1, 2, 3, 4].map((time) => made(time, 0, { run: 2 }))];
+    memory.backfill(["a"], frames, (frame) => frame.time);
+    expect(memory.between(0, 9, ["a"])).toEqual([
+      [2, 3, 4],
+      [2, 3, 4],
+    ]);
+  });
+
+  it("take position, attitude and speed from poses where no column was requested", () => {
+    const ids = { ids: [[7, 1]] as [number, number][], members: [[0, 1]] as [number, number][] };
+    rosters.put({ roster: 1, fleets: [{ name: "red", kind: "car", model: "car", single: true, columns: [], ...ids }] });
+    const [before, frame] = [made(1, 5), made(1.5, 11)];
+    const value = (column: string, past = before) => valueIn(frame, { id: 7, name: "red", column }, past);
+    expect(["x", "speed", "vx", "vz", "yaw"].map((column) => value(column))).toEqual([11, 12, 12, 0, 0]);
+    expect(value("load_fl")).toBeNaN();
+    expect(valueIn(frame, { id: 7, name: "red", column: "speed" }, undefined)).toBeNaN();
+    expect(valueIn(frame, { id: 8, name: "blue", column: "x" }, before)).toBeNaN();
+  });
+});
+
 describe("plots of a recording", () => {
   it("are filled completely, and removed when the run is back", () => {
     const memory = new PlotBuffer(2);
@@ -60,6 +106,29 @@ describe("plots of a recording", () => {
     memory.keep(["c"]);
     memory.add(1, 9, () => 4);
     expect(memory.between(0, 99, ["c", "a"])).toEqual([[9], [4], [null]]);
+  });
+});
+
+describe("plots of a recording that the server plays", () => {
+  it("show the whole recording while it is paused", async () => {
+    makeWorld();
+    fakeServer((method, params) => {
+      expect([method, params]).toEqual(["get_series", { vehicle: "v1", columns: ["x"] }]);
+      return { times: [2, 2.5, 3], values: [[1, null, 4]] };
+    });
+    const timeline = new Playback(signal(2), signal(12)); // starts at 2 s of the run
+    timeline.seek(3);
+    source.value = { ...source.value, kind: "recording", timeline } as FrameSource;
+    plotted.value = [series(1, "x", "m")];
+    feedPlots();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(plotBuffer.between(0, 9, [keyOf({ id: 1, column: "x" })])).toEqual([
+      [2, 2.5, 3],
+      [1, null, 4],
+    ]);
+    expect(latest()).toBe(3);
+    expect(shownRange()).toEqual([0, 10]); // the length of the recording
+    plotted.value = [];
   });
 });
 

@@ -3,6 +3,7 @@
 import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { connection } from "../../src/net/connection";
+import { pendingCalls } from "../../src/net/rpc";
 import { bottomTab, fold, folded, rightTab, sizes } from "../../src/panels/layout";
 import { Shell } from "../../src/panels/shell";
 import { clockLost } from "../../src/state/clock";
@@ -83,6 +84,26 @@ describe("shell", () => {
     await settle();
     const words = "Preparing the simulation: compiling kernels; about a minute the first time.";
     expect(find(".banner").textContent).toBe(words);
+  });
+
+  it("shows that another scenario starts, instead of a lost connection", async () => {
+    const lost = { state: "lost", reason: "the simulation has ended; retrying in 0.5 s", retryAt: 0 } as const;
+    connection.value = { ...lost, note: "starting birds" };
+    await settle();
+    expect(find(".banner").textContent).toBe("Starting birds.");
+    expect(find(".chip.connection").textContent).toContain("starting");
+    expect(find(".timeline-badge").textContent).toBe("offline");
+    connection.value = lost;
+    await settle();
+    expect(find(".banner").textContent).toContain("Connection lost: the simulation has ended.");
+  });
+
+  it("shows a pending command, not the page's own requests", async () => {
+    pendingCalls.value = ["inspect", "give_order"].map((method) => ({ method, since: performance.now() - 12_000 }));
+    await settle();
+    expect(find(".toast.pending").textContent).toContain("Override pending.");
+    expect(page.querySelectorAll(".toast.pending").length).toBe(1);
+    pendingCalls.value = [];
   });
 
   it("shows a reduced update rate in place of the connection", async () => {

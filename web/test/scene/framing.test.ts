@@ -2,12 +2,15 @@
 import { signal } from "@preact/signals";
 import { expect, test } from "vitest";
 import { CameraRig, fit } from "../../src/scene/camera-rig";
-import { NewWorldDetector, withRoutes } from "../../src/scene/framing";
+import { Framing, NewWorldDetector, withRoutes } from "../../src/scene/framing";
+import { PoseBlend } from "../../src/scene/poses";
+import type { VehicleLayer } from "../../src/scene/vehicles";
 import { toScreen } from "../../src/scene/view";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
 import type { FrameSource } from "../../src/state/source";
 import type { Frame } from "../../src/wire/frame";
+import { made } from "../state/frames";
 
 const NORTH = { right: [1, 0, 0], up: [0, 0, 1], ahead: [0, 1, 0] };
 const FREE = { top: 0, bottom: 0, side: 0 };
@@ -18,6 +21,29 @@ test("sees a bar of 20 m from 10 m at 90 degrees, and from farther if it lies al
   expect(fit([0, -10, 0, 0, 10, 0, 5, -10, 0, -5, -10, 0], 0, NORTH, window)?.distance).toBeCloseTo(15, 6);
   expect(fit([1, 2, 3], 2, NORTH, window)?.distance).toBeCloseTo(2, 6);
   expect(fit([Number.NaN, 0, 0], 0, NORTH, window)).toBeNull();
+});
+
+test("frames all of 300 selected vehicles, and nothing of the others", () => {
+  const rig = new CameraRig();
+  const blend = new PoseBlend();
+  const [size, count] = [{ width: 800, height: 600 }, 1000]; // vehicles at y = 0 to 999
+  const frame = made(1, 50, { count });
+  blend.update({ from: frame, to: frame, mix: 1 });
+  rig.update("top", null, size, 0);
+  const vehicles = { blend, roster: null } as unknown as VehicleLayer;
+  const rows = Array.from({ length: 300 }, (_, k) => 100 + k);
+  expect(new Framing(rig, vehicles).frameRows(rows, size)).toBe(true);
+  rig.update("top", null, size, 0);
+  const matrix = rig.camera.projectionMatrix.clone().multiply(rig.camera.matrixWorldInverse).elements;
+  const high = (row: number) => {
+    const screen = [0, 0, 0];
+    toScreen(matrix, 50, row, 0, size, screen);
+    return screen[1] as number;
+  };
+  expect(Math.min(high(100), high(399))).toBeGreaterThan(0);
+  expect(Math.max(high(100), high(399))).toBeLessThan(600);
+  expect(Math.abs(high(100) - high(399))).toBeGreaterThan(450); // they fill the view
+  expect(new Framing(rig, vehicles).frameRows([5000], size)).toBe(false);
 });
 
 test("needs 4/3 of the distance with a quarter of the view covered above, and raises the target", () => {

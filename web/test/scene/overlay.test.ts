@@ -1,6 +1,7 @@
 // The OSD's status lines, and text that scales with the page's font.
 import { expect, test } from "vitest";
-import { type Instruments, inLines, statusWords } from "../../src/scene/osd";
+import { namesNote } from "../../src/scene/annotations";
+import { drawOsd, type Instruments, inLines, OSD_COLOURS, statusWords } from "../../src/scene/osd";
 import { unitOf } from "../../src/scene/overlay";
 
 const KNOWN: Instruments = {
@@ -16,10 +17,34 @@ const KNOWN: Instruments = {
   attitude: [0, 0, 0, 1],
   tilt: 0,
   focal: 1,
-  lit: "",
-  warn: "",
-  bad: "",
+  flies: true,
+  gear: Number.NaN,
+  steer: Number.NaN,
+  colours: OSD_COLOURS.dark,
 };
+
+/** The texts that the OSD draws. */
+function drawn(data: Instruments): string[] {
+  const texts: string[] = [];
+  const answers = { fillText: (text: string) => texts.push(text), measureText: () => ({ width: 40 }) };
+  const pen = new Proxy({}, { get: (_, name) => Reflect.get(answers, name) ?? (() => undefined), set: () => true });
+  drawOsd(pen as CanvasRenderingContext2D, 800, 600, data);
+  return texts;
+}
+
+test("a drone has altitude and a pitch ladder, a car gear and steering", () => {
+  const drone = drawn(KNOWN);
+  expect(drone).toEqual(expect.arrayContaining(["ALT m", "SPD m/s", "090°", "E"]));
+  const car = drawn({ ...KNOWN, flies: false, gear: -1, steer: -0.2094, focal: 300 }); // 12 degrees to the right
+  expect(car).toEqual(expect.arrayContaining(["SPD m/s", "090°", "R", "GEAR", "12° R", "STEER"]));
+  expect(car).not.toContain("ALT m");
+  expect(drawn({ ...KNOWN, focal: 300 })).toContain("20"); // degrees, a rung of the ladder
+  expect(car).not.toContain("20");
+});
+
+test("says how many names have space", () => {
+  expect(namesNote(38, 1726)).toBe("Names of 38 of 1,726 vehicles in view; zoom in for more");
+});
 
 test("shows name, armed, mode, battery and climb, but nothing unknown", () => {
   expect(statusWords(KNOWN).map(({ text, look }) => [text, look])).toEqual([

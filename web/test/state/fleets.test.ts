@@ -1,7 +1,7 @@
-// Fleet colours are stable; control modes of vehicles.
+// Fleet colours depend on names and ids alone; control modes of vehicles.
 import { expect, it } from "vitest";
 import { CONTROL_MODES, controlModes } from "../../src/state/overrides";
-import { enterFleets, fleetColour, paletteColour } from "../../src/state/palette";
+import { fleetColour, fleetColours, paletteColour } from "../../src/state/palette";
 import { Roster } from "../../src/state/roster";
 
 const NONE = { kind: "quad", model: "quad", single: false, members: [], columns: [] };
@@ -10,26 +10,25 @@ function roster(number: number, fleets: Record<string, [number, number][]>): Ros
   return new Roster({ roster: number, fleets: Object.entries(fleets).map(([name, ids]) => ({ ...NONE, name, ids })) });
 }
 
-it("keeps a fleet's colour for the session", () => {
-  roster(1, { red: [[0, 1]], blue: [[1, 1]], green: [[2, 1]] });
-  const colours = ["red", "blue", "green"].map((name) => fleetColour(name).hex);
-  expect(colours).toEqual(["#58c4ff", "#ffb03b", "#5fd38d"]);
-  roster(2, { blue: [[1, 1]], late: [[7, 1]], green: [[2, 1]] });
-  expect(["blue", "late", "green", "red"].map((name) => fleetColour(name).hex)).toEqual([
-    "#ffb03b",
-    "#c792ea",
-    "#5fd38d",
-    "#58c4ff",
-  ]);
+it("colours fleets by their names, whatever was shown before and whichever fleets leave", () => {
+  const colours = (who: Roster) => Object.fromEntries(who.fleets.map((fleet) => [fleet.name, fleetColour(fleet).hex]));
+  const race = { race_1: [[0, 1]], race_2: [[1, 1]], race_3: [[2, 1]] } as Record<string, [number, number][]>;
+  const first = colours(roster(1, race));
+  expect(new Set(Object.values(first)).size).toBe(3);
+  roster(2, { scouts: [[0, 9]], birds: [[9, 9]] }); // another scenario in between
+  expect(colours(roster(3, race))).toEqual(first);
+  const { race_1: _, ...rest } = race;
+  expect(colours(roster(4, rest))).toEqual({ race_2: first["race_2"], race_3: first["race_3"] });
+  const added = colours(roster(5, { lace_7: [[9, 1]], ...race })); // the same letters' sum as race_1, but added later
+  expect(added).toMatchObject(first);
+  expect(Object.values(first)).not.toContain(added["lace_7"]);
 });
 
-it("reuses the colour of an absent fleet before a lighter one", () => {
-  enterFleets(["f5", "f6", "f7", "f8"]);
-  enterFleets(["red", "ninth"]);
-  expect(fleetColour("ninth")).toBe(paletteColour(1));
-  enterFleets(Array.from({ length: 30 }, (_, k) => `many ${k}`));
-  expect(new Set(Array.from({ length: 24 }, (_, k) => fleetColour(`many ${k}`).hex)).size).toBe(24);
-  expect(fleetColour("unknown")).toBe(paletteColour(0));
+it("gives 24 fleets 24 colours, the eight hues first", () => {
+  const numbers = fleetColours(Array.from({ length: 24 }, (_, k) => ({ name: "same", ids: [[k, 1]] })));
+  expect(new Set(numbers.map((number) => paletteColour(number).hex)).size).toBe(24);
+  expect(numbers.slice(0, 8).every((number) => number < 8)).toBe(true);
+  expect(fleetColour(undefined)).toBe(paletteColour(0));
 });
 
 it("knows manual control, overrides and disarmed vehicles", () => {

@@ -1,6 +1,6 @@
 // Rows, ids and names, with ranges and with empty fleets.
 import { expect, it } from "vitest";
-import { forgetRemoved } from "../../src/state/removed-vehicles";
+import { followNames, forgetRemoved } from "../../src/state/removed-vehicles";
 import { Roster, RosterIndex } from "../../src/state/roster";
 import { focus, hovered, notices, select, selection } from "../../src/state/store";
 import type { FleetTree } from "../../src/wire/schema";
@@ -75,4 +75,18 @@ it("deselects removed vehicles, with a notice", () => {
   expect(focus.value).toBe(10);
   expect(hovered.value).toBeNull();
   expect(notices.value.at(-1)?.text).toBe("scouts[1] removed");
+});
+
+it("follows names into another scenario, without a notice", () => {
+  select([7, 10]); // red, scouts[0]
+  notices.value = [];
+  const other = new Roster({
+    roster: 1,
+    fleets: [fleet("birds", [[7, 4]], [[0, 4]]), fleet("scouts", [[20, 2]], [[0, 2]])],
+  });
+  followNames(roster, other);
+  forgetRemoved(roster, other, false);
+  expect([...selection.value]).toEqual([20]); // not birds[0] and birds[3], which have the ids 7 and 10
+  expect(focus.value).toBe(20);
+  expect(notices.value).toEqual([]);
 });

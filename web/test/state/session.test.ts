@@ -47,6 +47,7 @@ beforeEach(async () => {
     get_routes: { routes: [{ fleet: "red" }] },
     get_orders: new Error("unknown method", { cause: -32601 }),
     get_frames: { frames: [] },
+    get_autopilots: { autopilots: [] },
   };
   port = {
     onmessage: null,
@@ -78,6 +79,7 @@ it("opens with metadata and subscription, then the rest; an unknown method is no
     "get_events",
     "get_mission",
     "get_routes",
+    "get_autopilots",
     "get_frames",
     "get_orders",
   ]);
@@ -150,6 +152,35 @@ it("shows a lost connection, rejects calls, and opens again", async () => {
   await expect(server.call("pause", {})).rejects.toThrow("not connected");
   await open();
   expect(connection.value.state).toBe("open");
+});
+
+it("says which scenario starts while the server is away, for a minute", async () => {
+  await open();
+  say({ kind: "json", message: { jsonrpc: "2.0", method: "preparing", params: { text: "starting birds" } } });
+  expect(connection.value).toEqual({ state: "open", note: "starting birds" });
+  say({ kind: "lost", reason: "the simulation has ended", wait: 500 });
+  expect(connection.value).toMatchObject({ state: "lost", note: "starting birds" });
+  say({ kind: "connecting" });
+  expect(connection.value).toEqual({ state: "connecting", note: "starting birds" });
+  await vi.advanceTimersByTimeAsync(60_000);
+  say({ kind: "lost", reason: "no response from the server", wait: 5000 });
+  expect(connection.value).not.toHaveProperty("note");
+  await open();
+  expect(connection.value).toEqual({ state: "open" });
+});
+
+it("has all events of a recording at once", async () => {
+  const event = { number: 1, tick: 50, kind: "lap", subject: "red", detail: "" };
+  const recording = { path: "run.mcap", start: 0, position: 0, duration: 9, events: [event, { ...event, number: 2 }] };
+  answers["get_metadata"] = { ...metadataTree, recording, fleets: [] };
+  await open();
+  expect(events.value.map(({ number, time }) => [number, time])).toEqual([
+    [1, 0.5],
+    [2, 0.5],
+  ]);
+  expect(requests().map(({ method }) => method)).not.toContain("get_events");
+  say({ kind: "events", events: [{ ...event, detail: "played" }] });
+  expect(events.value[0]?.detail).toBe("");
 });
 
 it("retries when the server opens but does not respond", async () => {

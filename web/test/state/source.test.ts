@@ -22,7 +22,7 @@ beforeEach(() => {
   });
   rosters.put({ roster: 0, fleets: [] });
   showServed(null);
-  showServed({ path: "runs/race.mcap", start: 2, position: 0, duration: 5 }); // simulated time 2 s to 7 s
+  showServed({ path: "runs/race.mcap", start: 2, position: 0, duration: 5, events: [] }); // simulated time 2 s to 7 s
   clock.value = { ...clock.value, rate: 100, paused: true };
   clockFromFrame(made(3, 0), performance.now());
 });

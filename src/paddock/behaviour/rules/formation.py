@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from paddock.behaviour.rule import Floats, Rule, Urge, station
+from paddock.compute import arrays
 from paddock.compute.math import select, sincos
 from paddock.compute.quaternion import heading
 from paddock.vehicles.model import Desire
@@ -69,14 +70,14 @@ def slots(count: int, o: Options) -> Floats:
         across = follower - row * (row + 1) // 2 - 0.5 * row
         return np.stack([-row * o.spacing, across * o.spacing, zero])
     if shape == "circle":
-        radius = o.spacing / (2.0 * np.sin(np.pi / count)) if count > 1 else 0.0
+        radius = o.spacing / (2.0 * arrays.sin(np.pi / count)) if count > 1 else 0.0
         angle = 2.0 * np.pi * k / count
-        return np.stack([radius * np.cos(angle), radius * np.sin(angle), zero])
+        return np.stack([radius * arrays.cos(angle), radius * arrays.sin(angle), zero])
     if shape == "sphere":  # golden spiral; its area per vehicle sets the spacing
         up = 1.0 - (2.0 * k + 1.0) / count
         radius = o.spacing * np.sqrt(count / (4.0 * np.pi))
         across, angle = np.sqrt(1.0 - up * up), k * np.pi * (3.0 - np.sqrt(5.0))
-        return np.stack([radius * across * np.cos(angle), radius * across * np.sin(angle), radius * up])
+        return np.stack([radius * across * arrays.cos(angle), radius * across * arrays.sin(angle), radius * up])
     side = int(np.ceil(np.sqrt(count)))
     rows = -(-count // side)
     return np.stack([(0.5 * (rows - 1) - k // side) * o.spacing, (k % side - 0.5 * (side - 1)) * o.spacing, zero])

@@ -7,6 +7,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
+from paddock.compute import arrays
 from paddock.compute.math import absolute, clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -70,7 +71,7 @@ def route(o: Options, path: Floats) -> RouteLine | None:
     if o.has_target > 0.5:
         return None
     angle = np.arange(ROUTE_POINTS) * (2.0 * np.pi / ROUTE_POINTS) * (-1.0 if o.direction > 0.5 else 1.0)
-    x, y = o.x + o.radius * np.cos(angle), o.y + o.radius * np.sin(angle)
+    x, y = o.x + o.radius * arrays.cos(angle), o.y + o.radius * arrays.sin(angle)
     return RouteLine(np.column_stack([x, y, np.full(ROUTE_POINTS, o.z)]), True)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from paddock.behaviour.paths import shifted, speed_profile
 from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
+from paddock.compute.arrays import norm
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -114,7 +115,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
 def with_braking_point(line: Floats, distance: float) -> Floats:
     """Return the open path with a point `distance` m before its end, if its last segment is longer."""
     last = line[-1] - line[-2]
-    share = distance / float(np.linalg.norm(last))
+    share = distance / norm(last)
     return line if share >= 1.0 or share <= 0.0 else np.insert(line, -1, line[-1] - share * last, axis=0)
 
 

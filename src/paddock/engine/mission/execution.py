@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
@@ -25,7 +26,6 @@ from paddock.planning.problem import Problem
 from paddock.planning.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
-from paddock.world.pose import Environment
 from paddock.world.pose import Pose as PoseColumns
 from paddock.world.world import World
 
@@ -104,7 +104,7 @@ class DynamicsExecution:
         self.world = world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
-        self.ground = Environment(*world.environment.tolist()).ground_z
+        self.ground = world.ground_z
         kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
         self.spacing = None if kept is None else Spacing(kept, self.ground, planned)
         self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
@@ -196,9 +196,9 @@ class DynamicsExecution:
             block = self.blocks(group.program.fleet.name)[:, group.rows]
             x, y, z, vx, vy = (block[ROW[name]] for name in ("x", "y", "z", "vx", "vy"))
             qx, qy, qz, qw = (block[ROW[name]] for name in ("qx", "qy", "qz", "qw"))
-            yaw = np.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
-            moving = (np.hypot(vx, vy) > SLOW) & (tracks.style.moves != "ground")
-            heading = np.where(moving, np.arctan2(vy, vx), yaw)
+            yaw = arrays.arctan2(2.0 * (qx * qy + qw * qz), 1.0 - 2.0 * (qy * qy + qz * qz))
+            moving = (np.sqrt(vx * vx + vy * vy) > SLOW) & (tracks.style.moves != "ground")
+            heading = np.where(moving, arrays.arctan2(vy, vx), yaw)
             self.here[group.indices] = np.column_stack([x, y, z, heading])
             found[group.indices] = np.column_stack([x, y, tracks.heights(group.rows, z), heading])
         return found
@@ -264,7 +264,7 @@ class DynamicsExecution:
                 indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
             # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
-            x, y = self.mission.fleet.home[indices].T + reach * np.array([np.cos(angle), np.sin(angle)])
+            x, y = self.mission.fleet.home[indices].T + reach * np.array([arrays.cos(angle), arrays.sin(angle)])
             rows = group.rows[np.isin(group.indices, indices)]
             values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
             for name, value in values.items():

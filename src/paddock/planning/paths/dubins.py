@@ -7,7 +7,6 @@ straight (S). Their lengths are in turn radii; the start is at the origin with h
 
 from __future__ import annotations
 
-import math
 from math import hypot, inf, isnan
 
 import numpy as np
@@ -255,7 +254,7 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
         distance = hypot(gx - x, gy - y)
         if distance == 0.0:
             return Path((), (x, y, 0.0, heading if isnan(gheading) else gheading))
-        return Path([line(x, y, math.atan2(gy - y, gx - x), distance)])
+        return Path([line(x, y, atan2(gy - y, gx - x), distance)])
     first, curvature = Segment(*begin, t, turns_left(word, 0) / radius), turns_left(word, 2) / radius
     here = ends_at(first)
     if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts in sequence
@@ -263,7 +262,7 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
         return Path((first, middle, Segment(*ends_at(middle), q, curvature)), begin)
     # the outer parts from the start and from the goal, so that both are exact, and the straight between
     x, y, z, heading = ends_at(Segment(gx, gy, 0.0, gheading, q, curvature, gear=-1.0))
-    straight = line(here[0], here[1], math.atan2(y - here[1], x - here[0]), hypot(x - here[0], y - here[1]))
+    straight = line(here[0], here[1], atan2(y - here[1], x - here[0]), hypot(x - here[0], y - here[1]))
     return Path((first, straight, Segment(x, y, z, heading, q, curvature)), begin)
 
 

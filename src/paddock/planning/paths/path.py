@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import cos, hypot, isfinite, nan, sin, sqrt
+from math import hypot, isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from paddock.compute import arrays
+from paddock.compute.math import sin, sincos, sqrt
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
@@ -46,13 +48,12 @@ def arc(x: float, y: float, heading: float, radius: float, turn: float, z: float
 
 def point_along(s: Segment, along: float) -> Pose:
     """Return the pose after `along` metres of its curve."""
-    turn = s.curvature * along
-    way = along * s.gear
-    half = 0.5 * s.gear * turn
-    chord = way * (1.0 - half * half / 6.0) if abs(half) < 1e-4 else way * sin(half) / half
-    x = s.x + chord * cos(s.heading + half) + s.drift_x * along
-    y = s.y + chord * sin(s.heading + half) + s.drift_y * along
-    return x, y, s.z + s.slope * along, s.heading + s.gear * turn
+    half = 0.5 * s.gear * s.curvature * along
+    ratio = 1.0 - half * half / 6.0 if abs(half) < 1e-4 else sin(half) / half
+    chord = s.gear * along * ratio
+    north, east = sincos(s.heading + half)
+    x, y = s.x + chord * east + s.drift_x * along, s.y + chord * north + s.drift_y * along
+    return x, y, s.z + s.slope * along, s.heading + 2.0 * half
 
 
 def flown_of(s: Segment) -> float:
@@ -72,7 +73,7 @@ def carried(s: Segment) -> bool:
 
 MOST_SAMPLES = 10_000_000  # of one path
 ROUNDING = 1e-9  # relative tolerance: a part that ends this much before its start is empty
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(24)
+NODES, WEIGHTS = arrays.gauss_legendre(24)
 
 
 class Path:
@@ -131,7 +132,8 @@ class Path:
         k = np.minimum(np.searchsorted(self.ends, places, side="left"), len(self.ends) - 1)
         rows = self.table[k]
         along = (places - np.concatenate([[0.0], self.ends])[k]) * rows[:, 10] / np.sqrt(1.0 + rows[:, 6] ** 2)
-        return _along(rows, np.minimum(along, rows[:, 4]))
+        along = np.minimum(along, rows[:, 4])
+        return np.array([point_along(self.segments[k[0]], along[0])]) if len(k) == 1 else _along(rows, along)
 
     def sample(self, ds: float) -> Floats:
         """Return poses (n, 3) x, y, heading every `ds` metres, including both ends."""
@@ -182,15 +184,15 @@ def joined(paths: Iterable[Path]) -> Path:
 
 
 def _along(rows: Floats, along: Floats) -> Floats:
-    """Return `point_along` for many rows."""
+    """Return `point_along` for many rows, with the same bits."""
     x, y, z, heading, _, curvature, slope, gear, drift_x, drift_y, _ = rows.T
     half = 0.5 * gear * curvature * along
     small = np.abs(half) < 1e-4
-    ratio = np.where(small, 1.0 - half * half / 6.0, np.sin(half) / np.where(small, 1.0, half))
+    ratio = np.where(small, 1.0 - half * half / 6.0, arrays.sin(half) / np.where(small, 1.0, half))
     chord = gear * along * ratio
-    east = x + chord * np.cos(heading + half) + drift_x * along
-    north = y + chord * np.sin(heading + half) + drift_y * along
-    return np.column_stack([east, north, z + slope * along, heading + 2.0 * half])
+    north, east = arrays.sincos(heading + half)
+    x, y = x + chord * east + drift_x * along, y + chord * north + drift_y * along
+    return np.column_stack([x, y, z + slope * along, heading + 2.0 * half])
 
 
 def _ground_length(segment: Segment) -> float:
@@ -201,7 +203,8 @@ def _ground_length(segment: Segment) -> float:
     width = segment.length / pieces
     along = ((np.arange(pieces)[:, None] + 0.5 * (NODES + 1.0)) * width).ravel()
     heading = segment.heading + segment.gear * segment.curvature * along
-    east, north = segment.gear * np.cos(heading) + segment.drift_x, segment.gear * np.sin(heading) + segment.drift_y
+    sine, cosine = arrays.sincos(heading)
+    east, north = segment.gear * cosine + segment.drift_x, segment.gear * sine + segment.drift_y
     speed = np.sqrt(east**2 + north**2 + segment.slope**2)
     return float((speed * np.tile(0.5 * width * WEIGHTS, pieces)).sum())
 

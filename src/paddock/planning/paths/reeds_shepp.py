@@ -8,7 +8,6 @@ with heading 0.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from math import hypot, inf
 
@@ -188,7 +187,7 @@ def reeds_shepp(start: PoseLike, goal: PoseLike, radius: float) -> Path:
     x, y, heading = pose("start", start)
     gx, gy, gheading = pose("goal", goal)
     if not_negative("radius", radius) == 0.0:
-        ahead = math.atan2(gy - y, gx - x)
+        ahead = atan2(gy - y, gx - x)
         return Path([line(x, y, ahead, hypot(gx - x, gy - y))], (x, y, 0.0, gheading))
     found = between(x, y, heading, gx, gy, gheading, radius)
     begin = (x, y, 0.0, heading)

@@ -18,12 +18,12 @@ have a solution.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from math import ceil, hypot, inf, isnan, radians
 
 import numpy as np
 
+from paddock.compute import arrays
 from paddock.compute.math import PI, absolute, asin, atan2, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import (
@@ -268,9 +268,9 @@ def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
 
 
 PIECE = radians(5.0)
-"""Arcs held over the ground are cut into pieces no longer than this: within one, the pace is constant."""
-GAUSS_NODE = 0.5 * math.sqrt(0.6)
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(8)
+"""Longest piece of an arc held over the ground: within a piece the pace is constant."""
+GAUSS_NODE = 0.5 * sqrt(0.6)
+NODES, WEIGHTS = arrays.gauss_legendre(8)
 
 
 def heading_on(course: float, wx: float, wy: float) -> float:
@@ -403,12 +403,11 @@ def over_ground(path: Path, speed: float, wind: PoseLike) -> Path:
 def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
     pieces = max(1, ceil(abs(segment.curvature) * segment.length / PIECE - 1e-9))
     width = segment.length / pieces
-    climb = math.sqrt(1.0 + segment.slope**2)
-    for k in range(pieces):
-        x, y, z, heading = point_along(segment, k * width)
-        along = 0.5 * width * (NODES + 1.0)
-        course = heading + segment.gear * segment.curvature * along
-        tail = segment.gear * (wx * np.cos(course) + wy * np.sin(course))  # wind along it
-        speed = (tail + np.sqrt(tail**2 + climb**2 * (1.0 - wx * wx - wy * wy))) / climb**2  # over the ground, level
-        times = float((0.5 * WEIGHTS / speed).sum())
+    climb = sqrt(1.0 + segment.slope**2)
+    starts = [point_along(segment, k * width) for k in range(pieces)]
+    turn = segment.gear * segment.curvature * 0.5 * width * (NODES + 1.0)
+    sine, cosine = arrays.sincos(np.array([heading for *_, heading in starts])[:, None] + turn)
+    tail = segment.gear * (wx * cosine + wy * sine)  # wind along it
+    speed = (tail + np.sqrt(tail**2 + climb**2 * (1.0 - wx * wx - wy * wy))) / climb**2  # over the ground, level
+    for (x, y, z, heading), times in zip(starts, (0.5 * WEIGHTS / speed).sum(axis=1).tolist(), strict=True):
         yield segment._replace(x=x, y=y, z=z, heading=heading, length=width, pace=climb / times)

@@ -32,7 +32,6 @@ class ShmServer:
 
     async def open(self) -> dict[str, Any]:
         """Create the ring."""
-        self._encoder.warm()
         self._ring = FrameRingWriter(self.name)
         return {"name": self.name}
 
@@ -40,6 +39,10 @@ class ShmServer:
         """Encode into the next slot, which readers do not see before it is published."""
         ring = self._ring
         if ring is None:
+            return None
+        warming = self._encoder.warm_for(snapshot.layout, self.hub.loop)
+        if warming is not None and not warming.done():
+            self._again = self._again or self.hub.loop.call_later(SOON, self._show_again)
             return None
         size = self._encoder.write(snapshot, wall_time, self.view, ring.slot)
         moment = (snapshot.tick, snapshot.time, wall_time, snapshot.run & U32, snapshot.roster & U32)

@@ -88,7 +88,8 @@ class WebServer(SubscriberEndpoint):
     async def _on_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a file, or serve a WebSocket until it closes: the ASGI application."""
         host, origin = (single_header(scope, name) for name in ("host", "origin"))
-        if self.hub.options.local and not is_loopback(host):  # DNS rebinding: the host name of a foreign page
+        local = self.hub.options.local and self.hub.options.token is None
+        if local and not is_loopback(host):  # DNS rebinding: a foreign page's host name; a proxy's needs a token
             problem = "this server is for this machine only: use http://localhost or http://127.0.0.1"
             answer = self._refusal("host", 421, problem)
         elif scope["type"] != "websocket":

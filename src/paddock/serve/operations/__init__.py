@@ -39,7 +39,9 @@ def _calling(path: str) -> Callable[..., Any]:
     return handler
 
 
-def _tree(value: Any) -> dict[str, Any]:
+def _tree(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
 
 

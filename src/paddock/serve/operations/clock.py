@@ -5,8 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any
 
-from paddock.engine.pacing import LAST_TIME
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import PaddockError
 from paddock.serve.trust import refuse_foreign_state
 
 if TYPE_CHECKING:
@@ -77,28 +76,30 @@ def step_synchronously(
 
 def run(run: LiveSource, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
     """Run; without `until`, resume and return immediately."""
-    if until is not None and not abs(until) <= LAST_TIME:
-        raise InvalidValueError(f"run(until=...) takes a finite time in s, not {until!r}")
-    run.owner.take(client, "run")
     sim = run.sim
+    end = None if until is None else sim.clock.tick_until(until)
+    run.owner.take(client, "run")
     if pace is not None:
         sim.clock.pace = pace
-    if until is None:
+    if until is None or end is None:
         sim.clock.resume()
         return sim.tick
-    if not sim.clock.active:
-        sim.clock.resume()
-        return run.change(lambda: _run(run, until))
     sim.clock.hold(unpause=True)
-    return sim.clock.request_ticks(max(0, sim.engine.world.clock.tick_at(until) - sim.tick), paced=True)
+    if not sim.clock.active:
+        return run.change(lambda: _run(run, until))
+    return sim.clock.request_ticks(max(0, end - sim.tick), paced=True)
 
 
 def _run(run: LiveSource, until: float) -> int:
-    run.driving = True
+    clock, run.driving = run.sim.clock, True
+    released = clock.released
+    clock.resume()
     try:
         run.sim.run(until)
     finally:
         run.driving = False
+        clock.hold()  # no tick passes after it
+        clock.released = released
     return run.sim.tick
 
 
@@ -113,11 +114,12 @@ def stop(run: LiveSource, client: str) -> int:
     return run.sim.tick
 
 
-def pause(run: LiveSource, client: str) -> None:
-    """Pause, for any client unless the clock is locked."""
+def pause(run: LiveSource, client: str) -> Future[Any] | None:
+    """Pause, for any client unless the clock is locked; return when no tick is under way."""
     if run.owner.locked:
         run.owner.check(client, "pause")
     run.sim.clock.pause()
+    return run.at_rest()
 
 
 def resume(run: LiveSource, client: str) -> None:
@@ -132,16 +134,17 @@ def pace(run: LiveSource, client: str, pace: float) -> None:
     run.sim.clock.pace = pace
 
 
-def hold(run: LiveSource, client: str) -> None:
+def hold(run: LiveSource, client: str) -> Future[Any] | None:
     """Take the clock."""
     run.owner.take(client, "hold")
     run.sim.clock.hold()
+    return run.at_rest()
 
 
 def let_go(run: LiveSource, client: str) -> None:
     """Release the clock; no effect for a client that does not own it."""
     if run.owner.release(client):
-        run.sim.clock.resume()
+        run.sim.clock.release()
 
 
 def reset(run: LiveSource, client: str, seed: int | None = None) -> None:

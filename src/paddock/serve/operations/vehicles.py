@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, OverrideAction
+from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
+from paddock.world.fleet import Ints
 
 if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
@@ -31,13 +32,23 @@ def command(
     timeout: float | None = None,
 ) -> None:
     """Post a command; the engine checks the inputs against the model."""
+    if run.drivers:
+        run.refuse_driven(client, _ids(run, target))
     run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
     run.commands += 1
+
+
+def place(
+    run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
+) -> None:
+    """The engine checks the poses."""
+    run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
     """Post one action per fleet; all are checked before the first is posted."""
     numbers = np.asarray(ids, np.int64)
+    run.refuse_driven(client, numbers)
     for name, values in inputs.items():
         if np.ndim(values) and np.shape(values) != numbers.shape:
             raise InvalidValueError(f"input {name!r} needs one value for each of {len(numbers)} vehicles")
@@ -58,6 +69,26 @@ def _control(ids: Any, inputs: dict[str, Any], part: Any, timeout: float | None)
         values = {name: float(value[0]) if np.ndim(value) else value for name, value in values.items()}
         return CommandAction(int(ids[part[0]]), values, timeout)
     return CommandAction(ids[part], values, timeout)
+
+
+def drive(run: LiveSource, client: str, target: str | int, driving: bool = True, take_over: bool = False) -> None:
+    """Set or end the driver; refused for vehicles of autopilots and claims. A client that leaves ends it, too."""
+    ids = _ids(run, target)
+    if len(ids) != 1:
+        raise InvalidValueError(f"{target!r} is a fleet of {len(ids)}: a client drives one vehicle, e.g. {target}[0]")
+    number = int(ids[0])
+    if driving:
+        run.sim.engine.claims.refuse_controlled(ids)
+        if not take_over:
+            run.refuse_driven(client, ids)
+        run.drivers = {**run.drivers, number: client}
+    elif run.drivers.get(number) == client:
+        run.drivers = {one: driver for one, driver in run.drivers.items() if one != number}
+
+
+def _ids(run: LiveSource, target: str | int) -> Ints:
+    program, rows = run.sim.engine.applier.found(target)
+    return program.fleet.ids[rows]
 
 
 def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
@@ -89,6 +120,8 @@ def clear(run: LiveSource, client: str) -> Removed:
 def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[Any]:
     """Override behaviours; the check and the compilation run outside the thread that ticks."""
     refuse_foreign_behaviour(behaviour, known_names(run.sim))
+    for one in (target if isinstance(target, list) else [target]) if run.drivers else ():
+        run.refuse_driven(client, _ids(run, one))
 
     def check() -> Future[Any]:
         engine = run.sim.engine

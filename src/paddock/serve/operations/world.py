@@ -13,7 +13,7 @@ from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, par
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
-from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText
+from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 
 if TYPE_CHECKING:
     from paddock.serve.live import LiveSource
@@ -36,6 +36,7 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree |
         "paused": sim.clock.paused,
         "run": sim.engine.world.run,
         "version": __version__,
+        "client": client,
         "owner": owner.client,
         "locked": owner.locked,
         "can_load": run.director is not None,
@@ -43,7 +44,10 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree |
         "fleets": fleet_infos(sim),
         "recording": None,
     }
-    return found if page else {**{name: found[name] for name in CLIENT_METADATA}, "fleets": fleet_trees(sim)}  # type: ignore[literal-required]
+    if page:
+        return found
+    own: dict[str, Any] = {name: found[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
+    return {**own, "fleets": fleet_trees(sim), "web": run.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
@@ -60,9 +64,19 @@ def inspect(
     return inspected_tree(run.sim, target) if page else run.sim.inspect(target)
 
 
+def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
+    """Only recordings have series."""
+    raise PaddockError("get_series refused: this is a live simulation; only a recording has series")
+
+
 def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     """Return a column of parameters."""
     return parameter_column(run.sim, target, name)
+
+
+def log(run: LiveSource, client: str, complete: bool = True) -> list[dict[str, Any]]:
+    """Return the actions as trees."""
+    return [posted.to_tree() for posted in (run.sim.log.complete() if complete else run.sim.log.entries)]
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
@@ -111,6 +125,7 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
     scenario = read(text)
     if foreign := foreign_names(scenario, names_in_use(run.sim)):
         raise ScenarioError(foreign)
+    run.push("preparing", {"text": f"starting {scenario.name}"})
     run.director(scenario)
 
 

@@ -54,11 +54,9 @@ class SubscriberEndpoint:
         self._refreshed = 0.0
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
-        self._warming: asyncio.Future[None] | None = None
 
     def begin(self) -> None:
         """Start the background tasks."""
-        self._warming = self.hub.loop.run_in_executor(None, self._encoder.warm)  # compiles the first time
         self._sweeper = self.hub.loop.create_task(self._sweep())
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
@@ -66,6 +64,7 @@ class SubscriberEndpoint:
         now = monotonic()
         due = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.take(now)]
         layout = snapshot.layout
+        self._encoder.warm_for(layout, self.hub.loop)
         if not due and not self.has_news_of(layout):
             return None
         offers = self._offers(due, snapshot, wall_time)
@@ -144,11 +143,12 @@ class SubscriberEndpoint:
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent snapshot is enough."""
-        if self._warming is not None:  # no subscription before the encoders are compiled
-            await asyncio.shield(self._warming)
         if changed or monotonic() - self._refreshed > FRESH:
             await self.hub.request("snapshot", self.name)
             self._refreshed = monotonic()
+        warming = self.read(lambda snapshot: self._encoder.warm_for(snapshot.layout, self.hub.loop))
+        if warming is not None:  # no subscription before the encoders are compiled
+            await asyncio.shield(warming)
 
     def show_newest(self, viewers: Iterable[Viewer]) -> None:
         """Send the newest snapshot to viewers that have not received it."""

@@ -7,6 +7,7 @@ armed, its mode is 255 and its sticks are 0.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,14 @@ from paddock.serve.subscribers.subscription import (
 from paddock.wire.stream.columns import Block, encode_columns
 from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
 from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
-from paddock.wire.stream.positions import POSES, POSITIONS, Poses, encode_poses, encode_positions
+from paddock.wire.stream.positions import (
+    COMPILED_FROM,
+    POSES,
+    POSITIONS,
+    Poses,
+    encode_poses,
+    encode_positions,
+)
 from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, encode_fpv, encode_telemetry
 from paddock.world.frames import FRAMES, conversion
 from paddock.world.layout import FleetLayout, Ints, Layout
@@ -53,6 +61,7 @@ class GroupEncoder:
         self._selections: dict[Wanted | None, Selection] = {}
         self._reader: ColumnReader | None = None
         self._values: dict[ColumnChoice, Floats] = {}
+        self._warming: asyncio.Future[None] | None = None
 
     def groups(self, snapshot: Snapshot, wall_time: float, views: Iterable[View]) -> list[FrameGroup]:
         """Return the frames of a snapshot for each view; `wall_time` is its time of publication, s since 1970."""
@@ -108,13 +117,11 @@ class GroupEncoder:
             self._selections[wanted] = select(self._layout, wanted)
         return self._selections[wanted]
 
-    def warm(self) -> None:
-        """Compile or load the encoders, so that the first subscription does not wait for it."""
-        ids, block, rows = np.arange(1, 3), np.zeros((7, 2)), np.array([0])
-        ids.flags.writeable = block.flags.writeable = False  # like those of snapshots, which are compiled separately
-        for frame in FRAMES:
-            for encode in (encode_positions, encode_poses):
-                encode([Poses(ids, block), Poses(ids, block, rows)], change_to(frame))
+    def warm_for(self, layout: Layout, loop: asyncio.AbstractEventLoop) -> asyncio.Future[None] | None:
+        """Start to compile or load the encoders of large fleets once there is one; None while there is none."""
+        if self._warming is None and layout.vehicles >= COMPILED_FROM:
+            self._warming = loop.run_in_executor(None, _warm)
+        return self._warming
 
     def _frame(self, kind: str, view: View, snapshot: Snapshot, into: Target | None = None) -> memoryview:
         match kind:
@@ -146,6 +153,16 @@ class GroupEncoder:
                 self._values[want] = self._reader.read(snapshot, want)
             blocks.append(Block(k, self._values[want] if left >= 0 else np.empty((len(want.columns), 0))))
         return encode_columns(view.wanted, blocks)
+
+
+def _warm() -> None:
+    """Encode as many vehicles as compiled code encodes, in every frame."""
+    ids = rows = np.arange(COMPILED_FROM)
+    block = np.zeros((7, COMPILED_FROM))
+    ids.flags.writeable = block.flags.writeable = False  # like those of snapshots, which are compiled separately
+    for frame in FRAMES:
+        for encode in (encode_positions, encode_poses):
+            encode([Poses(ids, block), Poses(ids, block, rows.copy())], change_to(frame))
 
 
 def _tick(snapshot: Snapshot, wall_time: float, into: Target | None = None) -> memoryview:

@@ -131,6 +131,7 @@ def figures_tree(hub: Hub) -> FiguresTree:
     return {
         **tree,  # type: ignore[typeddict-item]
         "owner": str(known.get("owner", "")),
+        "drivers": known.get("drivers", {}),
         "stages": known.get("stages", {}),
         "subscribers": [one for each in hub.endpoints.values() for one in getattr(each, "subscribers_now", ())],
         "counts": {  # the name of a counter with its labels: `cut_off stream token`

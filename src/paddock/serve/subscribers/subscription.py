@@ -17,7 +17,7 @@ from paddock.wire.stream.positions import FrameChange
 from paddock.world.columns import Column
 from paddock.world.frames import conversion, convert_position, convert_quaternion
 from paddock.world.layout import POSE, FleetLayout, Ints, Layout
-from paddock.world.snapshot import ORIENTATION, VELOCITY, Snapshot
+from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, VELOCITY, Snapshot
 
 Wanted = tuple[str | int, ...]  # names of vehicles and fleets, and ids
 
@@ -90,6 +90,11 @@ def heading(pose: Floats) -> Floats:
     return np.asarray(np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z))
 
 
+def yaw_rate(pose: Floats) -> Floats:
+    """Return the body rate (n,) about the up axis in rad/s."""
+    return np.asarray(pose[ANGULAR_VELOCITY][2])
+
+
 def roll(pose: Floats) -> Floats:
     """Return the roll (n,) in rad, positive with the right side down."""
     x, y, z, w = pose[ORIENTATION]
@@ -105,6 +110,8 @@ def pitch(pose: Floats) -> Floats:
 DERIVED: dict[str, tuple[Callable[[Floats], Floats], Column]] = {
     "speed": (speed, Column("m/s", "speed over ground and up", low=0.0, name="speed")),
     "heading": (heading, Column("rad", "heading, counter-clockwise from east", name="heading")),
+    "yaw": (heading, Column("rad", "heading, counter-clockwise from east, -pi to pi", name="yaw")),
+    "yaw_rate": (yaw_rate, Column("rad/s", "body rate about the up axis", name="yaw_rate")),
     "roll": (roll, Column("rad", "bank, + right side down", name="roll")),
     "pitch": (pitch, Column("rad", "nose below the horizon", name="pitch")),
 }

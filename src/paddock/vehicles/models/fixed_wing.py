@@ -216,5 +216,6 @@ MODEL = VehicleModel(
     energy=energy,
     order=2,
     dt_max=0.05,
+    crash_sink=2.5,
     telemetry=("airspeed", "bank", "climb"),
 )

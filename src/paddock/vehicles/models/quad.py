@@ -81,6 +81,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=1.0 / 240.0,
+    crash_sink=2.5,
     telemetry=("charge", "voltage"),
     steady=("armed", "mode"),
 )

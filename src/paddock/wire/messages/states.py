@@ -7,6 +7,7 @@ or on request; every state has the number of its roster.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -40,6 +41,17 @@ class RosterMessage(NamedTuple):
 
     number: int  # changes when vehicles are added or removed
     fleets: tuple[FleetMessage, ...]
+
+
+def every_topic(every: int) -> bytes:
+    """Return the topic of the states of all ticks that `every` divides."""
+    return b"every/%d/" % every
+
+
+def period_of(topic: bytes) -> int:
+    """Return the ticks between the states of a topic that `every_topic` made; 0 for another topic."""
+    found = re.fullmatch(rb"every/([1-9][0-9]{0,9})/", topic)
+    return int(found[1]) if found else 0
 
 
 class StateUpdate(NamedTuple):

@@ -74,17 +74,28 @@ class FleetInfoTree(TypedDict):
     sensors: list[str]
 
 
+class EventTree(TypedDict):
+    """An event."""
+
+    number: int
+    tick: int
+    kind: str
+    subject: str
+    detail: str
+
+
 class RecordingTree(TypedDict):
-    """A recording being played: simulation time of its start, position and duration, all in s."""
+    """A recording being played: simulation time of its start, position and duration, all in s; all its events."""
 
     path: str
     start: float
     position: float
     duration: float
+    events: list[EventTree]
 
 
 class MetadataTree(TypedDict):
-    """The scenario, the clock and the fleets of a run or a recording."""
+    """The scenario, the clock and the fleets of a run or a recording; `client` is the name of the caller."""
 
     name: str
     description: str
@@ -94,6 +105,7 @@ class MetadataTree(TypedDict):
     paused: bool
     run: int
     version: str
+    client: str
     owner: str | None
     locked: bool
     can_load: bool
@@ -103,7 +115,7 @@ class MetadataTree(TypedDict):
 
 
 class InspectedTree(TypedDict):
-    """Every column of one vehicle."""
+    """Every column of one vehicle; `state` is that of its model, `columns` has the names and meanings of frames."""
 
     id: int
     name: str
@@ -115,9 +127,31 @@ class InspectedTree(TypedDict):
     tick: int
     time: float
     state: list[ValueTree]
+    columns: list[ValueTree]
     command: list[ValueTree]
     parameters: list[ValueTree]
     sensors: dict[str, list[ValueTree]]
+
+
+class AutopilotTree(TypedDict):
+    """A vehicle with an autopilot: its MAVLink system, its ports, and the places of its mission."""
+
+    id: int
+    system: int
+    autopilot: str
+    link: str
+    mode: str
+    armed: bool
+    item: str
+    note: str
+    waypoints: list[Point]
+
+
+class SeriesTree(TypedDict):
+    """Simulation times in s, and the values of each column; null where there is none."""
+
+    times: list[float]
+    values: list[list[float | None]]
 
 
 class StageTree(TypedDict):
@@ -137,7 +171,7 @@ class SubscriberTree(TypedDict):
 
 
 class FiguresTree(TypedDict):
-    """Figures of the run, twice a second; `running`: time advances unless it is paused."""
+    """Figures of the run, twice a second; `running`: time advances unless it is paused; `drivers`: id -> client."""
 
     tick: int
     time: float
@@ -155,19 +189,10 @@ class FiguresTree(TypedDict):
     commands: int
     refused: int
     owner: str
+    drivers: dict[str, str]
     stages: dict[str, StageTree]
     subscribers: list[SubscriberTree]
     counts: dict[str, int]
-
-
-class EventTree(TypedDict):
-    """An event."""
-
-    number: int
-    tick: int
-    kind: str
-    subject: str
-    detail: str
 
 
 class RouteTree(TypedDict):

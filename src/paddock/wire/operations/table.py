@@ -161,9 +161,30 @@ class Operations(Protocol):
     ) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length; inputs that are not named stay."""
 
+    @entry("post", rpc="drive")
+    def drive(
+        self,
+        target: a.Target,
+        driving: Annotated[bool, "false: release"] = True,
+        take_over: Annotated[bool, "drive even if another client does"] = False,
+    ) -> None:
+        """Drive a vehicle alone, or release it; a driven vehicle refuses commands of other clients."""
+
     @entry("post", zmq="Command")
     def command_many(self, ids: Any, inputs: a.Tree, timeout: float | None = None) -> None:
         """Set inputs of vehicles given by id, with arrays of the same length; all of them or none."""
+
+    @entry("post", zmq="Call")
+    def place(
+        self,
+        target: a.Target,
+        pose: Annotated[Any, "x, y, z (m) and yaw (rad); of a fleet (n, 4)"],
+        speed: Annotated[Any, "m/s; of a fleet also (n,)"] = 0.0,
+        at_tick: Annotated[
+            a.Count | None, a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
+        ] = None,
+    ) -> None:
+        """Move a vehicle, or every vehicle of a fleet, to a pose as if it started there."""
 
     @entry("hub", rpc="set_fpv_control")
     def set_fpv_control(
@@ -295,6 +316,16 @@ class Operations(Protocol):
     def inspect(self, target: a.Target, page: a.ForPage = False) -> r.InspectedTree:
         """Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units."""
 
+    @entry("read", rpc="get_autopilots", answer="autopilots", client="autopilots.status")
+    def autopilots(self) -> list[r.AutopilotTree]:
+        """Return the vehicles with autopilots: system, link, mode and waypoints of each."""
+
+    @entry("read", rpc="get_series")
+    def series(
+        self, target: a.Target, columns: Annotated[list[a.Text], Len(1, a.MOST_COLUMNS), "names of columns"]
+    ) -> r.SeriesTree:
+        """Return columns of a vehicle over a whole recording. A live simulation refuses."""
+
     @entry("read")
     def parameter(self, target: str, name: str) -> Any:
         """Return one parameter of every vehicle of a fleet, (n,) in its unit."""
@@ -310,6 +341,10 @@ class Operations(Protocol):
     @entry("read", rpc="get_events", zmq="Call", answer="events", client="events.since")
     def events(self, since: Annotated[a.Count, "number of the last known event"] = 0) -> list[r.EventTree]:
         """Return the events after a number, oldest first."""
+
+    @entry("read", zmq="Call", client="log.complete", slow=True)
+    def log(self, complete: Annotated[bool, "refuse if some are no longer there"] = True) -> list[dict[str, Any]]:
+        """Return the applied actions: tick, sequence, source, kind and action of each."""
 
     @entry("hub", rpc="list_models", answer="models")
     def list_models(self) -> list[r.ModelTree]:

@@ -8,8 +8,9 @@ accurate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
-from typing import NamedTuple
+from functools import partial, reduce
+from operator import add
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,26 +80,84 @@ def _unless_identity(matrix: NDArray[np.float64], size: int) -> tuple[float, ...
 NO_CHANGE = FrameChange()
 
 
+COMPILED_FROM = 2048
+"""Vehicles of a part from which its encoding is compiled.
+
+NumPy is fast enough for fewer, and a process that serves few vehicles never imports Numba, which takes a second.
+"""
+
+
 def encode_positions(parts: Sequence[Poses], change: FrameChange = NO_CHANGE, into: Target | None = None) -> memoryview:
     """Encode the vehicles of all parts, in order, as one frame in `into` or a new buffer."""
-    from paddock.wire.compiled import pack_positions  # imports Numba, which decoding does not need
-
     out, records = open_table(FrameType.POSITIONS, POSITIONS, sum(part.size for part in parts), into)
-    for (ids, block, rows), words in _checked_parts(parts, records, POSITIONS):
-        args = (ids, block, rows, change.position, change.quaternion)
-        if pack_positions(*args, words.view("<i4"), words.view("<f4")) >> 31:
+    for part, words in _checked_parts(parts, records, POSITIONS):
+        pack: Any = _pack_positions
+        if part.size >= COMPILED_FROM:
+            from paddock.wire.compiled import pack_positions
+
+            pack = pack_positions
+        if pack(*part, *change, words.view("<i4"), words.view("<f4")) >> 31:
             raise InvalidValueError("positions: ids must be from 0 to 2^31 - 1")
     return out
 
 
 def encode_poses(parts: Sequence[Poses], change: FrameChange = NO_CHANGE, into: Target | None = None) -> memoryview:
     """Encode the vehicles of all parts, in order, as one frame; ids are not sent, the roster has them."""
-    from paddock.wire.compiled import pack_poses  # imports Numba, which decoding does not need
-
     out, records = open_table(FrameType.POSES, POSES, sum(part.size for part in parts), into)
-    for (_, block, rows), words in _checked_parts(parts, records, POSES):
-        pack_poses(block, rows, change.position, change.quaternion, words.view("<u4"), words.view("<f4"))
+    for part, words in _checked_parts(parts, records, POSES):
+        pack: Any = _pack_poses
+        if part.size >= COMPILED_FROM:
+            from paddock.wire.compiled import pack_poses
+
+            pack = pack_poses
+        pack(*part[1:], *change, words.view("<u4"), words.view("<f4"))
     return out
+
+
+def _pack_positions(ids: Any, block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: Any) -> int:
+    """Write the same bytes as `compiled.pack_positions`."""
+    chosen = ids if rows is None else ids[rows]
+    whole[:, 0] = chosen.astype(np.int64).astype(np.int32)  # one out of range wraps here and is refused by the caller
+    _pack_numbers(block, rows, turn, spin, real[:, 1:])
+    return int(np.bitwise_or.reduce(chosen)) if len(chosen) else 0
+
+
+def _pack_poses(block: Any, rows: Any, turn: Any, spin: Any, whole: Any, real: Any) -> None:
+    """Write the same bytes as `compiled.pack_poses`."""
+    quaternion = np.empty((len(real), 7), np.float64)
+    _pack_numbers(block, rows, turn, spin, quaternion)
+    real[:, :3] = quaternion[:, :3]
+    whole[:, 3] = _packed_attitude(*quaternion.T[3:])
+
+
+def _pack_numbers(block: Any, rows: Any, turn: Any, spin: Any, real: Any) -> None:
+    """Write positions and quaternions, in the subscriber's frame, into `real` (n, 7)."""
+    chosen = block if rows is None else block[:, rows]
+    for first, size, matrix in ((0, 3, turn), (3, 4, spin)):
+        values = chosen[first : first + size]
+        if matrix is None:
+            real[:, first : first + size] = values.T
+            continue
+        for k in range(size):  # from left to right, as compiled code adds
+            real[:, first + k] = reduce(add, (matrix[size * k + j] * values[j] for j in range(size)))
+
+
+@np.errstate(all="ignore")
+def _packed_attitude(a: Any, b: Any, c: Any, d: Any) -> NDArray[np.uint32]:
+    """Return packed attitudes, with the arithmetic of `compiled`; invalid ones (NaN, all 0) are the identity."""
+    norm = a * a + b * b + c * c + d * d
+    second, fourth = abs(b) > abs(a), abs(d) > abs(c)
+    later = np.fmax(abs(c), abs(d)) > np.fmax(abs(a), abs(b))
+    left, right = a + (b - a) * second, c + (d - c) * fourth
+    scale = np.copysign(0.5 * STEPS / LARGEST_OTHER / np.sqrt(norm), left + (right - left) * later)
+    others = b + (a - b) * (later | second), c + (b - c) * later, d + (c - d) * (later & fourth)
+    high, middle, low = (np.fmin(np.fmax(0.0, one * scale + 511.5), 1022.0).astype(np.uint32) for one in others)
+    largest = np.where(later, 2 + fourth, second).astype(np.uint32)
+    return np.where((norm > 0.0) & (norm < np.inf), largest << 30 | high << 20 | middle << 10 | low, NO_TURN)
+
+
+NO_TURN = np.uint32(3 << 30 | 511 << 20 | 511 << 10 | 511)
+"""The packed attitude x = y = z = 0, w = 1."""
 
 
 def _checked_parts(

@@ -44,6 +44,7 @@ def flown(craft: Any, items: list[MissionItem], seconds: float = 200.0) -> tuple
 @pytest.mark.parametrize(
     ("noisy", "home", "side"), [pytest.param(False, 1.0, 0.6, marks=pytest.mark.soak), (True, 2.0, 1.0)]
 )
+@pytest.mark.slow
 def test_a_mission_in_a_side_wind(rig: Any, noisy: bool, home: float, side: float) -> None:
     craft = rig("iris", noisy=noisy, wind=(0.0, 3.0), RTL_LOIT_TIME=0, LAND_ALT_LOW=300)
     items = [

@@ -13,7 +13,10 @@ from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import Floats
 from paddock.world.pose import Environment
 
-PRESETS = ("iris", "race", "micro", "long_range", "crazyflie")
+PRESETS = (
+    *("iris", "crazyflie"),
+    *(pytest.param(name, marks=pytest.mark.slow) for name in ("race", "micro", "long_range")),
+)
 
 
 def settling(log: Floats, column: int, target: float, band: float) -> float:

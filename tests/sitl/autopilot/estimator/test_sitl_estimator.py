@@ -12,7 +12,7 @@ from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filter, update
 from paddock.sitl.sensor_data import SensorData
 
-MOTIONS = ["standing", "circle", "turn", "shuttle"]
+MOTIONS = ["turn", *(pytest.param(name, marks=pytest.mark.slow) for name in ("standing", "circle", "shuttle"))]
 
 
 @pytest.mark.parametrize("name", MOTIONS)

@@ -121,7 +121,9 @@ def test_loiter_returns_after_being_moved(skid: Make) -> None:
     assert yard.distance((0.0, 0.0)) < 0.15
 
 
-@pytest.mark.parametrize(("make", "direction"), [("skid", 0), ("skid", 1), ("car", 0)])
+@pytest.mark.parametrize(
+    ("make", "direction"), [("skid", 0), pytest.param("skid", 1, marks=pytest.mark.slow), ("car", 0)]
+)
 def test_circle_has_its_radius(make: str, direction: int, request: pytest.FixtureRequest) -> None:
     yard = request.getfixturevalue(make)(heading=1.0, CIRC_RADIUS=8, CIRC_SPEED=1.5, CIRC_DIR=direction)
     yard.begin(CIRCLE)

@@ -78,7 +78,7 @@ def test_the_same_seed_is_the_same_drive() -> None:
     assert (first == second).all()
 
 
-@pytest.mark.parametrize("craft", ["rover", "rover_ackermann"])
+@pytest.mark.parametrize("craft", [pytest.param("rover", marks=pytest.mark.slow), "rover_ackermann"])
 def test_rovers_of_the_world_follow_the_path(craft: str, standalone_world: Any) -> None:
     scenario = {"seed": 4, "clock": {"rate": 50}, "world": {"origin": list(ORIGIN)}, "vehicles": []}
     track = drive(standalone_world(scenario=scenario, truth=True, imu_rate=50.0), craft, 20_000, 100.0)

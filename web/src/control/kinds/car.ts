@@ -23,6 +23,8 @@ const PEDAL_FALL = 8;
 const SIDEWAYS = 7; // m/s2, lateral limit for keyboard steering
 const STANDSTILL = 0.5; // m/s below which the gear may change
 const REVERSE_AFTER = 0.3; // s that "back" must be held at standstill, so that braking ends at rest
+const REVERSE_SPEED = 10; // m/s
+const REVERSE_PEDAL = 0.4; // the most throttle or brake: the speed that the page knows may be a second old
 const SAFE_BRAKE = 0.3; // same as the car's own failsafe
 const TRIGGER_BACK = 6;
 const TRIGGER_FORWARD = 7;
@@ -31,6 +33,12 @@ const TRIGGER_FORWARD = 7;
 export function steerLimit(speed: number, wheelbase: number, most: number): number {
   if (!(Math.abs(speed) > 1)) return most;
   return Math.min(most, Math.atan((wheelbase * SIDEWAYS) / (speed * speed)));
+}
+
+/** The most throttle in reverse at a speed (m/s), which fades out towards the limit, and the least brake above it. */
+function reverseLimits(speed: number): [throttle: number, brake: number] {
+  const left = Number.isNaN(speed) ? 1 : 1 - speed / REVERSE_SPEED;
+  return [clamp(left, 0, REVERSE_PEDAL), clamp(-left / 2, 0, REVERSE_PEDAL)];
 }
 
 export class CarDriver implements Driver {
@@ -62,8 +70,9 @@ export class CarDriver implements Driver {
     const back = Math.max(Number(input.held(...BACKWARD)), buttonOf(input, TRIGGER_BACK));
     this.shift(forward, back, speed, dt);
     const [go, stop] = this.gear > 0 ? [forward, back] : [back, forward];
-    this.throttle = ramp(this.throttle, stop > 0 ? 0 : go, THROTTLE_RISE, PEDAL_FALL, dt);
-    this.brake = ramp(this.brake, stop, BRAKE_RISE, PEDAL_FALL, dt);
+    const [most, least] = this.gear > 0 ? [1, 0] : reverseLimits(speed);
+    this.throttle = ramp(this.throttle, stop > 0 ? 0 : Math.min(go, most), THROTTLE_RISE, PEDAL_FALL, dt);
+    this.brake = ramp(this.brake, Math.max(stop, least), BRAKE_RISE, PEDAL_FALL, dt);
     this.handbrake = Number(input.held("Space") || buttonOf(input, 0) > 0.5);
     this.turn(input, speed, dt);
     return this.inputs();

@@ -9,7 +9,7 @@ const MOST_SPOTS = 1000; // more vehicles share points: separate ones would not 
 const MOST_TOGETHER = 10_000; // vehicles per override: message size limit
 
 export async function goTo(stage: Stage, x: number, y: number): Promise<void> {
-  if (!canCommand()) return;
+  if (!canCommand(selection.value)) return;
   const point = stage.groundPoint(x, y, groundHeight());
   const vehicles = placesOf(selection.value);
   if (vehicles.length === 0) return showNotice("info", "Select vehicles first, then click on the ground");

@@ -40,7 +40,7 @@ export class RouteTool {
     const { points } = this;
     const vehicles = placesOf(selection.value);
     this.cancel();
-    if (points.length === 0 || vehicles.length === 0 || !canCommand()) return;
+    if (points.length === 0 || vehicles.length === 0 || !canCommand(selection.value)) return;
     for (const point of points) ping(this.stage, point);
     await setOverrides(routeOverrides(vehicles, points, patrol));
   }

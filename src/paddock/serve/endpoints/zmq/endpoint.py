@@ -65,13 +65,13 @@ class ZmqServer:
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         self.hub = hub
-        self.every = every
+        self.every = 1  # the publisher selects
         self.peers = ZmqPeers(options["clients"], options["requests"])
         self._port, self._publish = options["port"], options["publish"]
         self._context = zmq.Context()
         self._router = Port(self._context, zmq.ROUTER, MESSAGE_MOST, self._take)
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        self.publisher = Publisher(hub, self._context)
+        self.publisher = Publisher(hub, self._context, every)
         self._timer: Any = None
 
     @property

@@ -1,19 +1,22 @@
 """Publishes states, rosters, events and markers to subscribers.
 
 A message is two frames: its topic (`state`, `roster`, `event`, `markers`) and its content (StateUpdate, Roster, Event,
-MarkerCommand). A roster is published when it changes, after a subscription and once a second; all markers after a
+MarkerCommand). The topic `every/50/` has the states of all ticks that 50 divides, `state` those of the endpoint's
+rate. A roster is published when it changes, after a subscription and once a second; all markers after a
 subscription to them.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import zmq
 
 from paddock.serve.endpoints.zmq.port import Gate, Port
+from paddock.serve.link import LinkClosedError
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages.markers import (
@@ -26,7 +29,7 @@ from paddock.wire.messages.markers import (
     encode_marker_command,
 )
 from paddock.wire.messages.recordings import EventMessage, encode_event
-from paddock.wire.messages.states import encode_roster, encode_state_update
+from paddock.wire.messages.states import encode_roster, encode_state_update, period_of
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
@@ -36,14 +39,17 @@ if TYPE_CHECKING:
 
 STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
 SUBSCRIPTION_MOST = 256  # bytes of a subscription
+PERIODS_MOST = 64  # different periods of states
 REPEAT = 1.0  # s of wall time between rosters
 
 
 class Publisher:
     """Encodes only topics with subscribers."""
 
-    def __init__(self, hub: Hub, context: zmq.Context[Any]) -> None:
+    def __init__(self, hub: Hub, context: zmq.Context[Any], every: int) -> None:
+        """`every`: ticks between the states of the topic `state`."""
         self.hub = hub
+        self.periods = {STATE: every}  # topic of states -> ticks
         self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
         self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
@@ -57,14 +63,16 @@ class Publisher:
         fresh = snapshot.layout is not self._layout and snapshot.layout != self._layout
         roster = encode_roster(roster_of(snapshot.layout)) if fresh and self._wanted(ROSTER) else None
         self._layout = snapshot.layout
-        if not self._wanted(STATE):
+        due = [topic for topic, every in self.periods.items() if snapshot.tick % every == 0 and self._wanted(topic)]
+        if not due:
             return None if roster is None else lambda: self._send(ROSTER, roster)
         state = encode_state_update(state_of(snapshot, wall_time, snapshot.layout))
 
         def send() -> None:
             if roster is not None:
                 self._send(ROSTER, roster)
-            self._send(STATE, state)
+            for topic in due:
+                self._send(topic, state)
 
         return send
 
@@ -116,12 +124,23 @@ class Publisher:
         if flag == b"\1":
             self._subscribed[prefix] += 1
             self._new.update(topic for topic in (ROSTER, MARKERS) if topic.startswith(prefix))
+            if (every := period_of(prefix)) and prefix not in self.periods and len(self.periods) < PERIODS_MOST:
+                self.periods[prefix] = every
+                self._report_periods()
         elif flag == b"\0" and prefix in self._subscribed:
             self._subscribed[prefix] -= 1
             if self._subscribed[prefix] <= 0:
                 del self._subscribed[prefix]
+                if prefix != STATE and prefix in self.periods:
+                    del self.periods[prefix]
+                    self._report_periods()
         else:
             self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")
+
+    def _report_periods(self) -> None:
+        """Have the simulation publish at the periods of all subscriptions."""
+        with suppress(LinkClosedError):
+            self.hub.link.send({"periods": list(self.periods.values())})
 
 
 def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:

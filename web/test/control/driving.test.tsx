@@ -1,14 +1,17 @@
 // @vitest-environment happy-dom
 // Driving with a fake server that records calls.
 import { signal } from "@preact/signals";
+import { render } from "preact";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { startFailsafe, startKeyboard } from "../../src/control/controls";
 import { drive, driving, holdTime, release, startDriving, step } from "../../src/control/driving";
+import { DrivingHud } from "../../src/control/hud";
 import type { RouteTool } from "../../src/control/tools/route";
 import { connection } from "../../src/net/connection";
 import { MarkerBoard } from "../../src/state/markers";
 import { Roster } from "../../src/state/roster";
-import { clock, focus, notices, source } from "../../src/state/store";
+import { clock, figures, focus, metadata, notices, source } from "../../src/state/store";
+import type { FiguresTree, MetadataTree } from "../../src/wire/schema";
 import { type FakeServer, fakeServer } from "../fake-server";
 
 let fake: FakeServer;
@@ -66,7 +69,10 @@ describe("claim and release", () => {
     expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: "external" }]);
     expect(driving.value?.name).toBe("red");
     await release();
-    expect(fake.calls.at(-1)).toEqual(["give_order", { vehicles: [7], behaviour: null }]);
+    expect(fake.calls.slice(-2)).toEqual([
+      ["give_order", { vehicles: [7], behaviour: null }],
+      ["drive", { vehicle_id: 7, driving: false }],
+    ]);
     expect(driving.value).toBeNull();
     expect(fake.notified.at(-1)).toMatchObject({ throttle: 0, steer: 0 });
   });
@@ -77,7 +83,7 @@ describe("claim and release", () => {
     tree = inspected("external");
     await drive(7);
     await release();
-    expect(fake.calls.map(([method]) => method)).toEqual(["inspect"]);
+    expect(fake.calls.map(([method]) => method)).toEqual(["inspect", "drive", "drive"]);
   });
 
   it("claims it again after a reset", () => {
@@ -93,6 +99,57 @@ describe("claim and release", () => {
     press("KeyG");
     await vi.advanceTimersByTimeAsync(1);
     expect(driving.value?.id).toBe(7);
+  });
+});
+
+describe("several windows", () => {
+  const drivenBy = (client: string): void => {
+    figures.value = { drivers: client === "" ? {} : { "7": client } } as unknown as FiguresTree;
+  };
+
+  beforeEach(async () => {
+    await release();
+    metadata.value = { client: "web client 1" } as MetadataTree;
+    notices.value = [];
+    fake.calls.length = 0;
+  });
+
+  afterEach(() => {
+    metadata.value = figures.value = null;
+  });
+
+  it("leave a vehicle to its driver, and offer to take over", async () => {
+    drivenBy("web client 2");
+    await drive(7);
+    expect(driving.value).toBeNull();
+    expect(fake.calls).toEqual([]);
+    const [notice] = notices.value;
+    expect([notice?.text, notice?.action?.text]).toEqual(["red is driven by another window", "Take over"]);
+    notice?.action?.act();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(fake.calls).toContainEqual(["drive", { vehicle_id: 7, take_over: true }]);
+    expect(driving.value?.id).toBe(7);
+  });
+
+  it.each(["external", null])("restore the behaviour that the driver before has overridden: %s", async (now) => {
+    const fleets = [{ name: "red", driven_by: "pure_pursuit" }];
+    metadata.value = { client: "web client 1", fleets } as unknown as MetadataTree;
+    tree = inspected(now);
+    await drive(7, true);
+    await release();
+    expect(fake.calls).toContainEqual(["give_order", { vehicles: [7], behaviour: null }]);
+  });
+
+  it("stop when another one takes over, without another command", async () => {
+    await drive(7);
+    drivenBy("web client 2"); // figures from before
+    expect(driving.value?.id).toBe(7);
+    drivenBy("web client 1");
+    fake.calls.length = fake.notified.length = 0;
+    drivenBy("web client 2");
+    expect(driving.value).toBeNull();
+    expect([fake.calls, fake.notified]).toEqual([[], []]);
+    expect(notices.value.at(-1)?.text).toBe("Stopped driving red: another window has taken over");
   });
 });
 
@@ -194,4 +251,20 @@ describe("command timeout", () => {
     pass(1);
     expect(fake.notified.length).toBe(before);
   });
+});
+
+it("drives with buttons on a touch screen, as with keys", () => {
+  const host = document.createElement("div");
+  render(<DrivingHud />, host);
+  const button = (label: string) => host.querySelector(`[aria-label="${label}"]`) as HTMLElement;
+  button("drive: W").dispatchEvent(new Event("pointerdown", { cancelable: true }));
+  expect(pass(1)).toMatchObject({ throttle: 1, brake: 0 });
+  button("drive: W").dispatchEvent(new Event("pointerup"));
+  button("steer: A").dispatchEvent(new Event("pointerdown", { cancelable: true }));
+  const turned = pass(1);
+  expect(turned).toMatchObject({ throttle: 0 });
+  expect(turned["steer"]).toBeGreaterThan(0.1); // to the left
+  button("steer: A").dispatchEvent(new Event("pointercancel"));
+  expect(pass(1)["steer"]).toBe(0);
+  render(null, host);
 });

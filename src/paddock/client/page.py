@@ -1,0 +1,41 @@
+"""The page of a simulation inside a notebook, also one whose kernel runs on another machine."""
+
+from __future__ import annotations
+
+from html import escape
+from pathlib import Path
+from string import Template
+from urllib.parse import urlsplit
+
+from paddock.errors import InvalidValueError
+
+LOWEST, HIGHEST = 100, 10_000  # heights of the page, in pixels
+
+
+class NotebookPage:
+    """The page at a URL; a notebook displays it as the value of a cell."""
+
+    def __init__(self, url: str, height: int) -> None:
+        self.url = url
+        self.height = checked_height(height)
+        self.closed = False
+
+    def _repr_html_(self) -> str:
+        """The HTML that a notebook embeds."""
+        if self.closed:
+            return "<p>The page of this simulation is closed.</p>"
+        template = Template((Path(__file__).parent / "notebook_page.html").read_text(encoding="utf-8"))
+        host, _, port = urlsplit(self.url).netloc.rpartition(":")
+        values = {"url": escape(self.url), "host": escape(host), "port": port, "height": self.height}
+        return template.substitute(values, id=f"paddock-{id(self):x}")
+
+    def __repr__(self) -> str:
+        """The address, outside a notebook."""
+        return f"<the page at {self.url}{', closed' if self.closed else ''}>"
+
+
+def checked_height(height: int) -> int:
+    """Return the height; InvalidValueError unless it is a whole number of pixels in range."""
+    if isinstance(height, bool) or not isinstance(height, int) or not LOWEST <= height <= HIGHEST:
+        raise InvalidValueError(f"height is a whole number of pixels from {LOWEST} to {HIGHEST}, not {height!r}")
+    return height

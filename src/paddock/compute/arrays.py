@@ -1,0 +1,48 @@
+"""Functions of arrays with the same bits on every CPU, under their NumPy names: NumPy's own depend on the processor."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute import math as scalar_math
+from paddock.compute.twin import vectorised
+
+Floats = NDArray[np.float64]
+NUMPY_MATH = ContextVar("NUMPY_MATH", default=False)
+"""Whether to use NumPy's own after all, to verify recordings of versions that did."""
+
+
+def _of_arrays(function: Any, *values: Any) -> Any:
+    return vectorised(function, NUMPY_MATH.get())(*values)
+
+
+sin, cos, sincos, arctan2 = (
+    partial(_of_arrays, f) for f in (scalar_math.sin, scalar_math.cos, scalar_math.sincos, scalar_math.atan2)
+)
+
+
+def norm(vector: Any) -> float:
+    """Return the length of one vector; BLAS fuses multiplication and addition on some processors."""
+    return float(np.linalg.norm(vector) if NUMPY_MATH.get() else np.sqrt(np.square(vector).sum()))
+
+
+def root_of_sum(speed: float, rest: float) -> float:
+    """Return the square root of speed**2 + rest."""
+    return float((speed**2 + rest) ** 0.5) if NUMPY_MATH.get() else scalar_math.sqrt(speed * speed + rest)
+
+
+def gauss_legendre(count: int) -> tuple[Floats, Floats]:
+    """Return nodes in (-1, 1) and weights of Gauss quadrature; NumPy's come from LAPACK."""
+    x = cos(np.pi * (np.arange(count, 0, -1) - 0.25) / (count + 0.5))
+    for _ in range(6):  # Newton's method; four steps converge
+        last, value = np.ones(count), x
+        for k in range(2, count + 1):
+            last, value = value, ((2 * k - 1) * x * value - (k - 1) * last) / k
+        slope = count * (x * value - last) / (x * x - 1.0)
+        x = x - value / slope
+    return x, 2.0 / ((1.0 - x * x) * slope * slope)

@@ -1,0 +1,191 @@
+"""Errors inside users' own models, behaviours and sensors: one line with file, line and name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.compute.kernel import Kernel, KernelSpec, Rows
+from paddock.engine.build import build_problems
+from paddock.errors import CodeError, PaddockError
+from paddock.plugins import forget_plugins
+from paddock.scenario import load_scenario
+from paddock.testing import ConformanceError, check_behaviour, check_vehicle_model
+from paddock.world.pose import Pose
+
+BOAT = """\
+from dataclasses import replace
+
+from paddock.vehicles.models.point import MODEL as POINT, State, place as start, step as move
+
+
+def step(s, u, p, w, dt):
+    moved = move(s, u, p, w, dt)
+    return {step}
+
+
+def place(at, p, w):
+    return {place}
+
+
+MODEL = replace(POINT, step=step, place=place, telemetry=({telemetry},))
+"""
+RULE = """\
+from typing import Annotated, NamedTuple
+
+from paddock.behaviour.rule import Rule
+from paddock.vehicles.model import Desire
+from paddock.world.columns import Column
+
+
+class Options(NamedTuple):
+    speed: Annotated[float, Column("m/s", "speed", 0.0, 10.0)] = 2.0
+
+
+def desire(me, memory, o, urge, target, path, dt):
+    return {desire}
+
+
+RULE = Rule("Go east", Options, desire)
+"""
+SENSOR = """\
+from dataclasses import replace
+
+from paddock.sensing.sensors.barometer import SENSOR as BAROMETER
+
+
+def measure(pose, memory, options, environment, site, seed, stream, purpose, tick, interval):
+    return {measure}
+
+
+SENSOR = replace(BAROMETER, measure=measure)
+"""
+Write = Callable[..., str]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
+    """write(text, **parts): the name of a user's module in the working directory."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    names: list[str] = []
+
+    def make(text: str, **parts: str) -> str:
+        names.append(f"my_{len(names)}")
+        defaults = {"step": "moved", "place": "start(at, p, w)", "telemetry": '"vx"', "desire": "None"}
+        (tmp_path / f"{names[-1]}.py").write_text(text.format(**{**defaults, **parts}))
+        return names[-1]
+
+    yield make
+    forget_plugins()
+    for name in names:
+        sys.modules.pop(name, None)
+
+
+BOATS = [
+    ({"step": "moved if s.x < 9.0 else rudder(moved)"}, "8: unknown name 'rudder'; define or import it"),
+    (
+        {"step": "moved._replace(x=p.speed_mx)"},
+        "8: unknown attribute 'speed_mx' of Parameters; did you mean 'speed_max'?",
+    ),
+    ({"step": "(moved, u)"}, "6: step() must return State of numbers, not (State("),
+    ({"step": "'east'"}, "6: step() must return State of numbers, not 'east'"),
+    ({"step": "moved._replace(x='east')"}, "6: step() must return State of numbers, not State(x='east'"),
+    ({"step": "move(s, u, p, dt)"}, "8: TypeError: step() missing 1 required positional argument: 'dt'"),
+    ({"place": "State(at.x, at.y)"}, "12: TypeError: State.__new__() missing 5 required positional"),
+    ({"place": "strat(at, p, w)"}, "12: unknown name 'strat'; did you mean 'start'?"),
+    ({"place": "at if at.x > 0 else start(at, p, w)"}, "11: place() must return State of numbers, not Placement("),
+    ({"telemetry": '"sped"'}, "15: model 'my_0': importing 'my_0' failed: unknown telemetry column 'sped'; valid: vx"),
+    (
+        {"telemetry": '"yav"'},
+        "15: model 'my_0': importing 'my_0' failed: unknown telemetry column 'yav'; did you mean 'yaw'?",
+    ),
+]
+
+
+@pytest.mark.parametrize(("parts", "line"), BOATS)
+def test_an_error_in_a_model_is_one_line(write: Write, parts: dict[str, str], line: str) -> None:
+    name = write(BOAT, **parts)
+    with pytest.raises(PaddockError) as caught:
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+    assert str(caught.value).startswith(f"{name}.py:{line}") and "\n" not in str(caught.value)
+
+
+RULES = [
+    ("(Desire(o.sped, 0.0, 0.0, 1.0), memory)", "13: unknown attribute 'sped' of Options; did you mean 'speed'?"),
+    ("(Desire(o.speed, 0.0, 0.0, ahaed), memory)", "13: unknown name 'ahaed'; define or import it"),
+    ("Desire(o.speed, 0.0, 0.0, 1.0)", "12: desire() must return (Desire, Nothing) of numbers, not Desire("),
+    ("(Desire(o.speed, 0.0, 0.0, 1.0), memory, 1.0)", "12: desire() must return (Desire, Nothing) of numbers, not (De"),
+    ("'east'", "12: desire() must return (Desire, Nothing) of numbers, not 'east'"),
+    ("None", "12: desire() must return (Desire, Nothing) of numbers, not None"),
+]
+
+
+@pytest.mark.parametrize(("desire", "line"), RULES)
+def test_an_error_in_a_behaviour_is_one_line(write: Write, desire: str, line: str) -> None:
+    name = write(RULE, desire=desire)
+    with pytest.raises(CodeError) as caught:
+        paddock.load({"vehicles": [{"name": "it", "model": "point", "behaviour": name}]})
+    assert str(caught.value).startswith(f"{name}.py:{line}") and "\n" not in str(caught.value)
+    sim = paddock.load({"vehicles": [{"name": "it", "model": "point"}]})
+    with pytest.raises(CodeError, match=rf"^override: {name}.py:"):
+        sim.behaviours.override("it", name)
+    with pytest.raises(CodeError, match=rf"^{name}.py:"):
+        check_behaviour(name)
+
+
+def test_an_error_in_a_sensor_is_one_line(write: Write) -> None:
+    name = write(SENSOR, measure="pose.z, memory")
+    with pytest.raises(
+        CodeError, match=rf"^{name}.py:6: measure\(\) must return \(Reading, Memory\) of numbers, not \(1.0"
+    ):
+        paddock.load({"vehicles": [{"name": "it", "model": "point", "sensors": [name]}]})
+
+
+def test_the_checks_of_models_name_file_and_line(write: Write) -> None:
+    name = write(BOAT, step="moved._replace(x=p.speed_mx)")
+    with pytest.raises(CodeError, match=rf"^{name}.py:8: unknown attribute 'speed_mx'"):
+        check_vehicle_model(name)
+    namespace: dict[str, Any] = {"__name__": name}
+    exec(compile(Path(f"{name}.py").read_text(), f"{name}.py", "exec"), namespace)
+    with pytest.raises(
+        ConformanceError, match=rf"^model '{name}': declarations: {name}.py:8: unknown attribute 'speed_mx'"
+    ):
+        check_vehicle_model(namespace["MODEL"])
+
+
+def test_an_editor_gets_the_line_of_the_entry(write: Write) -> None:
+    name = write(BOAT, step="moved._replace(x=p.speed_mx)")
+    found = build_problems(load_scenario(f"vehicles:\n  - model: point\n  - {{name: boat, model: {name}}}\n"))
+    assert len(found) == 1 and found[0].startswith("<text>:3:") and f": {name}.py:8: unknown attribute" in found[0]
+
+
+def in_hex(pose: Pose) -> Pose:
+    return pose._replace(x=float.fromhex(pose.x.hex()))
+
+
+def test_what_only_the_compiler_refuses_is_one_line() -> None:
+    table = Pose(*[0.0] * 13)
+    with pytest.raises(CodeError) as caught:
+        Kernel(KernelSpec("hex", in_hex, (Rows("pose", Pose, "update"),)))(1, 1, [[value] for value in table])
+    message = str(caught.value)
+    assert "\n" not in message and len(message) < 400 and "test_users_code.py:" in message
+    assert "cannot be compiled: " in message
+
+
+def test_the_command_line_prints_one_line(write: Write, capsys: pytest.CaptureFixture[str]) -> None:
+    from paddock.cli.main import exit_code
+
+    name = write(RULE, desire="(Desire(o.sped, 0.0, 0.0, 1.0), memory)")
+    Path("run.yaml").write_text(f"vehicles: [{{name: it, model: point, behaviour: {name}}}]\n")
+    assert exit_code(["run", "run.yaml", "--headless", "--seconds", "1"]) == 2
+    error = capsys.readouterr().err
+    assert error.splitlines()[-1].startswith(
+        f"paddock: error: {name}.py:13: unknown attribute 'sped' of Options; did you"
+    )
+    assert "Traceback" not in error and len(error.splitlines()) == 1

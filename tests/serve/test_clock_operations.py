@@ -1,0 +1,65 @@
+"""The clock in the hands of clients: before the first tick, during a run, and after they leave."""
+
+from time import monotonic, sleep
+from typing import Any
+
+import pytest
+
+import paddock
+from paddock.cli import session
+from paddock.cli.summary import Tally
+from paddock.errors import InvalidValueError
+from paddock.serve.live import LiveSource
+
+
+def passes(sim: Any, count: int = 50) -> None:
+    """Wait until the running thread has gone around its loop some times."""
+    rounds = [0]
+    sim.engine.on_idle.append(lambda: rounds.__setitem__(0, rounds[0] + 1))
+    end = monotonic() + 60
+    while rounds[0] < count:
+        assert monotonic() < end
+        sleep(0.001)
+
+
+@pytest.mark.parametrize("before", ["step", "hold", "pause", "run"])
+def test_no_tick_passes_after_a_client_that_came_before_the_first(before: str) -> None:
+    with paddock.load({"clock": {"rate": 1000}, "vehicles": [{"name": "red", "model": "point"}]}) as sim:
+        source = LiveSource(sim)
+        source.attach(lambda kind, content: None, lambda snapshot: None)
+        arguments = {"step": {"ticks": 1000}, "run": {"until": 1.0, "pace": 0.0}}
+        done = source.operate(before, "client", arguments.get(before, {}))
+        tick = 0 if done is None else done.result(60) and sim.tick
+        assert tick == (1000 if before in arguments else 0)
+        session._warm_up(sim, Tally(sim), None)
+        with sim.clock.running():
+            passes(sim)
+            assert sim.tick == tick
+            source.operate("step", "client", {"ticks": 20}).result(60)
+            passes(sim)
+            assert sim.tick == tick + 20
+            source.operate("resume", "client", {})
+            while sim.tick < tick + 400:
+                sleep(0.001)
+            for verb in ("hold", "pause"):  # time stands when the reply comes
+                source.operate(verb, "client", {}).result(60)
+                tick = sim.tick
+                passes(sim, 10)
+                assert sim.tick == tick
+        source.detach()
+
+
+def test_a_client_that_leaves_returns_a_paused_run_to_its_pause() -> None:
+    with paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": [{"name": "red", "model": "point"}]}) as sim:
+        source = LiveSource(sim)
+        source.attach(lambda kind, content: None, lambda snapshot: None)
+        sim.clock.pause()
+        with sim.clock.running():
+            source.operate("run", "client", {"until": 0.5}).result(60)
+            assert sim.tick == 500
+            source.gone("client")
+            passes(sim)
+            assert sim.tick == 500 and sim.clock.paused
+            with pytest.raises(InvalidValueError, match=r"run\(until=0.1\) is in the past: the time is 0.5 s"):
+                source.operate("run", "client", {"until": 0.1})
+        source.detach()
