@@ -117,7 +117,7 @@ def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int)
         return found
     begin, until = ceil(route.legs[0].begins / step), floor(route.ends / step) + 1
     if step not in route.sampled:  # routes that stand are looked at again after each event
-        poses, statuses = poses_on(vehicle, route, step * np.arange(begin, until))
+        poses, statuses = poses_on(vehicle, route, step * np.arange(begin, until, dtype=np.float64))
         route.sampled[step] = np.where(np.isin(statuses, AIRBORNE)[:, None], poses[:, :3], np.nan)
     skip = max(first - begin, 0)
     part = route.sampled[step][skip : skip + count]

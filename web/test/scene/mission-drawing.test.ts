@@ -2,7 +2,7 @@
 import { Color } from "three";
 import { expect, test } from "vitest";
 import { colourOf } from "../../src/scene/mission-drawing";
-import { arrowHead, middleOf, type Place, reachOf, shifted, trianglesOf } from "../../src/scene/mission-zones";
+import { arrowHead, middleOf, type Place, reachOf, shifted, titleOf, trianglesOf } from "../../src/scene/mission-zones";
 import type { Skin } from "../../src/scene/skin";
 import type { TaskTree } from "../../src/wire/schema";
 
@@ -94,4 +94,12 @@ test("has a theme colour for each state", () => {
   const skin = Object.fromEntries(names.map((name, k) => [name, new Color().setRGB(k / 255, 0, 0)]));
   const states = ["unassigned", "assigned", "started", "completed", "undone"] as const;
   expect(states.map((state) => colourOf(state, skin as unknown as Skin)[0])).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("names a zone with its heights where it has limits", () => {
+  const zone = { name: "field", outline: [], floor: null, ceiling: null };
+  expect(titleOf(zone)).toBe("field");
+  expect(titleOf({ ...zone, ceiling: 80 })).toBe("field (below 80 m)");
+  expect(titleOf({ ...zone, floor: 120 })).toBe("field (above 120 m)");
+  expect(titleOf({ ...zone, floor: 50, ceiling: 80 })).toBe("field (50 to 80 m)");
 });

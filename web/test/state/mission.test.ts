@@ -75,6 +75,8 @@ describe("routes are requested again", () => {
         [0, 1],
         [0, 0],
       ],
+      floor: null,
+      ceiling: null,
     } as const;
     expect(planOf({ ...first, zones: [zone] })).not.toBe(planOf(first));
     const other = { ...first, members: [{ ...uav, tasks: ["b", "a"] }] };
