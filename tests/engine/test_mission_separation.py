@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.engine.mission import separation
 from paddock.engine.mission.following import FollowingOptions
 from paddock.engine.mission.separation import closest, layers, predicted, senses
 from paddock.engine.mission.tracks import FollowingStyle, rows_of
+from paddock.planning import separation
 from paddock.planning.paths.path import Path, Segment
 
 AIR = FollowingStyle("aircraft", FollowingOptions())

@@ -28,13 +28,14 @@ TASKS = [
 PLANES = {
     "clock": {"rate": 20},
     "vehicles": [fleet("uav", "fixed_wing", None, 60, 100)],
-    "mission": {"tasks": TASKS},
+    "mission": {"tasks": TASKS, "method": "clustered_greedy"},
 }
 QUADS = {
     "clock": {"rate": 240},
     "every": {"behaviour": 12},
     "vehicles": [fleet("q", "quad", "long_range", 20, 0)],
     "mission": {
+        "method": "clustered_greedy",
         "altitude": 30,
         "speed": 8,
         "separation": {"distance": 10, "height": 4},
@@ -50,12 +51,13 @@ ROVERS = {
     "every": {"behaviour": 2},
     "vehicles": [fleet("r", "rover", "outdoor", 5, 0)],
     "mission": {
+        "method": "clustered_greedy",
         "tasks": [
             {"point": {"at": [40, 20]}},
             {"point": {"at": [-30, 24], "heading": 1.0}},
             {"line": {"at": [20, -40], "heading": 0.5, "length": 20}},
             {"name": "late", "point": {"at": [8, 50]}, "window": [90, 300]},
-        ]
+        ],
     },
 }
 
@@ -242,7 +244,7 @@ def test_a_mission_shows_its_routes() -> None:
     assert len(routes) == 2
     for k, route in enumerate(routes):
         assert route.points[0] == pytest.approx(sim.snapshot()[f"uav[{k}]"].position, abs=30.0)
-        assert route.points[-1] == pytest.approx((0, 0, 100), abs=0.1)
+        assert route.points[-1] == pytest.approx((0, 0, 100 + 25 * k), abs=0.1)  # each in its layer
     assert paddock.load({"vehicles": []}).mission is None
 
 
@@ -251,3 +253,29 @@ def test_a_joining_vehicle_is_checked_when_the_scenario_is_loaded() -> None:
     wrong = [{"at": 100, "vehicle": {"name": "late", "model": "fixed_wing", "parameters": {"sped": 1.0}}}]
     with pytest.raises(PaddockError, match=r"mission\.events\[0\]\.vehicle\.parameters\.sped"):
         paddock.load(with_mission(PLANES, events=wrong))
+
+
+def test_a_method_that_stops_by_the_clock_is_refused_in_a_run() -> None:
+    """The plan would depend on the machine: no run could be repeated."""
+    timed = with_mission(PLANES, method={"routing": {"seconds": 1.0}})
+    with pytest.raises(InvalidValueError, match="option 'seconds' of method 'routing' stops by the wall clock"):
+        paddock.load(timed)
+
+
+def test_layers_are_in_the_plan_and_flown() -> None:
+    """Two aircraft: the second one is planned and flies 25 m above the first, from the start on."""
+    sim = paddock.load(PLANES)
+    sim.step(20)
+    run = sim.engine.mission_stage.mission
+    mission = None if run is None else run.mission
+    assert mission is not None and [vehicle.spec.lift for vehicle in mission.vehicles] == [0.0, 25.0]
+    assert sim.snapshot().fleet("uav").position[:, 2] == pytest.approx([100.0, 125.0], abs=3.0)
+
+
+@pytest.mark.parametrize("north", [250.0, -250.0])
+def test_an_aircraft_without_tasks_circles_at_home(north: float) -> None:
+    """Wherever it starts: also 60 m beside the base, inside its circle of 100 m radius."""
+    sim = paddock.load(with_mission(PLANES, tasks=[{"point": {"at": [300, north]}}]))
+    sim.step(2400)
+    assert "idle" in {vehicle.status for vehicle in _view(sim).vehicles}
+    assert np.hypot(*sim.snapshot().fleet("uav").position[:, :2].T).max() < 2.2 * 100.0

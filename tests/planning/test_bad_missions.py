@@ -34,10 +34,6 @@ REFUSED = {
         "  tasks:\n    - {name: a, circle: {at: [300, 0], heading: 0, radius: 50}}\n",
         "8:7: task 'a': circle at (300, 0): its turns of radius 50 m are tighter than the vehicle's turn radius",
     ),
-    "area tighter than the radius": (
-        "  tasks:\n    - {name: a, area: {at: [300, 0], heading: 0, length: 300, spacing: 100, passes: 3}}\n",
-        "8:7: task 'a': area at (300, 0) with passes 100 m apart: its turns of radius 50 m are tighter",
-    ),
     "new task tighter than the radius": (
         "  events:\n    - {at: 5, task: {name: a, circle: {at: [300, 0], heading: 0, radius: 50}}}\n",
         "8:7: task 'a': circle at (300, 0): its turns of radius 50 m are tighter",

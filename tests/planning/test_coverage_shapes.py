@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import cos, hypot, inf, nan, pi, sin, tau
+from math import acos, cos, hypot, inf, nan, pi, sin, tau
 
 import numpy as np
 import pytest
@@ -76,8 +76,13 @@ def test_a_turn_tighter_than_the_radius_is_refused_in_one_line() -> None:
     ) as e:
         CircleShape(1.0, 2.0, 0.0, 79.0).path(80.0)
     assert "\n" not in str(e.value)
-    with pytest.raises(InfeasibleError, match=r"area at \(1, 2\).* a spacing of at least 160 m would be valid"):
-        AreaShape(1.0, 2.0, 0.0, 100.0, 159.0, 2).path(80.0)
+
+
+def test_passes_too_close_for_a_turn_are_joined_by_a_bulb() -> None:
+    path = AreaShape(1.0, 2.0, 0.0, 100.0, 159.0, 2).path(80.0)
+    bulb = 80.0 * (pi + 4.0 * acos((79.5 + 80.0) / 160.0))  # out, around and back: three turns of 80 m
+    assert path.length == pytest.approx(200.0 + bulb)
+    assert path.end[:2] == pytest.approx((1.0, 161.0))
 
 
 def test_a_turn_of_exactly_the_radius_is_accepted() -> None:

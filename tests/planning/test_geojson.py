@@ -46,7 +46,7 @@ MISSION: dict[str, Any] = {
             "focal_length_mm": 4.5, "side_overlap": 0.6}}},
     ],
     "zones": [
-        {"name": "tower", "circle": {"at": [-500, -500], "radius": 150}},
+        {"name": "tower", "circle": {"at": [-500, -500], "radius": 150}, "floor": 30, "ceiling": 120},
         {"name": "city", "polygon": [[-900, 0], [-800, 0], [-800, 100]]},
     ],
 }  # fmt: skip

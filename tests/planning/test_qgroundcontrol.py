@@ -1,6 +1,7 @@
 """QGroundControl plans: reading, writing, round trips, and errors with their location."""
 
 import json
+from itertools import pairwise
 from math import hypot, pi, radians
 from pathlib import Path
 from typing import Any
@@ -197,6 +198,22 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
         to_plans([], MISSION, HOME, firmware="px5")
 
 
+def test_no_waypoint_is_written_twice() -> None:
+    """Parts begin where the one before ends, with circles between them as well."""
+    there, back = route(), route()[::-1]
+    circles = LoiterCircles(400, 210, 102, 90, left=True)
+    items = to_plans([("a", [there, circles, back, back[-1:]])], MISSION, HOME)["a"]["mission"]["items"]
+    assert [item["command"] for item in items] == [22, 178, 16, 16, 18, 16, 16, 20]
+    places = [tuple(item["params"][4:]) for item in items if item["command"] in (16, 22)]
+    assert all(one != other for one, other in pairwise(places)) and places[0] == places[-1]
+
+
+def test_a_zone_with_heights_is_no_fence() -> None:
+    zones = [zone | {"ceiling": 50} for zone in MISSION["zones"][:1]] + MISSION["zones"][1:]
+    fence = to_plans([("a", route())], MISSION | {"zones": zones}, HOME)["a"]["geoFence"]
+    assert fence["circles"] == [] and len(fence["polygons"]) == 1
+
+
 def test_fences_of_zones() -> None:
     fence = to_plans([("a", route())], MISSION, HOME)["a"]["geoFence"]
     assert fence["version"] == 2
@@ -260,7 +277,17 @@ MISTAKES = [
     ('"AdjustedFootprintSide": 40,', "", "a.plan:54:35: expected a finite number, not null"),
     ("[[47.41, 8.54], [47.41, 8.55], [47.42, 8.55]]", "[[47.41, 8.54]]",
      "a.plan:62:28: a polygon has at least 3 points, not 1"),
-    ('"items": [', '"items": 3, "other": [', "a.plan:20:18: expected a list, not 3"),
+    ('"items": [', '"items": 3, "other": [', "a.plan:20:18: mission: items must be a list, not 3"),
+    ('    "groundStation": "QGroundControl",\n', "",
+     "a.plan:1:1: plan: QGroundControl needs the key 'groundStation' (a text)"),
+    ('"firmwareType": 12,', "", "a.plan:15:16: mission: QGroundControl needs the key 'firmwareType' (a number)"),
+    ('"autoContinue": true, "command": 16', '"command": 16',
+     "a.plan:23:13: item: QGroundControl needs the key 'autoContinue' (a flag)"),
+    ('"Altitude": 50, ', "", "a.plan:21:13: altitude: QGroundControl needs the key 'Altitude' (a number)"),
+    ('"inclusion": false, "version": 1}', '"inclusion": 0, "version": 1}',
+     "a.plan:6:87: fence circle: inclusion must be a flag, not 0"),
+    ('"points": [[47.39760401, 8.5509154, 50]], ', "",
+     "a.plan:73:20: rally points: QGroundControl needs the key 'points' (a list)"),
 ]  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_defaults() -> None:
     assert found.separation is not None
     assert (found.separation.distance, found.separation.height) == (50.0, 20.0)
     assert (found.execute, found.objective, found.replan) == ("dynamics", "total", True)
-    assert found.method.name == "clustered_greedy"
+    assert found.method.name == "local_search"
     assert (found.tasks, found.zones, found.events, found.generate) == ((), (), (), None)
     mix = mission(generate={}).mission
     assert mix is not None and mix.generate is not None
@@ -120,6 +120,8 @@ PLAIN = "vehicles: [{name: uav, count: 2, model: quad, spawn: {grid: {spacing: 9
 KINDS = "point, line, circle, area, polygon"
 RING = "[[0, 0], [9, 0], [9, 9]]"
 CASES = [
+    ("mission: {zones: [{circle: {at: [0, 0], radius: 9}, floor: 80, ceiling: 50}]}\n",
+     "1:19: a zone's floor must be below its ceiling, not 80 m and 50 m"),
     ("mission: 3\n", "1:10: mission must be a mapping, not 3"),
     ("mission: {basis: 1}\n", "1:11: unknown key 'basis' in mission; did you mean 'base'?"),
     ("mission: {base: [0, 0]}\n",

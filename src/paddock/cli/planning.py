@@ -182,7 +182,7 @@ def _print_tables(found: Findings, output: Output) -> None:
     from rich.markup import escape
 
     from paddock.record.mission_report.comparison import comparison_table
-    from paddock.record.mission_report.text import closeness, summary, vehicle_table
+    from paddock.record.mission_report.text import closeness, fields_covered, summary, vehicle_table
 
     console = Console(highlight=False)
     if not console.is_terminal:
@@ -214,6 +214,8 @@ def _print_tables(found: Findings, output: Output) -> None:
         for task, reason in found.outcome.undone:
             console.print(f"  [yellow]{escape(task)}[/] not done: {escape(reason)}", soft_wrap=True)
         console.print()
+    if shares := fields_covered(found.metrics):
+        console.print(escape(shares), soft_wrap=True)
     if near := closeness(found.metrics, found.setup):
         console.print(f"[dim]{escape(near)}[/]", soft_wrap=True)
     small = {"total": "minimum total distance", "makespan": "minimum makespan"}[plan.problem.objective]

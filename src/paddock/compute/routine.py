@@ -29,11 +29,11 @@ class Routine(Generic[P, R]):
     """A function together with its compiled twin, which calls run."""
 
     def __init__(self, function: Callable[P, R], parallel: bool, inline: bool = False) -> None:
+        update_wrapper(self, function)  # first: a rebound function has a `plain` of its own
         self.plain = function
         self.parallel = parallel
         self.inline = inline
         self._compiled: Any = None
-        update_wrapper(self, function)
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run the compiled function."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import hypot, inf, isnan
+from math import hypot, inf
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.around import nearest_outside
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import SightWalls, sights_of_corners, ways_to_corners, zone_walls
-from paddock.planning.obstacles.zones import Zone
+from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, Rows, ways_around
+from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
 from paddock.planning.tours import (
@@ -28,29 +28,29 @@ from paddock.planning.tours import (
     write_legs,
     write_single_ways,
 )
-from paddock.planning.transits import Transits
+from paddock.planning.transits import Transits, between
 from paddock.world.columns import Floats
-
-NO_WALLS = SightWalls(np.empty((0, 4)), np.zeros(1, np.int64), np.empty((0, 3)))
 
 
 class Costs:
-    """The costs of a problem. Vehicles with the same radius, speed and kind of motion form a class with equal jobs."""
+    """The costs of a problem. Vehicles with the same radius, speed and way of moving see the same jobs: a class.
+
+    Where zones have a floor or a ceiling, they also have the same height.
+    """
 
     def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
         """`covered` caches the paths of tasks between plannings."""
         self.problem = problem
         self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
         self.transits = Transits(problem)
-        self.movers = [mover(vehicle, problem.wind) for vehicle in problem.vehicles]
-        kinds = [(vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest) for vehicle in problem.vehicles]
+        self.movers = [mover(vehicle, self.transits) for vehicle in problem.vehicles]
+        kinds = [kind_of(vehicle, problem) for vehicle in problem.vehicles]
         self._kinds = list(dict.fromkeys(kinds))
         self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each vehicle
         first = [kinds.index(kind) for kind in self._kinds]
         known: Covered = {} if covered is None else covered
-        self._coverage = [covered_by(problem.vehicles[k], problem.tasks, self.transits, known) for k in first]
+        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, known) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
-        self._zoned: dict[int, tuple[Floats, Floats]] = {}  # by class
 
     def jobs(self, vehicle: int) -> Jobs:
         """Return the tasks for a vehicle."""
@@ -61,10 +61,9 @@ class Costs:
         return self._coverage[self.class_of[vehicle]][task]
 
     def detours(self, vehicle: int) -> Detours:
-        """Return the detours of a vehicle around zones, estimated from shortest paths without a turn radius."""
-        start, from_start, home = self._ends
-        leave, entry = self._corners(self.class_of[vehicle])
-        return Detours(*self._walls, start[vehicle], from_start[vehicle], leave, entry, home[vehicle])
+        """Return the ways of a vehicle around zones."""
+        found, start, ways, home = self._detours
+        return Detours(found, start[vehicle], ways[self.class_of[vehicle]], home[vehicle])
 
     def possible(self, tasks: Ints) -> Ints:
         """Return the tasks that at least one vehicle can do."""
@@ -116,12 +115,8 @@ class Costs:
         """All vehicles and tasks for compiled searches."""
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
         movers, kind = np.array(self.movers), np.array(self.class_of)
-        start, ways, home = self._ends
-        leaving, entering = (
-            np.stack(arrays) for arrays in zip(*map(self._corners, range(len(self._kinds))), strict=True)
-        )
         jobs = (entry, leave, z, cover, opens, closes)
-        return TourData(movers, kind, *jobs, *self._walls, start, ways, leaving, entering, home)
+        return TourData(movers, kind, *jobs, *self._detours)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
         """Return metres flown (n, n) from the end of each task to the start of each; free headings: straight lines."""
@@ -130,46 +125,81 @@ class Costs:
         return found
 
     @cached_property
-    def _walls(self) -> SightWalls:
-        return zone_walls(self.problem.zones) if self.problem.zones else NO_WALLS
+    def _detours(self) -> tuple[Floats, Rows, Rows, Rows]:
+        """The arrays `found`, `start`, `ways` and `home` of all vehicles and classes."""
+        a, k, t = self.vehicles, len(self._kinds), self.tasks if self.problem.zones else 0
+        start = np.full((a, t + 1 if self.problem.zones else 0), -1, np.int32)
+        ways, home = np.full((k, t, t), -1, np.int32), np.full((a, t), -1, np.int32)
+        found, count = [np.empty((0, 2, WAY_COLUMNS))], 0
+        for kind in range(k if self.problem.zones else 0):
+            own = [vehicle for vehicle in range(a) if self.class_of[vehicle] == kind]
+            rows, more = self._ways_of(self._jobs[kind], [self.problem.vehicles[vehicle] for vehicle in own])
+            rows = np.where(rows >= 0, rows + count, -1)
+            found, count = [*found, more], count + len(more)
+            ways[kind] = rows[len(own) :, :t]
+            for n, vehicle in enumerate(own):
+                start[vehicle], home[vehicle] = rows[n, [*range(t), t + n]], rows[len(own) :, t + n]
+        return np.concatenate(found), start, ways, home
 
-    @cached_property
-    def _ends(self) -> tuple[Floats, Floats, Floats]:
-        """The arrays `start`, `from_start` and `home` of Detours, for all vehicles."""
-        zones, count = self.problem.zones, self.vehicles
-        if not zones:
-            start = np.array([[m.x, m.y, 0.0] for m in self.movers]).reshape(-1, 3)
-            return start, np.empty((count, 0)), np.empty((count, 0))
-        start = np.array([_outside(m.x, m.y, zones) for m in self.movers])
-        home = np.array([[m.home_x, m.home_y] for m in self.movers])
-        return start, ways_to_corners(start[:, :2], zones), sights_of_corners(home, zones)
+    def _ways_of(self, jobs: Jobs, vehicles: Sequence[Vehicle]) -> tuple[Rows, Floats]:
+        """Return the ways of a class around zones: from its vehicles and tasks, to its tasks and homes."""
+        zones, first = self.problem.zones, vehicles[0]
+        outs = [self.transits.way_out(vehicle) for vehicle in vehicles]  # of those in a zone
+        homes = [vehicle.home for vehicle in vehicles]
+        starts = np.vstack([np.array([(out.end[0], out.end[1], out.end[3]) for out in outs]), jobs.leave])
+        goals = np.vstack([jobs.entry, np.array([(x, y, heading) for x, y, _, heading in homes])])
+        at = np.where(np.isnan(jobs.z), height_of(first), jobs.z)
+        here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
+        there = np.concatenate([at, [home[2] for home in homes]])
+        low, high = np.minimum(here, there), np.maximum(here, there)
+        sets, which = np.ones((1, len(zones)), bool), np.zeros(low.shape, np.int64)  # of zones, by the height of a way
+        if kind_of(first, self.problem)[-1] is not None:
+            near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).transpose(1, 2, 0)
+            sets, which = np.unique(near.reshape(-1, len(zones)), axis=0, return_inverse=True)
+        left = np.array([bool(out.segments) for out in outs] + [False] * self.tasks)
+        never = np.full((1, 2, WAY_COLUMNS), np.nan)
+        never[..., COST] = inf
+        rows, found, count = np.full(low.shape, -1, np.int32), [never], 1
+        for k, one in enumerate(sets):
+            some = tuple(zone for zone, counts in zip(zones, one, strict=True) if counts)
+            if some:
+                among = which.reshape(low.shape) == k
+                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, among)
+                rows = np.where(new >= 0, new + count, rows).astype(np.int32)
+                found, count = [*found, more], count + len(more)
+        every = np.concatenate(found)
+        for k, out in enumerate(outs):
+            every[rows[k][rows[k] >= 0], :, COST] += out.flown
+        closed = np.array([bool(inside(x, y, between(zones, z, z))) for x, y, z, _ in homes])
+        rows[: len(outs), self.tasks :][:, closed] = -1  # a home in a zone is returned to, but not left for a task
+        rows[len(outs) :, self.tasks :][:, closed] = 0
+        return rows, every
 
-    def _corners(self, kind: int) -> tuple[Floats, Floats]:
-        """Return the arrays `leave` and `entry` of Detours, for a class of vehicles."""
-        if kind not in self._zoned:
-            jobs, zones = self._jobs[kind], self.problem.zones
-            if not zones:
-                return np.empty((self.tasks, 0)), np.empty((self.tasks, 0))
-            leave, entry = ways_to_corners(jobs.leave[:, :2], zones), sights_of_corners(jobs.entry[:, :2], zones)
-            self._zoned[kind] = leave, entry
-        return self._zoned[kind]
+
+Kind = tuple[float, float, Moves, float | None, float | None]
 
 
-def _outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
-    """Return the nearest point outside all zones and its distance (m); infinite if there is none."""
-    free_x, free_y = nearest_outside(x, y, zones)
-    return (x, y, inf) if isnan(free_x) else (free_x, free_y, hypot(free_x - x, free_y - y))
+def kind_of(vehicle: Vehicle, problem: Problem) -> Kind:
+    """Return the properties of a vehicle on which its jobs depend; its height only where zones have limits."""
+    height = height_of(vehicle) if any(zone.limits != (None, None) for zone in problem.zones) else None
+    return vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest, height
 
 
-def mover(vehicle: Vehicle, wind: tuple[float, float]) -> Mover:
+def height_of(vehicle: Vehicle) -> float:
+    """Return the height (m) at which a vehicle travels."""
+    return vehicle.pose[2] if vehicle.height is None else vehicle.height
+
+
+def mover(vehicle: Vehicle, transits: Transits) -> Mover:
     """Return a vehicle for compiled code."""
-    carried = vehicle.moves != "ground"
-    wind_x, wind_y = (wind[0] / vehicle.speed, wind[1] / vehicle.speed) if carried else (0.0, 0.0)
+    wind_x, wind_y = transits.drift(vehicle)
+    held, turn = transits.held_radius(vehicle), transits.circle(vehicle, vehicle.pose)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
-    height, slope = vehicle.pose[2] if vehicle.height is None else vehicle.height, max(vehicle.slope, 1e-9)
+    height, slope = height_of(vehicle), max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
-    fields = (*vehicle.pose, *vehicle.home, *own, wind_x, wind_y, circles, reverse, vehicle.under_way)
-    return Mover(*map(float, fields))  # integers would compile another variant
+    moves = (wind_x, wind_y, circles, reverse, vehicle.under_way, held, turn.flown, along(turn))
+    fields = (*vehicle.pose, *vehicle.home, *own, *moves)
+    return Mover(*map(float, fields))  # integers would need another compilation
 
 
 def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> Jobs:
@@ -180,6 +210,7 @@ def _jobs(tasks: Sequence[Task], coverage: Sequence[Path | InfeasibleError]) -> 
         if isinstance(path, Path):
             cover[k] = path.flown
             if path.segments:
+                entry[k] = path.start[0], path.start[1], path.start[3]
                 leave[k] = path.end[0], path.end[1], path.end[3]
     z = np.array([np.nan if task.z is None else task.z for task in tasks])
     opens, closes = np.array([task.opens for task in tasks]), np.array([task.closes for task in tasks])
@@ -194,22 +225,20 @@ class KnownCoverage(NamedTuple):
     zones: int  # number of zones at that time
 
 
-Covered = dict[tuple[int, float, float, Moves, float | None], KnownCoverage]
-"""Paths by the identity of the task and the relevant properties of the vehicle."""
+Covered = dict[tuple[int, Kind], KnownCoverage]
+"""By the identity of the task and the properties of the vehicle that matter."""
 
 
-def covered_by(
-    vehicle: Vehicle, tasks: Sequence[Task], transits: Transits, known: Covered
-) -> list[Path | InfeasibleError]:
-    """Return the path of a vehicle over each task, at height 0, or the reason why there is none; extends `known`."""
-    zones, own = transits.zones, (vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest)
+def covered_by(vehicle: Vehicle, problem: Problem, transits: Transits, known: Covered) -> list[Path | InfeasibleError]:
+    """Return the path on which a vehicle does each task, level at height 0; or why it cannot. `known` is added to."""
+    zones, own = problem.zones, kind_of(vehicle, problem)
     around = [tuple(known_walls((zone,), transits.clearance).around[0].tolist()) for zone in zones]
     found: list[Path | InfeasibleError] = []
-    for task in tasks:
-        before = known.get((id(task), *own))
+    for task in problem.tasks:
+        before = known.get((id(task), own))
         if before is None or before.zones != len(zones):
             path = before.path if before and _out_of_reach(before, around) else _over(task, vehicle, transits)
-            before = known[(id(task), *own)] = KnownCoverage(task, path, len(zones))
+            before = known[(id(task), own)] = KnownCoverage(task, path, len(zones))
         found.append(before.path)
     return found
 
@@ -224,11 +253,15 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
+    z = height_of(vehicle) if task.z is None else task.z
+    zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
+        if isinstance(task.shape, FieldShape):
+            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance), vehicle, z)
         x, y, _ = task.shape.entry
-        zone = inside(x, y, transits.zones) if transits.zones else None
+        zone = inside(x, y, zones) if zones else None
         if zone is not None:
             return InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
-        return transits.over(task.shape.path(transits.held_radius(vehicle)), vehicle)
+        return transits.over(task.shape.path(radius), vehicle, z)
     except InfeasibleError as error:
         return error

@@ -11,7 +11,7 @@ GeoJSON features:
 | circle task, `kind: circle` | Point on the circle | `heading_deg`, `radius_m`, `turn` |
 | area task, `kind: area` | LineString, the first pass | `spacing_m`, `passes`, `side` |
 | polygon task | Polygon, with holes | `spacing_m` or `camera`; `angle_deg`, `margin_m` |
-| no-fly zone, `zone: true` | Polygon, or Point | `radius_m` of a point |
+| no-fly zone, `zone: true` | Polygon, or Point | `radius_m` of a point, `floor_m`, `ceiling_m` |
 | base, `kind: base` | Point | `heading_deg` |
 | route, `kind: route` | LineString with heights above the ellipsoid | |
 
@@ -70,10 +70,9 @@ def origin_in(path: str | os.PathLike[str]) -> tuple[float, float, float]:
     """Return latitude, longitude (deg) and height (m) of the planned home of a `.plan`, else of the first position."""
     doc = _read_document(path)
     if "fileType" in doc.root:
-        plan = read_plan(doc)
-        if plan.home is not None:
-            return plan.home[0], plan.home[1], plan.home[2] or 0.0
-        doc.refuse(("mission",), "a plan without plannedHomePosition has no origin")
+        home = read_plan(doc).home
+        assert home is not None  # checked by `read_plan`
+        return home[0], home[1], home[2] or 0.0
     for found in read_features(doc):
         if found.geometry:
             return (*found.positions[0], 0.0)
@@ -141,7 +140,7 @@ USED = {  # properties of each kind of feature besides the common ones
     "circle": {"heading_deg", "radius_m", "turn"},
     "area": {"spacing_m", "passes", "side"},
     "polygon": {"spacing_m", "camera", "angle_deg", "margin_m"},
-    "zone": {"radius_m"},
+    "zone": {"radius_m", "floor_m", "ceiling_m"},
     "base": {"heading_deg"},
     "route": set[str](),
 }
@@ -229,6 +228,9 @@ class _GeojsonReader:
         if rings[1:]:
             name = given.properties.get("name", "")
             self.found.notes.append(f"{len(rings) - 1} holes of zone {name!r} are closed")
+        for name in ("floor", "ceiling"):
+            if given.properties.get(f"{name}_m") is not None:
+                shape[name] = self._number(given, f"{name}_m")
         default = f"zone_{len(self.found.mission['zones'])}"
         zone = {"name": self._name("zones", given.properties.get("name"), default)} | shape
         checked(self.doc, NoFlyZone, zone, given.path)
@@ -283,12 +285,14 @@ def to_geojson(mission: MissionSection | Mapping[str, Any], origin: Origin, rout
     features = [feature("base", base, "Point", _positions([[x, y]], origin)[0])]
     features += [_task_feature(task, origin) for task in mission.tasks]
     for zone in mission.zones:
+        limits = {"floor_m": zone.floor, "ceiling_m": zone.ceiling}
+        properties = {"zone": True} | {key: value for key, value in limits.items() if value is not None}
         if zone.circle is not None:
-            properties = {"zone": True, "radius_m": zone.circle.radius}
+            properties["radius_m"] = zone.circle.radius
             features.append(feature(zone.name, properties, "Point", _positions([zone.circle.at], origin)[0]))
         else:
             assert zone.polygon is not None
-            features.append(feature(zone.name, {"zone": True}, "Polygon", [_closed(zone.polygon, origin)]))
+            features.append(feature(zone.name, properties, "Polygon", [_closed(zone.polygon, origin)]))
     for name, points in routes:
         if not len(points):  # a vehicle that stays
             features.append(feature(name, {"kind": "route"}, "", None))

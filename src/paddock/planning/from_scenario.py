@@ -13,14 +13,14 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-from paddock.planning.coverage.polygon import PolygonShape
+from paddock.planning.coverage.polygon import FieldShape, PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.planner import solve
-from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Task, Vehicle
+from paddock.planning.planner import solve, split_fields
+from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
@@ -133,6 +133,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
+    separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
         Problem,
@@ -143,10 +144,13 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.objective,
         scenario.seed,
         mission.clearance,
+        None
+        if separation is None or separation.layers != "planned"
+        else Separation(separation.distance, separation.height, mission.execute == "dynamics"),
     )
+    problem = split_fields(problem)
     place = scenario.at("mission", "method")
     _at(place, find_method, mission.method.name).read(mission.method.options, place)
-    separation = mission.separation
     return MissionSetup(
         problem,
         mission.method.name,
@@ -155,7 +159,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.battery_reserve,
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
-        _happenings(scenario, mission, vehicles),
+        _happenings(scenario, mission, problem),
     )
 
 
@@ -175,14 +179,15 @@ def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[Ta
     return drawn_tasks(scenario.seed, mission.generate, widest, [task.name for task in mission.tasks], mission.base)
 
 
-def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[Vehicle]) -> tuple[Happening, ...]:
+def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem) -> tuple[Happening, ...]:
     found: list[Happening] = []
     for k, event in enumerate(mission.events):
         place = scenario.at("mission", "events", k)
         if event.task is not None:
             task = _at(place, task_of, event.task, mission)
-            _at(place, refuse_tight, task, vehicles)
-            found.append(Happening(event.at, task=task))
+            _at(place, refuse_tight, task, problem.vehicles)
+            parts = split_fields(replace(problem, tasks=(task,))).tasks
+            found += [Happening(event.at, task=part) for part in parts]
         elif event.zone is not None:
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))
         elif event.vehicle is not None:
@@ -191,7 +196,7 @@ def _happenings(scenario: Scenario, mission: MissionSection, vehicles: Sequence[
             found += [Happening(event.at, vehicle=vehicle) for vehicle in joining]
         else:
             assert event.damage is not None
-            names = [vehicle.name for vehicle in vehicles if vehicle.name.partition("[")[0] == event.damage]
+            names = [vehicle.name for vehicle in problem.vehicles if vehicle.name.partition("[")[0] == event.damage]
             found += [Happening(event.at, damage=name) for name in names or [event.damage]]
     return tuple(sorted(found, key=lambda happening: happening.at))
 
@@ -222,23 +227,21 @@ def shape_of(section: TaskSection, mission: MissionSection) -> TaskShape:
 
 def zone_of(section: NoFlyZone) -> Zone:
     """Return a zone as the planner sees it."""
+    floor = -inf if section.floor is None else section.floor
+    ceiling = inf if section.ceiling is None else section.ceiling
     if section.circle is not None:
-        return CircleZone(section.name, *section.circle.at, section.circle.radius)
+        return CircleZone(section.name, *section.circle.at, section.circle.radius, floor, ceiling)
     assert section.polygon is not None
-    return PolygonZone(section.name, section.polygon)
+    return PolygonZone(section.name, section.polygon, floor, ceiling)
 
 
 def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
-    """Raise if a task demands turns that no vehicle can fly."""
-    problems = []
-    for radius in sorted({vehicle.radius for vehicle in vehicles}):
+    """Raise if a task demands turns that no vehicle can fly; rows of fields are flown in another order instead."""
+    if not isinstance(task.shape, FieldShape) and vehicles:
         try:
-            task.shape.path(radius)
-            return
+            task.shape.path(min(vehicle.radius for vehicle in vehicles))
         except InfeasibleError as error:
-            problems.append(str(error))
-    if problems:
-        raise InvalidValueError(f"task {task.name!r}: {problems[0]}")
+            raise InvalidValueError(f"task {task.name!r}: {error}") from None
 
 
 def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,23 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
+from paddock.planning.costs import Costs, height_of
+from paddock.planning.coverage.polygon import FieldShape, swept
+from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
 from paddock.planning.problem import Vehicle, renamed
 from paddock.planning.routes import Plan, Route
+from paddock.planning.separation import AIRBORNE, pause, poses_on
+from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
-AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 RESTING = ("home", "damaged")
 EXPORTED = {"vehicles": "agents", "vehicle": "agent"}  # fields that have another name in exported files
 BLOCK = 4_000_000  # distances computed in one block
+NOT_SWEPT = (None, None)
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,8 @@ class TaskMetrics:
     completed: float | None  # s
     latency: float | None  # s from its addition to its completion
     reason: str  # why it is undone
+    covered: float | None = None  # share of a field that is covered, holes and zones apart; None: no field, or undone
+    outside: float | None = None  # m by which turns leave its outline
 
     agent = renamed("agent", "vehicle")
 
@@ -109,6 +116,7 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
         TaskMetrics(
             name, mission.task(name).shape.kind, job.state, job.vehicle, job.added, job.assigned, job.started,
             job.completed, None if job.completed is None else job.completed - job.added, job.reason,
+            *(_swept(mission, name) if job.state == "completed" else NOT_SWEPT),
         )
         for name, job in mission.tasks.items()
     )  # fmt: skip
@@ -128,8 +136,24 @@ def measure(mission: Mission, trace: Trace | None = None) -> MissionMetrics:
     )
 
 
-def separation(trace: Trace) -> ClosestApproach | None:
-    """Return the closest approach in a trace of two vehicles under way; None: never two."""
+def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
+    """Return the share of a field that its vehicle has covered, and how far (m) it left the field; None: no field."""
+    task, who = mission.task(name), mission.tasks[name].vehicle
+    if not isinstance(task.shape, FieldShape) or who is None:
+        return NOT_SWEPT
+    spec, started = mission.vehicles[mission.fleet.row[who]].spec, mission.tasks[name].started or 0.0
+    later = sum(entry.kind == "zone" and entry.time > started for entry in mission.log)
+    zones = mission.problem.zones[: len(mission.problem.zones) - later]  # those that its path avoided
+    path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
+    z = height_of(spec) if task.z is None else task.z
+    return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))
+
+
+def separation(trace: Trace, height: float = np.inf) -> ClosestApproach | None:
+    """Return the closest approach in a trace of two vehicles under way; None: never two.
+
+    With a `height` (m), the smallest distance across of two that are nearer in height than that.
+    """
     flying = np.isin(trace.statuses, AIRBORNE)
     best: ClosestApproach | None = None
     count = flying.shape[1]
@@ -138,7 +162,9 @@ def separation(trace: Trace) -> ClosestApproach | None:
     for begin in range(0, len(trace.times) if count > 1 else 0, step):
         part = slice(begin, begin + step)
         places, both = trace.poses[part, :, :3], flying[part, :, None] & flying[part, None, :]
-        apart = np.linalg.norm(places[:, :, None] - places[:, None, :], axis=-1)
+        gaps = places[:, :, None] - places[:, None, :]
+        apart = np.linalg.norm(gaps if height == np.inf else gaps[..., :2], axis=-1)
+        both &= np.abs(gaps[..., 2]) < height
         pairs = np.where(both, apart, np.inf)[:, first, second]
         k, pair = np.unravel_index(int(pairs.argmin()), pairs.shape)
         if pairs[k, pair] < (np.inf if best is None else best.distance):
@@ -198,18 +224,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
-FINE, COARSE = 0.5, 2.0
-"""Time step in s for distances between vehicles: default, and maximum."""
-MOST = 2_000_000  # maximum number of poses for that
-
-
 def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
     """Return the metrics expected of a plan; with the closest approach if `apart`."""
     times = np.unique([0.0] + [leg.ends for route in plan.routes for leg in route.legs])  # linear between them
     flown = sum((np.interp(times, *flown_over_time(route)) for route in plan.routes if route.legs), 0.0 * times)
     done = np.searchsorted(done_times(plan), times, side="right")
     vehicles = zip(plan.problem.vehicles, plan.routes, strict=True)
-    step = pause(plan.makespan, len(plan.routes)) if apart else None
+    step, kept = pause(plan.makespan, len(plan.routes)) if apart else None, plan.problem.separation
     return MissionMetrics(
         method=plan.method,
         duration=plan.makespan,
@@ -221,7 +242,9 @@ def foreseen(plan: Plan, apart: bool = False) -> MissionMetrics:
         vehicles=tuple(_planned_vehicle(vehicle, route, plan.makespan) for vehicle, route in vehicles),
         tasks=_planned_tasks(plan),
         series=Series(times.tolist(), flown.tolist(), done.tolist()),
-        separation=None if step is None else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step))),
+        separation=None
+        if step is None
+        else separation(planned_trace(plan, np.arange(0.0, plan.makespan, step)), kept.height if kept else np.inf),
     )
 
 
@@ -230,22 +253,8 @@ def planned_trace(plan: Plan, times: Floats) -> Trace:
     poses = np.empty((len(times), len(plan.routes), 4))
     statuses = np.zeros((len(times), len(plan.routes)), dtype=np.int8)
     for k, (vehicle, route) in enumerate(zip(plan.problem.vehicles, plan.routes, strict=True)):
-        poses[:, k] = vehicle.pose  # at rest before its first leg and after its last
-        for leg in route.legs:
-            now = (times >= leg.begins) & (times <= leg.ends)
-            lasts = leg.ends - leg.begins
-            if now.any() and lasts > 0.0:
-                poses[now, k] = leg.path.at((times[now] - leg.begins) / lasts * leg.path.flown)
-                statuses[now, k] = STATUSES.index(STATUS_ON[leg.kind])
-            poses[times > leg.ends, k] = leg.end
-        statuses[times > route.ends, k] = STATUSES.index("home" if route.legs else "idle")
+        poses[:, k], statuses[:, k] = poses_on(vehicle, route, times)
     return Trace(tuple(vehicle.name for vehicle in plan.problem.vehicles), times, poses, statuses)
-
-
-def pause(seconds: float, vehicles: int) -> float | None:
-    """Return the time step (s) for the separation of a number of vehicles; None: too many samples, or too coarse."""
-    least = seconds * vehicles / MOST
-    return None if vehicles < 2 or seconds <= 0.0 or least > COARSE else max(least, FINE)
 
 
 def _planned_vehicle(vehicle: Vehicle, route: Route, until: float) -> VehicleMetrics:
@@ -270,7 +279,9 @@ def _planned_tasks(plan: Plan) -> tuple[TaskMetrics, ...]:
         if name in done:
             vehicle, leg = done[name]
             times = (0.0, 0.0, leg.begins, leg.ends, leg.ends)
-            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, ""))
+            shape, zones = task.shape, between(plan.problem.zones, leg.start[2], leg.start[2])
+            covered = swept(shape, leg.path, zones) if isinstance(shape, FieldShape) else NOT_SWEPT
+            found.append(TaskMetrics(name, kind, "completed", vehicle, *times, "", *covered))
         else:
             found.append(TaskMetrics(name, kind, "undone", None, 0.0, None, None, None, None, reasons[name]))
     return tuple(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import inf, isfinite
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 from warnings import warn
 
 from paddock.errors import InvalidValueError
@@ -47,6 +47,7 @@ class Vehicle:
     under_way: bool = False  # under way: returns home even without tasks
     aloft: bool = False  # an aircraft that starts in the air: it waits in circles even before departure
     tightest: float | None = None  # m, radius of its tightest turn through the air; None: as planned
+    lift: float = 0.0  # m by which the plan has raised it to its layer
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,14 @@ class Task:
         return Entry(x, y, self.heading if heading is None else heading)
 
 
+class Separation(NamedTuple):
+    """The least distance between aircraft; either one is enough."""
+
+    distance: float  # m across
+    height: float  # m up
+    spread: bool = False  # a layer for each, as far as there are layers: real vehicles keep to no timetable
+
+
 @dataclass(frozen=True)
 class Problem:
     """A planning problem."""
@@ -78,6 +87,7 @@ class Problem:
     objective: Objective = "total"
     seed: int = 0
     clearance: float = 0.0  # m of clearance from zones, where there is room
+    separation: Separation | None = None  # kept by routes; None: routes may meet
 
     agents = renamed("agents", "vehicles")
 
@@ -140,7 +150,7 @@ class MissionSetup:
     """The initial data of a mission."""
 
     problem: Problem
-    method: str = "clustered_greedy"
+    method: str = "local_search"
     options: Mapping[str, Any] = field(default_factory=dict)
     replan: bool = True
     battery_reserve: float = 0.2  # share of the charge at which a vehicle goes home

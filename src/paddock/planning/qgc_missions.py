@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, pi
+from math import hypot, inf, pi
 from typing import Any
 
 import numpy as np
@@ -62,12 +62,10 @@ class _PlanReader:
 
     def read(self) -> Imported:
         plan = read_plan(self.doc)
-        if plan.home is None:
-            self.found.notes.append("no plannedHomePosition: the base does not change")
-        else:
-            latitude, longitude, altitude = plan.home
-            self.home_height = self.home_height if altitude is None else altitude
-            self.found.mission["base"] = [*metres_of([(latitude, longitude)], self.origin)[0], 0.0]
+        assert plan.home is not None  # checked by `read_plan`
+        latitude, longitude, altitude = plan.home
+        self.home_height = self.home_height if altitude is None else altitude
+        self.found.mission["base"] = [*metres_of([(latitude, longitude)], self.origin)[0], 0.0]
         speed = plan.hover_speed if plan.vehicle_type in HOVERING else plan.cruise_speed
         if speed is not None and speed > 0:
             self.found.mission["speed"] = speed
@@ -175,6 +173,7 @@ class _PlanReader:
         self.found.mission["tasks"].append(task)
 
 
+SAME = 0.01  # m between waypoints that are one
 STANDING_SPEED = 5.0  # m/s: written by QGroundControl for the speed that does not apply
 
 
@@ -206,7 +205,7 @@ def to_plans(
 ) -> dict[str, dict[str, Any]]:
     """Return a plan per vehicle: take-off, waypoints (thinned to `tolerance` m), return.
 
-    The home is the mission's base, its zones are exclusion fences; `speed` in m/s.
+    The home is the mission's base, its zones without a floor or ceiling are exclusion fences; `speed` in m/s.
     """
     for kind, chosen, known in (("vehicle", vehicle, qgc_plan.VEHICLES), ("firmware", firmware, qgc_plan.FIRMWARE)):
         if chosen not in known:
@@ -216,6 +215,8 @@ def to_plans(
     latitude, longitude = degrees_of([mission.base[:2]], origin)[0]
     fences = []
     for zone in mission.zones:
+        if zone.floor is not None or zone.ceiling is not None:
+            continue  # a fence has no heights: routes may lead above or below the zone
         if zone.circle is not None:
             at = degrees_of([zone.circle.at], origin)[0]
             fences.append(PlanFence(False, center=(at[0], at[1]), radius=zone.circle.radius))
@@ -264,9 +265,13 @@ def thinned(waypoints: Floats, tolerance: float) -> Floats:
 def _plan_items(
     waypoints: Waypoints, origin: Origin, ground: float, tolerance: float, change: PlanItem
 ) -> list[PlanItem]:
-    """Return take-off at the first waypoint, the speed, the others, the return; nothing for a vehicle that stays."""
+    """Return take-off at the first waypoint, the speed, the others, the return; nothing for a vehicle that stays.
+
+    Where one part begins as the last one ended, that waypoint is written once, also with circles between them.
+    """
     parts = [waypoints] if isinstance(waypoints, np.ndarray) else list(waypoints)
     items: list[PlanItem] = []
+    here: tuple[float, float, float] | None = None  # the last waypoint
 
     def add(command: int, options: tuple[float | None, ...], at: tuple[float, float, float]) -> None:
         latitude, longitude = degrees_of([at[:2]], origin)[0]
@@ -279,6 +284,9 @@ def _plan_items(
             add(qgc_plan.LOITER_TURNS, (part.turns, 0, radius, 1), (part.x, part.y, part.z))
             continue
         for x, y, z, _ in thinned(part, tolerance).tolist():
+            if here is not None and hypot(x - here[0], y - here[1], z - here[2]) < SAME:
+                continue
+            here = x, y, z
             add(qgc_plan.WAYPOINT if items else qgc_plan.TAKEOFF, (0, 0, 0, None), (x, y, z))
     home = PlanItem(qgc_plan.RETURN, qgc_plan.MISSION_FRAME, (0,) * 7)
     return [items[0], change, *items[1:], home] if items else []

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
-from math import hypot, isfinite, pi
-from typing import Any, Literal
+from functools import cached_property, partial
+from math import hypot, isfinite
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from paddock.errors import unknown_name
-from paddock.planning.costs import Costs
+from paddock.planning.costs import Costs, height_of
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.paths.path import Path, Pose, Segment, joined
-from paddock.planning.problem import Problem, Task, Vehicle, renamed
-from paddock.planning.transits import NARROW, Goal
+from paddock.planning.paths.path import Path, Pose, joined
+from paddock.planning.problem import Problem, Task, renamed
+from paddock.planning.transits import Goal
+from paddock.world.columns import Floats
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
 
@@ -65,6 +66,11 @@ class Route:
         return self.legs[-1].ends if self.legs else 0.0
 
     @cached_property
+    def sampled(self) -> dict[float, Floats]:
+        """Its places (k, 3) at whole multiples of a time step (s), NaN on the ground: filled by separation.py."""
+        return {}
+
+    @cached_property
     def path(self) -> Path:
         """The whole path; waiting in place has no length."""
         return joined(leg.path for leg in self.legs)
@@ -78,6 +84,14 @@ class Undone:
     reason: str
 
 
+class Meeting(NamedTuple):
+    """Two vehicles that come nearer to each other than the separation."""
+
+    first: str
+    second: str
+    time: float  # s, when they first do
+
+
 @dataclass(frozen=True)
 class Plan:
     """A plan: the routes of all vehicles, and the tasks that are not done."""
@@ -87,6 +101,7 @@ class Plan:
     routes: tuple[Route, ...]  # of all vehicles, in the problem's order; without legs for vehicles that stay
     undone: tuple[Undone, ...] = ()
     notes: Mapping[str, Any] = field(default_factory=dict)  # of the method: rounds, messages, iterations
+    meetings: tuple[Meeting, ...] = ()  # what it could not keep apart
 
     @property
     def total(self) -> float:
@@ -129,32 +144,30 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
 
 
 def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
-    """Return whether compiled lengths are exact: no zones, one height, no waiting in wind."""
+    """Return whether compiled lengths are exact, so that paths can wait: no zones, one height, no waiting in wind."""
     problem = costs.problem
     tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
-    height = who.pose[2] if who.height is None else who.height
-    level = who.pose[2] == who.home[2] == height and all(task.z is None for task in tasks)
+    level = who.pose[2] == who.home[2] == height_of(who) and all(task.z is None for task in tasks)
     return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
 
 
 def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
-    who, jobs = costs.problem.vehicles[vehicle], costs.jobs(vehicle)
-    table = costs.legs(vehicle, order)
+    who, jobs, table = costs.problem.vehicles[vehicle], costs.jobs(vehicle), costs.legs(vehicle, order)
     writer = _Writer(costs, vehicle)
     for t, (way, wait, begin, arrival, end, _) in zip(order, table[:-1].tolist(), strict=True):
         task, z = costs.problem.tasks[t], writer.here[2]
-        x, y, heading = task.entry
+        x, y, heading = writer.entry(t)
         there: Pose = (x, y, z, arrival)
         if writer.stays:
             writer.stay(task, begin - way / who.speed)
-        writer.add("transit", task, way, way / who.speed, there, writer.way((x, y, z, heading)))
+        writer.add("transit", task, way, way / who.speed, there, partial(writer.way, (x, y, z, heading), writer.here))
         if begin - writer.time > SOON:
-            writer.add("wait", task, wait, begin - writer.time, there, _waiting(who, there, wait))
+            writer.add("wait", task, wait, begin - writer.time, there, partial(writer.circles, there, wait))
         leave = jobs.leave[t].tolist()
         away: Pose = (leave[0], leave[1], z, leave[2] if isfinite(leave[2]) else arrival)
-        writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, writer.coverage(t, z))
+        writer.add("coverage", task, float(jobs.cover[t]), end - begin, away, partial(writer.coverage, t, there))
     way = float(table[-1, 0])
-    writer.add("return", None, way, way / who.speed, who.home, writer.way(who.home))
+    writer.add("return", None, way, way / who.speed, who.home, partial(writer.way, who.home, writer.here))
     return writer.legs
 
 
@@ -164,10 +177,17 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
     for k, t in enumerate(order):
         try:
             writer.do(t)
-            writer.way(writer.who.home)()
+            writer.way(writer.who.home)
         except InfeasibleError:
             return k
     return len(order) - 1
+
+
+def late_task(costs: Costs, route: Route) -> int | None:
+    """Return the position in the order of the first task that a route begins too late."""
+    closes = {task.name: task.closes for task in costs.problem.tasks}
+    begun = [leg for leg in route.legs if leg.kind == "coverage"]
+    return next((k for k, leg in enumerate(begun) if leg.begins > closes[str(leg.task)] + 1e-9), None)
 
 
 class _Writer:
@@ -180,48 +200,48 @@ class _Writer:
         self.time = self.who.ready
         self.legs: list[Leg] = []
 
-    def way(self, goal: Goal) -> Callable[[], Path]:
-        """Return a function that builds the path from here."""
-        here, who = self.here, self.who
-        return lambda: self.costs.transits.path(who, here, goal)
+    def entry(self, task: int) -> tuple[float, float, float | None]:
+        """Return the start of a task for the vehicle: x, y in m, heading in rad (None: any)."""
+        x, y, heading = self.costs.jobs(self.vehicle).entry[task].tolist()
+        return x, y, heading if isfinite(heading) else None
 
-    def coverage(self, task: int, z: float) -> Callable[[], Path]:
-        """Return a function that builds the path of a task from here."""
-        here = self.here
+    def way(self, goal: Goal, here: Pose | None = None) -> Path:
+        """Return the path to a goal from a pose, by default from here."""
+        return self.costs.transits.path(self.who, here or self.here, goal)
 
-        def make() -> Path:
-            path = self.costs.coverage(self.vehicle, task)
-            if isinstance(path, InfeasibleError):
-                raise path
-            return lifted(path, z) if path.segments else Path((), here)
+    def coverage(self, task: int, here: Pose) -> Path:
+        """Return the path of a task from a pose; raise InfeasibleError."""
+        path = self.costs.coverage(self.vehicle, task)
+        if isinstance(path, InfeasibleError):
+            raise path
+        return lifted(path, here[2]) if path.segments else Path((), here)
 
-        return make
+    def circles(self, here: Pose, flown: float) -> Path:
+        """Return circles of that many metres from a pose; 0: a wait in place."""
+        return _circles(self.costs.transits.circle(self.who, here), flown) if flown > 0.0 else Path((), here)
 
     def add(
-        self, kind: str, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
+        self, kind: LegKind, task: Task | None, flown: float, seconds: float, end: Pose, make: Callable[[], Path]
     ) -> None:
-        """Add a leg of known length."""
+        """Add a leg of known length (m) and duration (s)."""
         name = None if task is None else task.name
         begins, self.time = self.time, self.time + seconds
-        self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))  # type: ignore[arg-type]
+        self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))
         self.here = end
 
     def do(self, t: int) -> None:
         """Go to a task, wait for it and do it, each measured on its path."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
-        height = self.who.pose[2] if self.who.height is None else self.who.height
-        x, y, heading = task.entry
-        way = self.way((x, y, height if task.z is None else task.z, heading))
+        x, y, heading = self.entry(t)
+        way = self.way((x, y, height_of(self.who) if task.z is None else task.z, heading))
         if self.stays:
-            way = _made(way())
-            self.stay(task, task.opens - way().flown / self.who.speed)
+            self.stay(task, task.opens - way.flown / self.who.speed)
         self.follow("transit", task, way, heading)
         self.wait(task)
-        self.follow("coverage", task, self.coverage(t, self.here[2]), leave if isfinite(leave) else None)
+        self.follow("coverage", task, self.coverage(t, self.here), leave if isfinite(leave) else None)
 
-    def follow(self, kind: str, task: Task | None, make: Callable[[], Path], heading: float | None) -> None:
+    def follow(self, kind: LegKind, task: Task | None, path: Path, heading: float | None) -> None:
         """Add a leg and measure it; `heading` is the course over the ground at its end, if requested."""
-        path = make()
         x, y, z, nose = path.end
         if heading is None and not path.segments:
             heading = self.here[3]
@@ -229,7 +249,7 @@ class _Writer:
             drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
             still = hypot(drift_x, drift_y) == 0.0
             heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
-        self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), _made(path))
+        self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), lambda: path)
 
     @property
     def stays(self) -> bool:
@@ -239,7 +259,7 @@ class _Writer:
     def stay(self, task: Task, until: float) -> None:
         """Wait in place until a time (s)."""
         if until - self.time > SOON:
-            self.add("wait", task, 0.0, until - self.time, self.here, _made(Path((), self.here)))
+            self.add("wait", task, 0.0, until - self.time, self.here, partial(self.circles, self.here, 0.0))
 
     def wait(self, task: Task) -> None:
         """Wait until the task opens."""
@@ -248,21 +268,12 @@ class _Writer:
         elif task.opens - self.time > SOON:
             turn = self.costs.transits.circle(self.who, self.here)
             path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
-            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, _made(path))
+            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
 
 
 def lifted(path: Path, z: float) -> Path:
     """Return the path, `z` metres higher."""
     return Path([segment._replace(z=segment.z + z) for segment in path.segments], path.start)
-
-
-def _waiting(who: Vehicle, here: Pose, flown: float) -> Callable[[], Path]:
-    """Return circles to the left that end at their start, or a wait in place."""
-    if flown <= 0.0:
-        return _made(Path((), here))
-    radius = who.radius or NARROW
-    turn = Path([Segment(*here, 2.0 * pi * radius, 1.0 / radius)])
-    return lambda: _circles(turn, flown)
 
 
 def _circles(turn: Path, flown: float) -> Path:
@@ -280,7 +291,3 @@ def _circles(turn: Path, flown: float) -> Path:
         for part in turn.segments
     ]
     return Path(segments * rounds)
-
-
-def _made(path: Path) -> Callable[[], Path]:
-    return lambda: path

@@ -6,7 +6,7 @@ Plain scalar functions (see compute/routine.py) that methods call inside their o
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, hypot, inf, isnan, pi, sqrt
+from math import atan2, ceil, hypot, inf, isnan, sqrt
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
-from paddock.planning.obstacles.detours import SightWalls, added
+from paddock.planning.obstacles.detours import Rows, around
 from paddock.planning.paths.dubins import length_to
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
 from paddock.planning.paths.wind import flown_in_wind
@@ -46,20 +46,19 @@ class Mover(NamedTuple):
     wind_y: float
     circles: float  # 1: waits in circles after departure, 2: always; 0: waits in place
     reverse: float  # 1: may drive backwards
-    under_way: float  # 1: under way, returns home even without tasks
+    under_way: float  # 1: it has set out, and returns home even without tasks
+    held: float  # m, the radius of its turns over the ground
+    circle: float  # m flown on one turn of that radius, over the ground
+    circle_length: float  # m over the ground
 
 
 class Detours(NamedTuple):
-    """Estimated detours of one vehicle around zones (obstacles/detours.py); without zones there are no corners."""
+    """The ways of one vehicle around zones: rows in `found`, -1 where the straight way is free; empty without zones."""
 
-    edges: Floats  # (e, 4), and
-    parts: Ints  # (p + 1,), and
-    bounds: Floats  # (p, 3): SightWalls; one by one, as parallel loops take no tuples of tuples
-    start: Floats  # (3,) x, y of the nearest place outside of zones from where it is free; m to there
-    from_start: Floats  # (v,) ways to the corners of zones from there
-    leave: Floats  # (t, v) and from the end of each task
-    entry: Floats  # (t, v) sights of the corners from the beginning of each task
-    home: Floats  # (v,) and from home
+    found: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
+    start: Rows  # (t + 1,) from where it is free to each task, and home
+    ways: Rows  # (t, t) from the end of each task to the beginning of each
+    home: Rows  # (t,) from the end of each task home
 
 
 WIND = slice(Mover._fields.index("wind_x"), Mover._fields.index("wind_y") + 1)
@@ -83,16 +82,6 @@ def windless_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: fl
 def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
     """Return the same without wind, for vehicles that only move forwards."""
     return length_to(x, y, heading, gx, gy, gh, m.radius)
-
-
-def detour(m: Mover, extra: Detours, before: int, x: float, y: float, gx: float, gy: float, to: int) -> float:
-    """Return the metres that zones add between (x, y), after a task (-1: none yet), and a task (-1: home)."""
-    walls, sights = SightWalls(extra.edges, extra.parts, extra.bounds), extra.home if to < 0 else extra.entry[to]
-    if before >= 0:
-        return added(walls, x, y, extra.leave[before], gx, gy, sights)
-    x, y = extra.start[0], extra.start[1]
-    aside: float = extra.start[2] + hypot(gx - x, gy - y) - hypot(gx - m.x, gy - m.y)
-    return aside + added(walls, x, y, extra.from_start, gx, gy, sights)
 
 
 class TourRoutine(Routine[P, R]):
@@ -171,10 +160,30 @@ def transit(
 ) -> tuple[float, float]:
     """Return metres flown from a pose to another (heading NaN: any) without zones, and the heading of arrival."""
     level, arrival = level_way(m, x, y, heading, gx, gy, gh)
-    rise = abs(gz - z)
+    return climbed(m, level, abs(gz - z)), arrival
+
+
+def climbed(m: Mover, level: float, rise: float) -> float:
+    """Return metres flown on a level way that also rises; where it is too steep, whole circles come first."""
     if rise > 0.0:
-        level = sqrt(max(level, rise / m.slope) ** 2 + rise * rise)
-    return level, arrival
+        excess = rise / m.slope - level
+        turns = ceil(excess / m.circle_length - 1e-9) if excess > 0.0 else 0
+        along = level + turns * m.circle_length
+        level = (level + turns * m.circle) * sqrt(1.0 + (rise / along) ** 2) if along > 0.0 else rise
+    return level
+
+
+def travel(
+    m: Mover, extra: Detours, before: int, x: float, y: float, z: float, heading: float, to: int,
+    gx: float, gy: float, gz: float, gh: float,
+) -> tuple[float, float]:  # fmt: skip
+    """As `transit`, around zones: after a task (-1: none yet) to a task (-1: home)."""
+    if len(extra.start) > 0:
+        row = extra.start[to] if before < 0 else extra.home[before] if to < 0 else extra.ways[before, to]
+        if row >= 0:
+            level, arrival = around(extra.found[row], x, y, heading, m.held, m.wind_x, m.wind_y)
+            return (climbed(m, level, abs(gz - z)) if level < inf else inf), arrival
+    return transit(m, x, y, z, atan2(gy - y, gx - x) if isnan(heading) else heading, gx, gy, gz, gh)
 
 
 def slowest(m: Mover) -> float:
@@ -202,7 +211,7 @@ def waited(m: Mover, before: int, seconds: float) -> tuple[float, float]:
         return 0.0, 0.0
     if m.circles < 0.5 or (before < 0 and m.under_way < 0.5 and m.circles < 1.5):
         return 0.0, seconds
-    flown = max(seconds * m.speed, 2.0 * pi * m.radius)
+    flown = max(seconds * m.speed, m.circle)
     return flown, flown / m.speed
 
 
@@ -228,8 +237,8 @@ def after(m: Mover, j: Jobs, at: Stand, t: int, way: float, begin_at: float, arr
 def approach(m: Mover, j: Jobs, extra: Detours, at: Stand, t: int) -> tuple[float, float, float, float]:
     """Return metres flown to a task and while waiting, the start of the task (s) and the heading of arrival."""
     height = m.height if isnan(j.z[t]) else j.z[t]
-    way, arrival = transit(m, at.x, at.y, at.z, at.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-    way += detour(m, extra, at.before, at.x, at.y, j.entry[t, 0], j.entry[t, 1], t)
+    goal = j.entry[t]
+    way, arrival = travel(m, extra, at.before, at.x, at.y, at.z, at.heading, t, goal[0], goal[1], height, goal[2])
     wait, pause = waited(m, at.before, j.opens[t] - (at.time + way / m.speed))
     return way, wait, at.time + way / m.speed + pause, arrival
 
@@ -238,10 +247,13 @@ def way_home(m: Mover, extra: Detours, at: Stand) -> float:
     """Return metres flown home; 0 for a vehicle without tasks that has not departed or is at home."""
     if at.before < 0 and (m.under_way < 0.5 or abs(m.home_x - m.x) + abs(m.home_y - m.y) < 1e-9):
         return 0.0
-    way, _ = transit(m, at.x, at.y, at.z, at.heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-    if at.before >= 0:
-        way += detour(m, extra, at.before, at.x, at.y, m.home_x, m.home_y, -1)
-    return way
+    return home_from(m, extra, at.before, at.x, at.y, at.z, at.heading)
+
+
+def home_from(m: Mover, extra: Detours, before: int, x: float, y: float, z: float, heading: float) -> float:
+    """Return metres flown home from a pose (heading NaN: towards it) after a task (-1: none yet)."""
+    goal = m.home_x, m.home_y, m.home_z, m.home_heading
+    return travel(m, extra, before, x, y, z, heading, -1, goal[0], goal[1], goal[2], goal[3])[0]
 
 
 def tour(m: Mover, j: Jobs, extra: Detours, order: Ints, count: int) -> tuple[float, float]:
@@ -275,14 +287,10 @@ def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
     """Write metres flown (3, t) to each task, from each home (leaving towards it), and for each alone; inf: never."""
     for t in range(found.shape[1]):
         height = m.height if isnan(j.z[t]) else j.z[t]
-        way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, j.entry[t, 2])
-        way += detour(m, extra, -1, m.x, m.y, j.entry[t, 0], j.entry[t, 1], t)
+        goal, leave = j.entry[t], j.leave[t]
+        way, _ = travel(m, extra, -1, m.x, m.y, m.z, m.heading, t, goal[0], goal[1], height, goal[2])
         found[0, t] = way if j.cover[t] < inf else inf
-        x, y, heading = j.leave[t, 0], j.leave[t, 1], j.leave[t, 2]
-        if isnan(heading):
-            heading = atan2(m.home_y - y, m.home_x - x)
-        way, _ = transit(m, x, y, height, heading, m.home_x, m.home_y, m.home_z, m.home_heading)
-        way += detour(m, extra, t, x, y, m.home_x, m.home_y, -1)
+        way = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
         found[1, t] = way if j.cover[t] < inf else inf
         at = step(m, j, extra, begin(m), t)
         found[2, t] = at.flown + way_home(m, extra, at) if at.flown < inf else inf
@@ -296,10 +304,8 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
             from_z = m.height if isnan(j.z[s]) else j.z[s]
             to_z = m.height if isnan(j.z[t]) else j.z[t]
             x, y, heading = j.leave[s, 0], j.leave[s, 1], j.leave[s, 2]
-            if isnan(heading):
-                heading = atan2(j.entry[t, 1] - y, j.entry[t, 0] - x)
-            way, _ = transit(m, x, y, from_z, heading, j.entry[t, 0], j.entry[t, 1], to_z, j.entry[t, 2])
-            way += detour(m, extra, s, x, y, j.entry[t, 0], j.entry[t, 1], t)
+            goal = j.entry[t]
+            way, _ = travel(m, extra, s, x, y, from_z, heading, t, goal[0], goal[1], to_z, goal[2])
             found[a, b] = 0.0 if a == b else way
 
 
@@ -309,7 +315,7 @@ ways_between = parallel_tour_routine(across)
 
 
 class TourData(NamedTuple):
-    """All vehicles (a) of k classes and tasks (t); without zones, arrays of detours have no corners."""
+    """All vehicles (a) of k classes and tasks (t); arrays of detours are empty without zones."""
 
     movers: Floats  # (a, fields of Mover)
     kind: Ints  # (a,) the class of each vehicle
@@ -319,14 +325,10 @@ class TourData(NamedTuple):
     cover: Floats  # (k, t)
     opens: Floats  # (k, t)
     closes: Floats  # (k, t)
-    edges: Floats  # (e, 4) and so on: Walls of zones
-    parts: Ints  # (p + 1,)
-    bounds: Floats  # (p, 3)
-    start: Floats  # (a, 3) and so on: Detours of each vehicle
-    from_start: Floats  # (a, v)
-    leave_ways: Floats  # (k, t, v)
-    entry_sights: Floats  # (k, t, v)
-    home_sights: Floats  # (a, v)
+    found: Floats  # (n, 2, WAY_COLUMNS) and so on: Detours of each vehicle
+    start: Rows  # (a, t + 1)
+    ways: Rows  # (k, t, t)
+    home: Rows  # (a, t)
 
 
 def mover_of(fleet: TourData, vehicle: int) -> Mover:
@@ -334,7 +336,7 @@ def mover_of(fleet: TourData, vehicle: int) -> Mover:
     v = fleet.movers[vehicle]
     return Mover(
         v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7], v[8], v[9], v[10], v[11], v[12], v[13], v[14], v[15], v[16],
-        v[17], v[18],
+        v[17], v[18], v[19], v[20], v[21],
     )  # fmt: skip
 
 
@@ -346,6 +348,4 @@ def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
 
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
     """Return the detours of a vehicle."""
-    k, edges, parts, bounds = fleet.kind[vehicle], fleet.edges, fleet.parts, fleet.bounds
-    start, way, home = fleet.start[vehicle], fleet.from_start[vehicle], fleet.home_sights[vehicle]
-    return Detours(edges, parts, bounds, start, way, fleet.leave_ways[k], fleet.entry_sights[k], home)
+    return Detours(fleet.found, fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.around import ZoneMap, on_border, way_out
+from paddock.planning.obstacles.around import ZoneMap, on_border, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
 from paddock.planning.paths.climb import raised, tilted
@@ -32,8 +32,8 @@ class Transits:
         self.zones = problem.zones
         self.clearance = problem.clearance
         self.wind = problem.wind
-        self._known: dict[tuple[Any, ...], Path] = {}  # paths around zones, shared by trial routes
-        self._maps: dict[tuple[float, tuple[Zone, ...], Clearance], ZoneMap] = {}
+        self._known: dict[tuple[Any, ...], Path] = {}  # ways around zones, which routes that are tried out share
+        self._maps: dict[tuple[Any, ...], ZoneMap] = {}
 
     def path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         """Return the path from a pose to another; raise InfeasibleError with the reason if there is none."""
@@ -47,26 +47,46 @@ class Transits:
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        level = self._direct(vehicle, begin, end)
-        # tasks inside a zone are refused: only a home may lie inside, and the vehicle must still return there
-        zones = tuple(zone for zone in self.zones if not zone.contains(goal[0], goal[1]))
+        level, zones = self._direct(vehicle, begin, end), between(self.zones, start[2], goal[2])
         if zones and blocked_by(level, zones, self._kept(zones, begin, end)) is not None:
-            level = self._around(begin, end, self.held_radius(vehicle), zones)
+            level = self._around(begin, end, vehicle, zones)
             if self._windy(vehicle):
                 level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
         if abs(start[2] - goal[2]) < SAME_HEIGHT:
             return tilted(level, start[2], start[2])
         return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
 
-    def over(self, path: Path, vehicle: Vehicle) -> Path:
-        """Return a path over the ground as flown in this wind; raise if it is in or near a zone."""
-        zone = blocked_by(path, self.zones) if self.zones else None
+    def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
+        """Return a path over the ground as the vehicle flies it in this wind, at a height; raise in or near a zone."""
+        zones = self.zones if z is None else between(self.zones, z, z)
+        zone = blocked_by(path, zones)
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
-        zone = blocked_by(path, self.zones, self._kept(self.zones, path.start)) if self.clearance else None
+        zone = blocked_by(path, zones, self._kept(zones, path.start)) if self.clearance else None
         if zone is not None:
             raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
         return over_ground(path, vehicle.speed, self.wind) if self._windy(vehicle) else path
+
+    def way_out(self, vehicle: Vehicle) -> Path:
+        """Return the shortest way out of the zones that a vehicle is in; without segments where it is in none."""
+        x, y, z, heading = vehicle.pose
+        zones = between(self.zones, z, z)
+        if not zones or inside(x, y, zones) is None:
+            return Path((), (x, y, 0.0, heading))
+        try:
+            out = way_out((x, y, heading), self.held_radius(vehicle), zones)
+        except InfeasibleError:  # it is enclosed: no way begins inside
+            return Path((), (x, y, 0.0, heading))
+        return over_ground(out, vehicle.speed, self.wind) if self._windy(vehicle) else out
+
+    def charts(self, vehicle: Vehicle, zones: tuple[Zone, ...]) -> list[ZoneMap]:
+        """Return the maps for ways of a vehicle around zones: with the clearance, then without."""
+        wide = [self.clearance] if self.clearance > 0.0 else []
+        return [self._map(vehicle, zones, kept) for kept in (*wide, 0.0)]
+
+    def drift(self, vehicle: Vehicle) -> tuple[float, float]:
+        """Return the wind that carries a vehicle, east and north over its airspeed."""
+        return (self.wind[0] / vehicle.speed, self.wind[1] / vehicle.speed) if self._windy(vehicle) else (0.0, 0.0)
 
     def circle(self, vehicle: Vehicle, at: Pose) -> Path:
         """Return the waiting circle of an aircraft: one left turn held over the ground, back to the same pose."""
@@ -82,23 +102,30 @@ class Transits:
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
         return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
 
-    def _around(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """Return a path around zones; one that starts inside leaves them first."""
-        if inside(begin[0], begin[1], zones) is None:
-            return self._outside(begin, end, radius, zones)
-        out = way_out(begin, radius, zones)
-        return out + self._outside((out.end[0], out.end[1], out.end[3]), end, radius, zones)
+    def _around(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
+        """Return a way around zones. One that begins or ends inside, at a home, crosses their borders nearby."""
+        radius, first, last = self.held_radius(vehicle), Path(), Path()
+        if inside(begin[0], begin[1], zones) is not None:
+            first = way_out(begin, radius, zones)
+            begin = first.end[0], first.end[1], first.end[3]
+        if inside(end[0], end[1], zones) is not None:
+            last = way_in(end, radius, zones)
+            straight = dubins(begin if not first.segments else first.start[:2] + first.start[3:], end, radius)
+            if first.segments and straight.length <= first.length + last.length:
+                return straight
+            end = last.start[0], last.start[1], last.start[3]
+        return first + self._outside(begin, end, vehicle, zones) + last
 
-    def _outside(self, begin: Start, end: End, radius: float, zones: tuple[Zone, ...]) -> Path:
-        """Return a path that starts outside: with the clearance if there is room, otherwise without."""
+    def _outside(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
+        """Return a path from outside: with the clearance where there is room, otherwise without."""
         kept = self._kept(zones, begin, end)
         if isinstance(kept, tuple) or kept > 0.0:
             try:
-                return self._map(radius, zones, kept).transit(begin, end)
+                return self._map(vehicle, zones, kept).transit(begin, end)
             except InfeasibleError:
                 pass  # between zones, or too near to one, there may still be a path
         try:
-            return self._map(radius, zones, 0.0).transit(begin, end)
+            return self._map(vehicle, zones, 0.0).transit(begin, end)
         except InfeasibleError:
             for zone in zones:
                 if on_border(zone, begin[0], begin[1]) or on_border(zone, end[0], end[1]):
@@ -125,7 +152,14 @@ class Transits:
     def _windy(self, vehicle: Vehicle) -> bool:
         return vehicle.moves != "ground" and self.wind != (0.0, 0.0)
 
-    def _map(self, radius: float, zones: tuple[Zone, ...], kept: Clearance) -> ZoneMap:
-        if (radius, zones, kept) not in self._maps:
-            self._maps[radius, zones, kept] = ZoneMap(zones, radius, kept)
-        return self._maps[radius, zones, kept]
+    def _map(self, vehicle: Vehicle, zones: tuple[Zone, ...], kept: Clearance) -> ZoneMap:
+        key = self.held_radius(vehicle), zones, kept, self.drift(vehicle)
+        if key not in self._maps:
+            self._maps[key] = ZoneMap(zones, key[0], kept, key[3])
+        return self._maps[key]
+
+
+def between(zones: tuple[Zone, ...], low: float, high: float) -> tuple[Zone, ...]:
+    """Return the zones that reach into a range of heights (m), or all where none has a limit."""
+    found = tuple(zone for zone in zones if zone.reaches(min(low, high), max(low, high)))
+    return zones if len(found) == len(zones) else found

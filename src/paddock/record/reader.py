@@ -16,7 +16,7 @@ from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
-from paddock.scenario import Scenario, load_scenario
+from paddock.scenario import MethodChoice, Scenario, load_scenario
 from paddock.wire.messages import states
 from paddock.wire.messages.markers import MarkerCommand, decode_marker_command
 from paddock.wire.messages.recordings import (
@@ -56,6 +56,19 @@ def open_run(path: str | os.PathLike[str]) -> RecordedRun:
         raise
 
 
+def _planned_as_before(scenario: Scenario) -> Scenario:
+    """Return a scenario with the defaults of missions that applied before recordings named them."""
+    mission = scenario.mission
+    if mission is None:
+        return scenario
+    changes: dict[str, Any] = {}
+    if "method" not in mission.model_fields_set:
+        changes["method"] = MethodChoice(name="clustered_greedy")
+    if mission.separation is not None:
+        changes["separation"] = mission.separation.model_copy(update={"layers": "in_turn"})
+    return scenario.model_copy(update={"mission": mission.model_copy(update=changes)})
+
+
 class RecordedRun:
     """A recorded run. Times are in s from the start of the recording, and continue over resets and restores."""
 
@@ -80,7 +93,8 @@ class RecordedRun:
         """The scenario that was simulated."""
         text = self.file.attachments["scenario.yaml"].decode("utf-8", "replace")
         try:
-            return load_scenario(text if "\n" in text else text + "\n")
+            scenario = load_scenario(text if "\n" in text else text + "\n")
+            return scenario if "planning" in self.metadata else _planned_as_before(scenario)
         except PaddockError as error:
             raise PaddockError(f"{self.path} holds an invalid scenario: {str(error).splitlines()[0]}") from None
 

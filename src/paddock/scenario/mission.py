@@ -70,6 +70,10 @@ class SeparationSection(Section):
 
     distance: Positive = Field(default=50.0, description="Horizontal distance, in m.")
     height: NotNegative = Field(default=20.0, description="Difference in height, in m.")
+    layers: Literal["planned", "in_turn"] = Field(
+        default="planned",
+        description="Height layers: planned, where routes would meet; in_turn, by number and only in flight.",
+    )
 
 
 class TaskMix(Section):
@@ -153,7 +157,7 @@ class MissionSection(Section):
         description="Execution: dynamics has the vehicle's own model track the path, kinematic stays exactly on it.",
     )
     method: Method = Field(
-        default=MethodChoice(name="clustered_greedy"),
+        default=MethodChoice(name="local_search"),
         description="The method that assigns and orders tasks: a name, or {name: {options}}.",
     )
     objective: Literal["total", "makespan"] = Field(

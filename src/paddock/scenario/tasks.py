@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from paddock.scenario.base import (
     Name,
@@ -35,6 +35,7 @@ def _in_reach(value: tuple[float, ...]) -> tuple[float, ...]:
 
 Position = Annotated[Vector2, AfterValidator(_in_reach)]  # `[x, y]` in m, world frame ENU
 Length = Annotated[Positive, Field(le=FARTHEST)]  # m
+Height = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]  # m
 
 
 def _at_least_three(points: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -72,7 +73,7 @@ class CircleTask(Section):
 
 
 class AreaTask(Section):
-    """Parallel passes back and forth, joined by half circles."""
+    """Parallel passes back and forth; in another order where turns are too tight."""
 
     at: Position = Field(description="Start of the first pass [x, y], in m.")
     heading: Number = Field(description=f"Direction of the first pass, {_HEADING}.")
@@ -103,7 +104,9 @@ class PolygonTask(OneOf):
     spacing: Length | None = Field(default=None, description="Distance between passes, in m.")
     camera: CameraSection | None = Field(default=None, description="The camera whose pictures cover the area.")
     angle: Number | None = Field(default=None, description=f"Direction of passes, {_HEADING}; null is the shortest.")
-    margin: NotNegative = Field(default=0.0, le=FARTHEST, description="Distance from the outline and holes, in m.")
+    margin: NotNegative = Field(
+        default=0.0, le=FARTHEST, description="Width of the strip along outline and holes that is not covered, in m."
+    )
 
 
 def _ordered(window: tuple[float, float]) -> tuple[float, float]:
@@ -126,9 +129,7 @@ class TaskEntry(OneOf):
     circle: CircleTask | None = Field(default=None, description="A full circle.")
     area: AreaTask | None = Field(default=None, description="Parallel passes.")
     polygon: PolygonTask | None = Field(default=None, description="An area of any outline.")
-    altitude: Number | None = Field(
-        default=None, ge=-FARTHEST, le=FARTHEST, description="Height, in m; null is the mission's."
-    )
+    altitude: Height | None = Field(default=None, description="Height, in m; null is the mission's.")
     window: Window | None = Field(
         default=None, description="When to start: [earliest, latest], in s; null is any time."
     )
@@ -148,13 +149,21 @@ class ZoneCircle(Section):
 
 
 class NoFlyZone(OneOf):
-    """An area that vehicles must not enter, at any height: a circle or a polygon."""
+    """An area that vehicles must not enter: a circle or a polygon, at any height or between two heights."""
 
     ONE_OF = ("a zone", ("circle", "polygon"))
 
     name: Name = Field(default="", description="Unique name; by default its index in the list: zone_0.")
     circle: ZoneCircle | None = Field(default=None, description="A circle.")
     polygon: Ring | None = Field(default=None, description="Corners [[x, y], ...], in m.")
+    floor: Height | None = Field(default=None, description="Lowest height, in m; null is the ground.")
+    ceiling: Height | None = Field(default=None, description="Greatest height, in m; null is unlimited.")
+
+    @model_validator(mode="after")
+    def _some_height(self) -> Self:
+        if self.floor is not None and self.ceiling is not None and self.floor >= self.ceiling:
+            raise invalid(f"a zone's floor must be below its ceiling, not {self.floor:g} m and {self.ceiling:g} m")
+        return self
 
 
 def numbered(prefix: str, index: int, taken: Collection[str]) -> str:

@@ -41,33 +41,33 @@ class Document:
     def mapping(self, value: Any, path: KeyPath) -> Mapping[str, Any]:
         """Return a value that must be an object."""
         if not isinstance(value, Mapping):
-            self.refuse(path, f"expected an object, not {_shown(value)}")
+            self.refuse(path, f"expected an object, not {shown(value)}")
         return value
 
     def items(self, value: Any, path: KeyPath) -> list[Any]:
         """Return a value that must be a list."""
         if not isinstance(value, list | tuple):
-            self.refuse(path, f"expected a list, not {_shown(value)}")
+            self.refuse(path, f"expected a list, not {shown(value)}")
         return list(value)
 
     def number(self, value: Any, path: KeyPath) -> float:
         """Return a value that must be a finite number."""
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
-            self.refuse(path, f"expected a finite number, not {_shown(value)}")
+            self.refuse(path, f"expected a finite number, not {shown(value)}")
         return float(value)
 
     def integer(self, value: Any, path: KeyPath) -> int:
         """Return a value that must be a whole number."""
         number = self.number(value, path)
         if not number.is_integer():
-            self.refuse(path, f"expected a whole number, not {_shown(value)}")
+            self.refuse(path, f"expected a whole number, not {shown(value)}")
         return int(number)
 
     def position(self, value: Any, path: KeyPath, lon_first: bool = False) -> LatLon:
         """Return latitude and longitude of a list that begins with them (`lon_first`: in the other order)."""
         found = self.items(value, path)
         if len(found) < 2:
-            self.refuse(path, f"expected at least two coordinates, not {_shown(value)}")
+            self.refuse(path, f"expected at least two coordinates, not {shown(value)}")
         one, two = (self.number(found[k], (*path, k)) for k in (0, 1))
         latitude, longitude = (two, one) if lon_first else (one, two)
         if abs(latitude) > 90 or abs(longitude) > 180:
@@ -89,7 +89,7 @@ def parse_document(source: str | Mapping[str, Any], name: str = TEXT) -> Documen
     except ValueError as error:
         raise DocumentError(f"{name}: not valid JSON: {error}") from None
     if not isinstance(root, dict):
-        raise DocumentError(f"{name}:1:1: expected an object, not {_shown(root)}")
+        raise DocumentError(f"{name}:1:1: expected an object, not {shown(root)}")
     return Document(root, name, source)
 
 
@@ -134,7 +134,8 @@ def _skip(text: str, at: int) -> int:
     return _SPACE.match(text, at).end()  # type: ignore[union-attr]
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
+    """Return a value as short JSON, for a message."""
     text = json.dumps(value, default=str)
     return text if len(text) <= 40 else text[:37] + "..."
 

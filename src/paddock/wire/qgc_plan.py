@@ -1,6 +1,7 @@
 """Mission files of QGroundControl: `.plan` (JSON) and `.waypoints` (QGC WPL 110) as plain data.
 
 Positions are latitude and longitude in deg, altitudes in m in the frame of their item; nothing is converted here.
+`read_plan` refuses what QGroundControl refuses to load (KEYS); `write_plan` checks its result in the same way.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from paddock.wire.json_document import Document, DocumentError, KeyPath, LatLon
+from paddock.wire.json_document import Document, DocumentError, KeyPath, LatLon, parse_document, shown
 
 WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF, CHANGE_SPEED = 16, 18, 20, 22, 178  # MAV_CMD
 GLOBAL_FRAME, MISSION_FRAME, RELATIVE_FRAME = 0, 2, 3
@@ -19,6 +20,20 @@ VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}  # MAV_TYPE
 MANUAL_CAMERA = "Manual (no camera specs)"
 SURVEY_VERSIONS = (4, 5)
 Home = tuple[float, float, float | None]  # latitude, longitude (deg), altitude (m)
+KINDS: dict[str, Any] = {"object": Mapping, "list": list | tuple, "text": str, "flag": bool, "number": int | float}
+KEYS = {
+    "plan": "groundStation:text fileType:text version:number mission:object geoFence:object rallyPoints:object",
+    "mission": "version:number plannedHomePosition:list items:list firmwareType:number vehicleType:number? "
+    "cruiseSpeed:number? hoverSpeed:number? globalPlanAltitudeMode:number?",
+    "item": "type:text frame:number command:number params:list autoContinue:flag doJumpId:number?",
+    "altitude": "AltitudeMode:number Altitude:number AMSLAltAboveTerrain:number?",
+    "complex item": "type:text complexItemType:text",
+    "geofence": "version:number circles:list polygons:list breachReturn:list?",
+    "fence circle": "version:number inclusion:flag circle:object",
+    "fence polygon": "version:number inclusion:flag polygon:list",
+    "rally points": "version:number points:list",
+}
+"""The keys that QGroundControl checks when it loads a part of a plan; `?`: may be missing. A number may be null."""
 CAMERA_FIELDS = ("ImageWidth", "ImageHeight", "SensorWidth", "SensorHeight", "FocalLength", "SideOverlap")
 
 
@@ -94,11 +109,13 @@ def read_plan(doc: Document) -> QgcPlan:
     if root.get("fileType") != "Plan":
         doc.refuse(("fileType",), f"a plan has fileType 'Plan', not {root.get('fileType')!r}")
     _check_version(doc, root, (), 1, "plan")
-    mission = doc.mapping(root.get("mission"), ("mission",))
+    _check_keys(doc, root, (), "plan")
+    mission, rally = root["mission"], root["rallyPoints"]
     _check_version(doc, mission, ("mission",), 2, "mission")
-    fences, unread = _fences(doc, doc.mapping(root.get("geoFence", {}), ("geoFence",)))
-    rally = doc.mapping(root.get("rallyPoints", {}), ("rallyPoints",))
-    items = _items(doc, mission.get("items"), ("mission", "items"))
+    _check_keys(doc, mission, ("mission",), "mission")
+    _check_keys(doc, rally, ("rallyPoints",), "rally points")
+    fences, unread = _fences(doc, root["geoFence"])
+    items = _items(doc, mission["items"], ("mission", "items"), checked=True)
     vehicle = mission.get("vehicleType")
     return QgcPlan(
         items=items,
@@ -131,6 +148,18 @@ def read_waypoints(text: str, source: str) -> list[PlanItem]:
     return items
 
 
+def _check_keys(doc: Document, part: Mapping[str, Any], path: KeyPath, kind: str) -> None:
+    """Refuse a part of a plan that QGroundControl would not load."""
+    for rule in KEYS[kind].split():
+        key, wanted = rule.removesuffix("?").split(":")
+        value = part.get(key)
+        if key not in part and not rule.endswith("?"):
+            doc.refuse(path, f"{kind}: QGroundControl needs the key {key!r} (a {wanted})")
+        null = value is None and (wanted == "number" or key not in part)
+        if not null and not (isinstance(value, KINDS[wanted]) and isinstance(value, bool) == (wanted == "flag")):
+            doc.refuse((*path, key), f"{kind}: {key} must be a {wanted}, not {shown(value)}")
+
+
 def _check_version(doc: Document, part: Mapping[str, Any], path: KeyPath, known: int, kind: str) -> None:
     if part.get("version") != known:
         doc.refuse((*path, "version"), f"expected {kind} version {known}, not {part.get('version')!r}")
@@ -149,14 +178,23 @@ def _home(doc: Document, mission: Mapping[str, Any]) -> Home | None:
     return *doc.position(values, where), None if altitude is None else doc.number(altitude, (*where, 2))
 
 
-def _items(doc: Document, value: Any, path: KeyPath, surveys: bool = True) -> tuple[PlanItem | ComplexItem, ...]:
+def _items(
+    doc: Document, value: Any, path: KeyPath, surveys: bool = True, checked: bool = False
+) -> tuple[PlanItem | ComplexItem, ...]:
+    """Return items; `checked` by the rules of QGroundControl."""
     found: list[PlanItem | ComplexItem] = []
     for k, entry in enumerate(doc.items(value, path)):
         where = (*path, k)
         item = doc.mapping(entry, where)
         if item.get("type") == "SimpleItem":
+            if checked:
+                _check_keys(doc, item, where, "item")
+                if not {"AltitudeMode", "Altitude", "AMSLAltAboveTerrain"}.isdisjoint(item):
+                    _check_keys(doc, item, where, "altitude")
             found.append(_simple(doc, item, where))
         elif item.get("type") == "ComplexItem":
+            if checked:
+                _check_keys(doc, item, where, "complex item")
             found.append(_complex(doc, item, where, surveys))
         else:
             doc.refuse((*where, "type"), f"an item is a SimpleItem or ComplexItem, not {item.get('type')!r}")
@@ -216,17 +254,17 @@ def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:
 
 
 def _fences(doc: Document, fence: Mapping[str, Any]) -> tuple[tuple[PlanFence, ...], tuple[str, ...]]:
-    """Return the fences, and a line for each unsupported part."""
-    if not fence:
-        return (), ()
-    if fence.get("version") != 2:
-        return (), (f"geoFence of version {fence.get('version')!r} is not supported",)
+    """Return the fences, and a line for each part that is not read."""
+    _check_keys(doc, fence, ("geoFence",), "geofence")
+    if fence["version"] != 2:
+        return (), (f"geoFence of version {fence['version']!r} is not supported",)
     found = []
     for kind in ("circles", "polygons"):
-        for k, value in enumerate(doc.items(fence.get(kind, []), ("geoFence", kind))):
+        for k, value in enumerate(doc.items(fence[kind], ("geoFence", kind))):
             path: KeyPath = ("geoFence", kind, k)
             part = doc.mapping(value, path)
-            inclusion = part.get("inclusion") is not False
+            _check_keys(doc, part, path, f"fence {kind[:-1]}")
+            inclusion = part["inclusion"]
             if kind == "polygons":
                 polygon = _ring(doc, part.get("polygon"), (*path, "polygon"))
                 found.append(PlanFence(inclusion, polygon=polygon, path=path))
@@ -278,7 +316,7 @@ def write_plan(
         for fence in fences
         if fence.center is None
     ]
-    return {
+    plan = {
         "fileType": "Plan",
         "geoFence": {"circles": circles, "polygons": polygons, "version": 2},
         "groundStation": "QGroundControl",
@@ -286,6 +324,8 @@ def write_plan(
         "rallyPoints": {"points": [], "version": 2},
         "version": 1,
     }
+    read_plan(parse_document(plan))
+    return plan
 
 
 def _written(item: PlanItem, number: int) -> dict[str, Any]:

@@ -91,9 +91,8 @@ def test_impossible_requests_give_the_reason(peer: Any) -> None:
     undone = [task for task in view["tasks"] if task["state"] == "undone"]
     assert [task["name"] for task in undone] == ["tower"]
     assert "house" in undone[0]["reason"] and undone[0]["vehicle"] is None
-    assert view["zones"] == [
-        {"name": "house", "outline": [[-5.0, 70.0], [5.0, 70.0], [5.0, 90.0], [-5.0, 90.0], [-5.0, 70.0]]}
-    ]
+    outline = [[-5.0, 70.0], [5.0, 70.0], [5.0, 90.0], [-5.0, 90.0], [-5.0, 70.0]]
+    assert view["zones"] == [{"name": "house", "outline": outline, "floor": None, "ceiling": None}]
 
 
 def test_members_have_ids_ranges_and_tasks_in_order(peer: Any) -> None:

@@ -2,8 +2,8 @@
 import { BufferAttribute, BufferGeometry, GLSL3, Group, Points, RawShaderMaterial } from "three";
 import { chosenTask, groundHeight, isOver, mission, pendingTasks, type TaskState } from "../state/mission";
 import { layers } from "../state/store";
-import type { MissionTree, TaskTree } from "../wire/schema";
-import { arrowHead, middleOf, type Place, shifted, ZoneLayer } from "./mission-zones";
+import type { MissionTree, TaskTree, ZoneTree } from "../wire/schema";
+import { arrowHead, middleOf, type Place, shifted, titleOf, ZoneLayer } from "./mission-zones";
 import type { Overlay } from "./overlay";
 import { bytes, type Rgba, Ribbons, UNDERNEATH } from "./ribbons";
 import { cssOf, type Skin } from "./skin";
@@ -165,7 +165,7 @@ export class MissionDrawing {
   label(overlay: Overlay, view: ViewState): void {
     if (!this.tree) return;
     const { zones, tasks } = layers.peek();
-    for (const { name, outline } of zones ? this.tree.zones : []) this.zoneName(overlay, view, name, outline);
+    for (const zone of zones ? this.tree.zones : []) this.zoneName(overlay, view, zone);
     if (!tasks) return;
     const [x = 0, y = 0] = this.tree.base;
     this.plate(overlay, view, "base", [x, y], false);
@@ -236,11 +236,11 @@ export class MissionDrawing {
     this.outlines.add([...a, this.height], [...b, this.height], width, colour);
   }
 
-  private zoneName(overlay: Overlay, view: ViewState, name: string, outline: readonly Place[]): void {
+  private zoneName(overlay: Overlay, view: ViewState, zone: ZoneTree): void {
     const screen = [0, 0, 0];
-    if (!toScreen(view.matrix, ...middleOf(outline), this.height, view.size, screen)) return;
+    if (!toScreen(view.matrix, ...middleOf(zone.outline), this.height, view.size, screen)) return;
     overlay.words(
-      name,
+      titleOf(zone),
       screen[0] as number,
       screen[1] as number,
       12,

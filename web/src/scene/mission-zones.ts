@@ -69,6 +69,12 @@ export function reachOf({ outline }: TaskTree): number {
 
 // zones --------------------------------------------------------------------------------------------------------------
 
+/** The name of a zone, with its heights where it has limits. */
+export function titleOf({ name, floor = null, ceiling = null }: ZoneTree): string {
+  if (floor === null) return ceiling === null ? name : `${name} (below ${ceiling} m)`;
+  return ceiling === null ? `${name} (above ${floor} m)` : `${name} (${floor} to ${ceiling} m)`;
+}
+
 const VERTEX = /* glsl */ `precision highp float;
 in vec2 place; // m
 uniform mat4 viewMatrix, projectionMatrix;

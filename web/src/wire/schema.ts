@@ -301,10 +301,12 @@ export interface TaskTree {
   reason: string;
 }
 
-/** A no-fly zone: a closed ring. */
+/** A no-fly zone: a closed ring, its floor and its ceiling in m. */
 export interface ZoneTree {
   name: string;
   outline: readonly (readonly [number, number])[];
+  floor: number | null;
+  ceiling: number | null;
 }
 
 /** A vehicle of the mission: m travelled, range in m, and the tasks ahead. */

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -21,16 +22,14 @@ TARGETS = {10_000: ">= 10", 100_000: ">= 10"}
 
 def run(quick: bool) -> Iterator[Result]:
     """Measure both sides with new setpoints every five ticks of 2 ms, through their public interfaces."""
-    if not PYTHON.exists():
-        raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
     seconds = 1.0 if quick else 4.0
     for drones in (1, 100) if quick else (1, 100, 10_000, 100_000):
-        theirs = _peer("run_crazyflow.py", str(drones), str(seconds))
+        theirs = _rate("run_crazyflow.py", str(drones), str(seconds))
         ours = _quads(drones, seconds)
         yield measured("peers", f"{drones} drones: crazyflow (float32, CPU)", theirs / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: paddock (float64)", ours / 1e6, "M drone-steps/s")
         yield measured("peers", f"{drones} drones: ratio", ours / theirs, "x", None if quick else TARGETS.get(drones))
-    theirs = _peer("run_commonroad.py", str(seconds))
+    theirs = _rate("run_commonroad.py", str(seconds))
     yield measured("peers", "one car: CommonRoad single track, a loop of 1000 steps", theirs / 1e6, "M steps/s")
     for cars, ticks in ((1, 1), (1, 1000), (10_000, 1)):
         ours = _cars(cars, ticks, seconds)
@@ -39,14 +38,22 @@ def run(quick: bool) -> Iterator[Result]:
         yield measured("peers", f"{case}, ratio", ours / theirs, "x")
 
 
-def _peer(program: str, *arguments: str) -> float:
+def _rate(program: str, *arguments: str) -> float:
+    return float(run_peer(program, *arguments)["steps_per_second"])
+
+
+def run_peer(program: str, *arguments: str, given: str = "") -> dict[str, Any]:
+    """Return what a peer's program prints last, a JSON object; `given` on its stdin."""
+    if not PYTHON.exists():
+        raise MissingFeatureError("the peers are not installed: run `make bench-peers` in the repository")
     path = Path(next(iter(peer_programs.__path__))) / program
     command = [str(PYTHON.absolute()), str(path), *arguments]
     with TemporaryDirectory() as folder:  # some write a log file to the current folder
-        result = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
+        result = subprocess.run(command, input=given, capture_output=True, text=True, check=False, cwd=folder)
     if result.returncode:
         raise MissingFeatureError(f"{program} failed: {result.stderr.strip().splitlines()[-1]}")
-    return float(json.loads(result.stdout.strip().splitlines()[-1])["steps_per_second"])
+    found: dict[str, Any] = json.loads(result.stdout.strip().splitlines()[-1])
+    return found
 
 
 def _quads(count: int, seconds: float) -> float:

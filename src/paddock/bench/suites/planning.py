@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,8 @@ from paddock.bench.result import Bench, Result, best_time, best_times, measured
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Measure paths, missions, then the quality of routing."""
-    for part in (_paths, _missions, _quality):
+    """Measure paths, missions, then the default method against OR-Tools."""
+    for part in (_paths, _missions, _default):
         yield from part(quick)
 
 
@@ -50,10 +49,11 @@ def _missions(quick: bool) -> Iterator[Result]:
 
     setup = setup_of(generate(1))
     default = best_time(lambda: KinematicRun(Mission(setup)).finish(), 0.5 if quick else 2.0)
-    yield measured("planning", "default mission, planned and flown kinematically", default * 1e3, "ms", "<= 20")
+    yield measured("planning", "default mission, planned and flown kinematically", default * 1e3, "ms", "<= 500")
     uavs, tasks = (20, 400) if quick else (100, 2000)
     name = f"{uavs} UAVs, {tasks:,} tasks, clustered greedy"
-    crowd = setup_of(generate(1, uavs=uavs, tasks=tasks, area=(20_000.0, 20_000.0), range=None))
+    area, method = (20_000.0, 20_000.0), "clustered_greedy"
+    crowd = setup_of(generate(1, uavs=uavs, tasks=tasks, area=area, range=None, method=method))
     planned = best_time(lambda: Mission(crowd).start(), 1.0 if quick else 4.0)
     yield measured("planning", f"{name}: planned", planned, "s", None if quick else "<= 1")
     yield from _replanning(name, crowd, None if quick else "<= 100")
@@ -86,20 +86,31 @@ def _replanning(name: str, setup: Any, target: str | None) -> Iterator[Result]:
         yield measured("planning", f"{name}: replanned after {what}", best * 1e3, "ms", target)
 
 
-def _quality(quick: bool) -> Iterator[Result]:
-    """Measure the mean saving of routing over clustered greedy, on generated missions."""
+def _default(quick: bool) -> Iterator[Result]:
+    """Measure the default method against OR-Tools in 20 s, if installed; with the best headings for its orders."""
+    from paddock.bench.suites.peers import PYTHON, run_peer
     from paddock.planning import generate, solve
+    from paddock.planning.costs import Costs
     from paddock.planning.from_scenario import setup_of
+    from paddock.planning.methods.annealing import value
+    from paddock.planning.methods.routing import chosen_headings, ways_in_tenths
 
-    count, options = (2, {"seconds": 1.0}) if quick else (20, {"seconds": 5.0, "iterations": 1e8})
-    problems = [setup_of(generate(seed)).problem for seed in range(count)]
-    plain = [solve(problem, "clustered_greedy") for problem in problems]
-    totals = [solve(problem, "routing", options) for problem in problems]
-    saved = 100.0 * (1.0 - mean(p.total for p in totals) / mean(p.total for p in plain))
-    yield measured("planning", f"routing: total of {count} missions, saved", saved, "%", None if quick else ">= 20")
-    last = [solve(replace(problem, objective="makespan"), "routing", options) for problem in problems]
-    sooner = 100.0 * (1.0 - mean(p.makespan for p in last) / mean(p.makespan for p in plain))
-    yield measured("planning", f"routing: makespan of {count} missions, saved", sooner, "%", None if quick else ">= 15")
+    for uavs, tasks, side in ((4, 20, 2500.0),) if quick else ((10, 100, 2500.0), (20, 500, 5000.0)):
+        setup = setup_of(generate(1, uavs=uavs, tasks=tasks, area=(side, side), range=None, separation=None))
+        plan, costs = solve(setup.problem, setup.method), Costs(setup.problem)
+        seconds = best_time(lambda: solve(setup.problem, setup.method), 1.0)  # noqa: B023
+        case = f"{uavs} UAVs, {tasks} tasks"
+        yield measured("planning", f"{case}: {setup.method}, total", plan.total / 1000.0, "km")
+        yield measured("planning", f"{case}: {setup.method}, planned", seconds, "s", None if quick else "<= 2")
+        if not PYTHON.exists():  # `make bench-peers` installs it
+            continue
+        given = json.dumps({"vehicles": uavs, "ways": ways_in_tenths(costs, 0).tolist()})
+        theirs = run_peer("run_ortools.py", str(10.0 * seconds if quick else 20.0), given=given)
+        headed = Costs(costs.problem.with_headings(chosen_headings(costs, theirs["orders"])))
+        _, total = value(headed, theirs["orders"])
+        yield measured("planning", f"{case}: OR-Tools in {theirs['seconds']:.0f} s, total", total / 1000.0, "km")
+        above = 100.0 * (plan.total / total - 1.0)
+        yield measured("planning", f"{case}: {setup.method} above OR-Tools", above, "%", None if quick else "<= 3")
 
 
 BENCH = Bench("speed of planning, and quality of the plans", run, by_default=False)

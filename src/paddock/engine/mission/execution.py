@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from math import inf
 from typing import Any
 
@@ -16,6 +17,7 @@ from paddock.engine.mission.separation import Spacing
 from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
+from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.vehicles import MissionVehicle
@@ -103,7 +105,9 @@ class DynamicsExecution:
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
         self.ground = world.ground_z
-        self.spacing = None if mission.setup.separation is None else Spacing(mission.setup.separation, self.ground)
+        kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
+        self.spacing = None if kept is None else Spacing(kept, self.ground, planned)
+        self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
         self.until = np.zeros(0)  # s: when waiting vehicles may continue
@@ -117,7 +121,7 @@ class DynamicsExecution:
         """Plan, and set the first routes."""
         self._adopt(self.mission.start(time), time)
         if self.spacing is not None:
-            self.spacing.spread(self._placed())
+            self.spacing.spread(self._placed(), self._lifts())
             self._raise()
 
     def run(self, time: float, fresh: bool) -> None:
@@ -133,14 +137,19 @@ class DynamicsExecution:
         if self.spacing is not None:
             self.spacing.watch(self._placed(), self.here)
             if fresh or new:
-                self.spacing.spread(self._placed())
+                self.spacing.spread(self._placed(), self._lifts())
+
+    def _lifts(self) -> Floats:
+        """Return the metres by which the plan has raised each vehicle."""
+        return np.array([vehicle.spec.lift for vehicle in self.mission.vehicles])
 
     def _raise(self) -> None:
         """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
         for group, tracks in self._placed():
             fleet, row = group.program.fleet, column_index(group.program.model.state)["z"]
             z = fleet.state[row, group.rows]
-            higher = np.where(z > self.ground + LIFT, tracks.column("offset", group.rows), 0.0)
+            more = tracks.column("offset", group.rows) + self._lifts()[group.indices]
+            higher = np.where(z > self.ground + LIFT, more, 0.0)
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
@@ -221,6 +230,9 @@ class DynamicsExecution:
             return none, circle, lost, spec.speed
         loop = self.mission.loiter_path(vehicle) if spec.moves == "aircraft" else none
         path = vehicle.route.path if vehicle.route.legs else none
+        if loop.segments and not path.segments and not self.as_before:  # from within its circle it would not find it
+            with suppress(InfeasibleError):
+                path = Transits(self.mission.problem).path(spec, (x, y, spec.home[2], heading), spec.home)
         return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:

@@ -116,7 +116,7 @@ class MissionRun:
             )
             for v in mission.vehicles
         )
-        zones = tuple(ZoneView(zone.name, zone.outline()) for zone in mission.zones)
+        zones = tuple(ZoneView(zone.name, zone.outline(), *zone.limits) for zone in mission.zones)
         return MissionView(mission.time, tasks, zones, vehicles, mission.finished, self._metrics(), tuple(mission.log))
 
     def _metrics(self) -> dict[str, Any]:

@@ -11,12 +11,10 @@ from paddock.compute.math import absolute, maximum, minimum, sqrt
 from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
 from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
+from paddock.planning.separation import LAYERS, MARGIN, spacing_of_layers
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
-LAYERS = 8
-MARGIN = 1.25
-"""Factor on the required distance between layers, because no vehicle holds its height exactly."""
 AHEAD, EVERY = 20.0, 1.0
 """Prediction horizon and step, s."""
 
@@ -31,8 +29,7 @@ class Closest(NamedTuple):
 def layers(count: int, height: float) -> tuple[Ints, Floats]:
     """Return the layer of each of `count` aircraft and its height above its path (m)."""
     layer: Ints = np.arange(count, dtype=np.int64) % LAYERS
-    step = MARGIN * height * (1.0 if count <= LAYERS else 2.0)  # with room for both vehicles of a pair
-    return layer, layer.astype(np.float64) * step
+    return layer, layer.astype(np.float64) * spacing_of_layers(count, height)
 
 
 def _future(path: Floats, first: Ints, last: Ints, loop: Ints, along: Floats, speed: Floats, places: Floats) -> None:
@@ -113,25 +110,28 @@ Placed = list[tuple[FleetVehicles, FleetTracks]]
 class Spacing:
     """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
-    def __init__(self, separation: tuple[float, float], ground: float) -> None:
-        """`separation`: horizontal and vertical m."""
+    def __init__(self, separation: tuple[float, float], ground: float, planned: bool) -> None:
+        """`separation`: horizontal and vertical m; `planned`: routes are in layers already."""
         self.distance, self.height = separation
-        self.ground = ground  # m
+        self.ground, self.planned = ground, planned
         self.closest = Closest(inf, inf)
         self.senses: Floats = np.zeros(0)
 
-    def spread(self, placed: Placed) -> None:
-        """Assign layers, and opposite offsets to vehicles of one layer that will meet."""
+    def spread(self, placed: Placed, lifts: Floats) -> None:
+        """Assign layers, and opposite offsets to vehicles of one layer that will meet; `lifts` (m) of all vehicles."""
         flying = self._flying(placed)
         if not flying:
             return
-        order = np.argsort(np.concatenate([group.indices for group, _ in flying]), kind="stable")
+        indices = np.concatenate([group.indices for group, _ in flying])
+        order = np.argsort(indices, kind="stable")
         layer, offsets = layers(len(order), self.height)
+        if self.planned:
+            layer, offsets = np.unique(lifts[indices[order]], return_inverse=True)[1], np.zeros(len(order))
         places = np.empty(len(order), np.int64)
         places[order] = np.arange(len(order))  # index of each among flying vehicles
         if len(self.senses) != len(order):
             self.senses = np.zeros(len(order))
-        if layer.max() + 1 < len(order):
+        if len(np.unique(layer)) < len(order):
             self.senses = self._resolved(flying, order, layer)
         wanted = (offsets + 0.5 * MARGIN * self.height * self.senses)[places]
         begin = 0

@@ -16,6 +16,7 @@ from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
+from paddock.planning.methods import find_method
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
@@ -151,9 +152,16 @@ class MissionFleets:
 
 
 def check_members(scenario: Scenario, world: World) -> None:
-    """Refuse vehicles with another controller, and joining ones that could not be built later."""
+    """Refuse driven vehicles, joining ones that could not be built at their time, and plans that stop by the clock."""
     mission = scenario.mission
     assert mission is not None
+    method = mission.method
+    limit = find_method(method.name).clocked if method.options else ""
+    if method.options.get(limit):
+        raise InvalidValueError(
+            f"{scenario.at('mission', 'method')}: option {limit!r} of method {method.name!r} stops by the wall clock, "
+            "so that the run could not be repeated; leave it out, and limit the number of iterations instead"
+        )
     for k in participants(scenario, mission):
         refuse_driven(scenario.vehicles[k], partial(scenario.at, "vehicles", k))
     for k, event in enumerate(mission.events):

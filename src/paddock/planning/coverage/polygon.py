@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import combinations
-from math import hypot, isfinite, nan, pi
+from itertools import combinations, pairwise
+from math import cos, isfinite, nan, pi, sin
 from typing import ClassVar
 
 import numpy as np
@@ -17,12 +17,24 @@ from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import Entry, check_finite, check_positive, check_radius
-from paddock.planning.coverage.swath_order import Nodes, Pattern, first_of, patterns_of, tour_of, turn, turn_lengths
-from paddock.planning.coverage.sweep import Sweep, best_sweep, lines_of, swept
-from paddock.planning.paths.path import Path, Segment, line
+from paddock.planning.coverage.field import Field, corner_near, flown_over, polygons_of, zone_area
+from paddock.planning.coverage.shapes import (
+    AreaShape,
+    Entry,
+    InfeasibleError,
+    check_finite,
+    check_positive,
+    check_radius,
+)
+from paddock.planning.coverage.swath_order import first_of, patterns_of, poses_of
+from paddock.planning.coverage.sweep import TURN, Limits, Sweep, best_sweep, covered_by, lines_of
+from paddock.planning.obstacles.zones import Zone
+from paddock.planning.paths.dubins import dubins_lengths
+from paddock.planning.paths.path import Path, ends_at
 from paddock.world.columns import Floats
 
+FARTHEST_TURN = 12.0  # turn radii: zones farther away from a field cannot block a turn
+BEYOND = 1e7  # m: larger than any field
 Points = tuple[tuple[float, float], ...]
 
 
@@ -79,8 +91,8 @@ def _place(where: BaseGeometry) -> str:
 class PolygonShape:
     """Parallel swaths that come within half a spacing of every point of a polygon with holes.
 
-    Swaths stop at holes; at slanted edges they extend beyond the outline by up to three quarters of a spacing; turns go
-    anywhere (a margin keeps them inside). Up to 0.02 % of the area, in narrow slivers beside holes, may stay uncovered.
+    At slanted edges swaths extend beyond the outline by up to three quarters of a spacing. Swaths and turns avoid
+    holes; places without room for turns, and narrow slivers of up to 0.02 % of the area, stay uncovered.
     """
 
     kind: ClassVar[str] = "polygon"
@@ -91,6 +103,7 @@ class PolygonShape:
     angle: float | None = None  # rad ccw from east, of the swaths; None: the best
     margin: float = 0.0  # m excluded along the outline and around holes
     start: tuple[float, float] | None = None  # m: the sweep begins at the corner nearest to this; None: the best
+    band: tuple[float, float] | None = None  # m across the swaths, from its first point; None: the whole polygon
 
     def __post_init__(self) -> None:
         check_positive("polygon", spacing=self.spacing)
@@ -107,77 +120,111 @@ class PolygonShape:
         self.sweep  # noqa: B018  computed now, so that too fine a spacing is reported now
 
     @cached_property
+    def area(self) -> BaseGeometry:
+        """The area to cover, with the margin."""
+        return self._part_of(region_of(self.outer, self.holes))
+
+    @cached_property
     def region(self) -> MultiPolygon:
         """The polygon minus the margin: zero or more pieces."""
         whole = region_of(self.outer, self.holes)
         left = whole if self.margin == 0.0 else whole.buffer(-self.margin, join_style="mitre")
-        pieces = [left] if isinstance(left, Polygon) else list(getattr(left, "geoms", ()))
-        return MultiPolygon([piece for piece in pieces if piece.area > 0.0])
+        return polygons_of(self._part_of(left))
 
     @cached_property
     def sweep(self) -> Sweep:
-        """Its swaths and cells, at the given or the best angle."""
-        holes = shapely.union_all([Polygon(hole) for hole in self.holes]).buffer(self.margin, join_style="mitre")
-        if self.angle is None:
-            return best_sweep(self.region, holes, self.spacing)
-        return swept(self.region, holes, self.spacing, self.angle)
+        """Its swaths and cells, at the given or the best angle, for a turn radius of 0."""
+        limits = Limits(self._field((), 0.0).stops)
+        return best_sweep(self.region, limits, self.spacing, () if self.angle is None else [self.angle])
 
     @cached_property
     def swaths(self) -> Floats:
         """The ends of all swaths in m, (n, 2, 2), in no particular order."""
         return self.sweep.to_world(lines_of(self.sweep.swaths))
 
-    @property
+    @cached_property
     def entry(self) -> Entry:
-        """The start of the first swath, in its direction."""
-        (x, y), heading = self._ends(self._first)[0], self._heading(self._first)
-        return Entry(x, y, heading)
+        """The start of the first swath, in its direction; near no-fly zones a path may start elsewhere."""
+        starts, ends = poses_of(self.swaths)
+        if self.start is not None:
+            return Entry(*starts[corner_near(self.sweep, *self.start)].tolist())
+        turns = dubins_lengths(ends, starts, 0.5 * self.spacing)  # for every radius: turns that just fit the spacing
+        patterns = [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)]
+        return Entry(*starts[first_of(patterns, turns)].tolist())
 
-    def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return all swaths with Dubins turns of at least `radius` m between them; 0 turns on the spot."""
+    def path(self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0) -> Path:
+        """Return all swaths with turns of at least `radius` m between them, clear of zones; 0 turns on the spot."""
         check_radius("polygon", radius)
-        if (radius, z) not in self._paths:
-            self._paths[radius, z] = self._flown(tour_of(*self._choices(radius), self._first), radius, z)
-        return self._paths[radius, z]
+        reach = FARTHEST_TURN * radius + self.spacing + clearance
+        near = tuple(zone for zone in zones if zone_area(zone, reach).intersects(self.area))
+        key = radius, z, near, clearance
+        if key not in self._paths:
+            path = self._over(self._field(near, clearance), radius)
+            self._paths[key] = Path([segment._replace(z=z) for segment in path.segments])
+        return self._paths[key]
+
+    def _over(self, field: Field, radius: float) -> Path:
+        sweep = self.sweep
+        if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0):
+            region = polygons_of(self.region - field.closed)
+            if region.is_empty:
+                raise InfeasibleError(f"it lies in the no-fly zone {field.barriers[-1].name!r}")
+            angles = [sweep.angle] if self.angle is not None else [sweep.angle, sweep.angle + 0.5 * pi]
+            sweep = best_sweep(region, Limits(field.stops, field.walls, radius), self.spacing, angles)
+            if not sweep.swaths:
+                raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:g} m")
+        return flown_over(field, sweep, radius, self.spacing, corner_near(sweep, *(self.start or self.entry[:2])))
 
     def outline(self) -> Floats:
         """Return the outline as a closed ring, (k, 2)."""
-        return np.array([*self.outer, self.outer[0]])
+        if self.band is None:
+            return np.array([*self.outer, self.outer[0]])
+        largest = max(polygons_of(self.area).geoms, key=lambda piece: piece.area)
+        return shapely.get_coordinates(largest.exterior)
+
+    def parts(self, count: int) -> list[PolygonShape]:
+        """Return at most `count` bands along its swaths, of about equal length of swaths."""
+        whole = self.sweep
+        table = np.array([(s.y, TURN * self.spacing + s.right - s.left) for s in whole.swaths if s.row >= 0])
+        heights, row = np.unique(table[:, 0], return_inverse=True)
+        done = np.cumsum(np.bincount(row, table[:, 1]))
+        last = np.unique(np.searchsorted(done, done[-1] * np.arange(1, count) / count - 1e-9))  # rows of the parts
+        first = whole.from_world(np.array(self.outer[0]))[1]
+        edges = 0.5 * (heights[last] + heights[np.minimum(last + 1, len(heights) - 1)]) - first
+        low, high = self.band or (-BEYOND, BEYOND)
+        return [replace(self, angle=whole.angle, band=ends) for ends in pairwise([low, *edges.tolist(), high])]
 
     @cached_property
-    def _paths(self) -> dict[tuple[float, float], Path]:
+    def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float], Path]:
         return {}
 
-    @cached_property
-    def _first(self) -> int:
-        """The first node, the same for every turn radius: chosen for turns that just fit the spacing."""
-        if self.start is None:
-            return first_of(*self._choices(0.5 * self.spacing))
-        corners = [node for cell in self.sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
-        places = np.array([self._ends(node)[0] for node in corners])
-        return corners[int(np.argmin(np.hypot(*(places - self.start).T)))]
+    def _field(self, zones: tuple[Zone, ...], clearance: float) -> Field:
+        return Field(Polygon(self.outer), list(map(Polygon, self.holes)), self.margin, zones, clearance)
 
-    def _choices(self, radius: float) -> tuple[list[list[Pattern]], Floats]:
-        """Return the patterns of each cell, and the lengths of all turns."""
-        turns = turn_lengths(self.sweep.swaths, radius)
-        return [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)], turns
+    def _part_of(self, area: BaseGeometry) -> BaseGeometry:
+        """Return the part of an area that lies in the band."""
+        if self.band is None:
+            return area
+        c, s = cos(self.angle or 0.0), sin(self.angle or 0.0)
+        corners = shapely.get_coordinates(shapely.box(-BEYOND, self.band[0], BEYOND, self.band[1]))
+        return area & Polygon(corners @ np.array([[c, s], [-s, c]]) + self.outer[0])
 
-    def _ends(self, node: int) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the start and the end of a node."""
-        (a, b), (c, d) = self.swaths[node // 2].tolist()
-        return ((c, d), (a, b)) if node % 2 else ((a, b), (c, d))
 
-    def _heading(self, node: int) -> float:
-        return self.sweep.angle + (pi if node % 2 else 0.0)
+FieldShape = AreaShape | PolygonShape
+"""Shapes that are swept in rows, around no-fly zones; they can be divided into parts."""
 
-    def _flown(self, tour: Nodes, radius: float, z: float) -> Path:
-        segments: list[Segment] = []
-        before: tuple[float, float, float] | None = None
-        for node in tour.tolist():
-            (x, y), (end_x, end_y) = self._ends(node)
-            heading = self._heading(node)
-            if before is not None:
-                segments += turn(before, (x, y, heading), radius, z)
-            segments.append(line(x, y, heading, hypot(end_x - x, end_y - y), z))
-            before = (end_x, end_y, heading)
-        return Path(segments)
+
+def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
+    """Return the share of a field (without holes and zones) within half a spacing of straight segments of a path.
+
+    The second value is the distance (m) by which the path leaves the outline.
+    """
+    whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
+    area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
+    straight = [((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]
+    if area.area == 0.0 or not straight:
+        return 0.0, 0.0
+    outline = Polygon(shape.outer) if isinstance(shape, PolygonShape) else whole
+    points = path.sample(max(0.1 * shape.spacing, path.length / 10_000.0))[:, :2]
+    share = area.intersection(covered_by(np.array(straight), shape.spacing)).area / area.area
+    return float(share), float(shapely.distance(outline, shapely.points(points)).max())

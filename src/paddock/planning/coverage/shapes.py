@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
 from math import cos, isfinite, pi, sin, tau
-from typing import ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
 from paddock.world.columns import Floats
+
+if TYPE_CHECKING:
+    from paddock.planning.coverage.polygon import PolygonShape
+    from paddock.planning.obstacles.zones import Zone
 
 
 class InfeasibleError(PaddockError):
@@ -171,7 +177,10 @@ class CircleShape(HeadedShape):
 
 @dataclass(frozen=True)
 class AreaShape(HeadedShape):
-    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres; the first starts at (x, y)."""
+    """N passes of length L at a spacing S: N L + (N - 1) pi S / 2 metres; the first starts at (x, y).
+
+    Passes are flown in another order if half the spacing is tighter than the turn radius, or if a zone blocks them.
+    """
 
     kind: ClassVar[str] = "area"
 
@@ -186,11 +195,39 @@ class AreaShape(HeadedShape):
         if isinstance(self.passes, bool) or not (self.passes >= 1 and self.passes == int(self.passes)):
             raise InvalidValueError(f"area: passes is {self.passes!r}; it must be a whole number of at least 1")
 
-    def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return all passes; InfeasibleError if half the spacing is tighter than `radius`."""
-        if self.passes > 1:
-            what = f"area at ({self.x:g}, {self.y:g}) with passes {self.spacing:g} m apart"
-            check_turn(what, 0.5 * self.spacing, radius, f"a spacing of at least {2.0 * radius:g} m would be valid")
+    @cached_property
+    def polygon(self) -> PolygonShape:
+        """The rectangle that the passes cover."""
+        from paddock.planning.coverage.polygon import PolygonShape  # here: it needs this module
+
+        outline = tuple((x, y) for x, y in self.outline()[:-1].tolist())
+        return PolygonShape(outline, (), self.spacing, self.heading, 0.0, (self.x, self.y))
+
+    def path(self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0) -> Path:
+        """Return all passes with turns of at least `radius` m between them, clear of zones."""
+        from paddock.planning.obstacles.crossing import blocked_by
+
+        check_radius("area", radius)
+        path = self._in_order(z)
+        tight = self.passes > 1 and 0.5 * self.spacing < radius * (1.0 - SLACK)
+        if not tight and blocked_by(path, zones, clearance) is None:
+            return path
+        try:
+            return self.polygon.path(radius, z, zones, clearance)
+        except InvalidValueError as error:
+            raise InfeasibleError(str(error)) from None
+
+    def parts(self, count: int) -> list[AreaShape]:
+        """Return areas of passes side by side, at most `count`."""
+        ends = np.unique(np.arange(1, count + 1) * int(self.passes) // count).tolist()
+        side = self.spacing if self.left else -self.spacing
+        c, s = side * cos(self.heading), side * sin(self.heading)
+        return [
+            replace(self, x=self.x - s * first, y=self.y + c * first, passes=last - first)
+            for first, last in pairwise([0, *(end for end in ends if end > 0)])
+        ]
+
+    def _in_order(self, z: float) -> Path:
         segments: list[Segment] = []
         here = (self.x, self.y, z, self.heading)
         side = 1.0 if self.left else -1.0

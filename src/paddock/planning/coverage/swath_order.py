@@ -7,42 +7,29 @@ reversing a part of the tour changes only the connections at its two ends.
 from __future__ import annotations
 
 from itertools import pairwise
-from math import atan2, hypot, pi
+from math import pi
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.planning.coverage.sweep import Cell, Swath
-from paddock.planning.paths.dubins import dubins, dubins_lengths
-from paddock.planning.paths.path import Segment, line
+from paddock.planning.coverage.sweep import Cell
 from paddock.world.columns import Floats
 
 
-def turn_lengths(swaths: list[Swath], radius: float) -> Floats:
-    """Return metres (2 n, 2 n) from the end of each node to the start of each other, for a turn radius (m)."""
-    starts = np.array([[(s.left, s.y, 0.0), (s.right, s.y, pi)] for s in swaths]).reshape(-1, 3)
-    ends = starts.copy()
-    ends[:, 0] = [x for s in swaths for x in (s.right, s.left)]
-    if radius == 0.0:
-        across = ends[:, None, :2] - starts[None, :, :2]
-        return np.asarray(np.hypot(across[..., 0], across[..., 1]))
-    return np.asarray(dubins_lengths(ends, starts, radius))
-
-
-def turn(
-    start: tuple[float, float, float], goal: tuple[float, float, float], radius: float, z: float
-) -> tuple[Segment, ...]:
-    """Return the turn from the end of one swath to the start of another (x, y in m, heading in rad), at height `z`."""
-    if radius == 0.0:
-        east, north = goal[0] - start[0], goal[1] - start[1]
-        return (line(start[0], start[1], atan2(north, east), hypot(east, north), z),)
-    return tuple(segment._replace(z=z) for segment in dubins(start, goal, radius).segments)
+def poses_of(lines: Floats) -> tuple[Floats, Floats]:
+    """Return the start and the end of each node, (2 n, 3) x, y, heading, of swaths given by their ends (n, 2, 2)."""
+    along = lines[:, 1] - lines[:, 0]
+    heading = np.arctan2(along[:, 1], along[:, 0])[:, None, None] + np.array([0.0, pi])[None, :, None]
+    starts = np.concatenate([lines, heading], axis=2).reshape(-1, 3)
+    ends = np.concatenate([lines[:, ::-1], heading], axis=2).reshape(-1, 3)
+    return starts, ends
 
 
 Nodes = NDArray[np.int64]
 """Swaths in the order of flight: node 2 k is swath k flown to the right, 2 k + 1 to the left."""
 MOST_STRIDES = 32
+SHAKES, SHAKEN = 60, 1800  # most shakes, and most shakes times swaths: large tours are shaken less
 
 
 class Pattern(NamedTuple):
@@ -84,14 +71,13 @@ def _flown(swaths: Nodes, first: int) -> Nodes:
     return 2 * swaths + (np.arange(len(swaths)) + first) % 2
 
 
-MOST_STARTS, MOST_MOVED = 24, 4
-"""Number of start corners tried if a tour may start anywhere, and number of those tours that are improved."""
+MOST_STARTS = 24  # corners from which a tour is grown when it may begin anywhere
 
 
-def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int) -> Nodes:
-    """Return all swaths in an order with short turns, starting at the node `first`, a corner of its cell."""
+def tour_of(patterns: list[list[Pattern]], turns: Floats, first: int, shakes: int = SHAKES) -> Nodes:
+    """Return all swaths in an order of few metres of turns, beginning with the node `first`, a corner of its cell."""
     starts = [pattern for options in patterns for pattern in options if pattern.nodes[0] == first]
-    return polished(np.concatenate([pattern.nodes for pattern in _best(starts, patterns, turns)]), turns)
+    return polished(np.concatenate([pattern.nodes for pattern in _best(starts, patterns, turns)]), turns, shakes)
 
 
 def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
@@ -103,9 +89,7 @@ def first_of(patterns: list[list[Pattern]], turns: Floats) -> int:
 def _best(starts: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
     """Return the shortest of the greedy tours from these corners."""
     grown = [_grown(start, patterns, turns) for start in starts]
-    grown.sort(key=lambda tour: round(_cost(tour, turns), 6))
-    moved = [_moved(tour, patterns, turns) for tour in grown[:MOST_MOVED]]
-    return min(moved, key=lambda tour: round(_cost(tour, turns), 6))
+    return min(grown, key=lambda tour: round(_cost(tour, turns), 6))
 
 
 def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
@@ -120,35 +104,9 @@ def _grown(start: Pattern, patterns: list[list[Pattern]], turns: Floats) -> list
     return tour
 
 
-def _moved(tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Move cells to other positions and corners while that shortens the tour; the first cell stays."""
-    better = True
-    while better:
-        better = False
-        for pattern in list(tour[1:]):
-            after = _replaced(pattern.cell, tour, patterns, turns)
-            if _cost(after, turns) < _cost(tour, turns) - 1e-6:
-                tour, better = after, True
-    return tour
-
-
-def _replaced(cell: int, tour: list[Pattern], patterns: list[list[Pattern]], turns: Floats) -> list[Pattern]:
-    """Return the tour with one cell at its best position and corner."""
-    rest = [pattern for pattern in tour if pattern.cell != cell]
-    best, where, chosen = np.inf, 1, patterns[cell][0]
-    for place in range(1, len(rest) + 1):
-        before, after = rest[place - 1], rest[place] if place < len(rest) else None
-        gap = _link(before, after, turns)
-        for pattern in patterns[cell]:
-            into, out = _link(before, pattern, turns), _link(pattern, after, turns)
-            if (cost := into + pattern.inner + out - gap) < best - 1e-9:
-                best, where, chosen = cost, place, pattern
-    return [*rest[:where], chosen, *rest[where:]]
-
-
-def _link(one: Pattern, other: Pattern | None, turns: Floats) -> float:
-    """Return the metres from the end of one to the start of the other; 0 after the last."""
-    return 0.0 if other is None else float(turns[one.nodes[-1], other.nodes[0]])
+def _link(one: Pattern, other: Pattern, turns: Floats) -> float:
+    """Return the metres from the end of one to the start of the other."""
+    return float(turns[one.nodes[-1], other.nodes[0]])
 
 
 def _cost(tour: list[Pattern], turns: Floats) -> float:
@@ -159,11 +117,10 @@ def _cost(tour: list[Pattern], turns: Floats) -> float:
 MOST_POLISHED = 300  # swaths: every round searches all pairs
 MOST_ROUNDS = 1000
 LONGEST_MOVED = 4
-SHAKES, SHAKEN = 60, 1800  # maximum perturbations, and perturbations times swaths: large tours get fewer
-SAVES = 1e-6  # m: smaller improvements are rounding
+SAVES = 1e-6  # m, at least: less is rounding
 
 
-def polished(tour: Nodes, turns: Floats) -> Nodes:
+def polished(tour: Nodes, turns: Floats, shakes: int = SHAKES) -> Nodes:
     """Return the tour (nodes 2 k or 2 k + 1 for swath k), improved; its first node stays. `turns` (2 n, 2 n) in m.
 
     At a local optimum it is perturbed (two parts exchanged) and improved again.
@@ -172,7 +129,7 @@ def polished(tour: Nodes, turns: Floats) -> Nodes:
         return tour
     free = np.pad(turns, (0, 2))  # a virtual node after the last swath, reached at no cost
     best = _improved(np.append(tour, len(turns)), free)
-    draws = np.random.default_rng(len(tour)).random((min(SHAKES, SHAKEN // len(tour)), 3))
+    draws = np.random.default_rng(len(tour)).random((min(shakes, SHAKEN // len(tour)), 3))
     for cuts in np.sort(1 + (draws * len(tour)).astype(np.int64)) if len(tour) > 4 else ():
         head, one, other, tail = np.split(best, cuts)
         shaken = _improved(np.concatenate([head, other, one, tail]), free)

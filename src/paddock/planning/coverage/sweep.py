@@ -1,17 +1,17 @@
 """Parallel swaths over a region at the angle with the lowest cost.
 
-In the sweep's frame swaths run along x, in rows along y. Holes cut rows into several swaths. Rows lie in bands
-no higher than a spacing; besides even bands, layouts that end at steps of the outline are tried, because a row across
-a step would be flown over its full length for a narrow strip. Short patches cover the gaps beside holes.
-Boustrophedon cells are runs of rows between which the region neither splits nor merges.
+In the sweep's frame swaths run along x, in rows along y. Holes cut rows into several swaths that leave room to turn
+before them. Rows lie in bands no higher than a spacing; besides even bands, layouts that end at steps of the outline
+are tried, because a row across a step would be flown over its full length for a narrow strip. Patches, along rows or
+past holes, cover the gaps. Boustrophedon cells are runs of rows between which the region neither splits nor merges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import ceil, cos, hypot, pi, sin
+from math import atan2, ceil, cos, hypot, pi, sin
 from typing import NamedTuple
 
 import numpy as np
@@ -36,9 +36,18 @@ class Swath(NamedTuple):
     left: float  # m along it, of its start
     right: float
     row: int  # counted along y; -1: a patch between rows
+    turned: float = 0.0  # rad ccw about its middle: patches need not lie along the rows
 
 
-def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacing: float) -> list[Swath]:
+class Limits(NamedTuple):
+    """Obstacles of swaths and turns."""
+
+    stops: BaseGeometry  # holes with their margin, zones with their clearance: swaths end at them
+    walls: BaseGeometry = Polygon()  # holes and zones: turns avoid them
+    radius: float = 0.0  # m, of turns
+
+
+def swaths_over(region: MultiPolygon, limits: Limits, edges: Floats, spacing: float) -> list[Swath]:
     """Return a row of swaths along the middle of each band between `edges` (m, ascending), as long as its region.
 
     A band is covered as a rectangle, for any slope of its edges: swaths leave the region by no
@@ -48,13 +57,14 @@ def swaths_over(region: MultiPolygon, holes: BaseGeometry, edges: Floats, spacin
     middles = 0.5 * (edges[:-1] + edges[1:])
     frames = [shapely.box(low_x - 1.0, low, high_x + 1.0, high) for low, high in pairwise(edges.tolist())]
     bands = shapely.intersection([region], frames)
-    blocks = blocked(holes, middles, low_x - 1.0, high_x + 1.0)
+    blocks = blocked(limits.stops, middles, low_x - 1.0, high_x + 1.0)
     swaths = [
         Swath(float(y), left, right, row)
         for row, (y, band, block) in enumerate(zip(middles, bands, blocks, strict=True))
         for left, right in without(merged(_reach(band, spacing), spacing, block), block)
     ]
     check_count(len(swaths), spacing)
+    swaths = with_room(swaths, limits)
     long = [s for s in swaths if s.right - s.left >= SHORTEST * spacing]
     return long or sorted(swaths, key=lambda s: s.left - s.right)[:1]
 
@@ -102,7 +112,38 @@ def without(intervals: list[Interval], blocks: list[Interval]) -> list[Interval]
 
 def lines_of(swaths: list[Swath]) -> Floats:
     """Return the ends of swaths, (n, 2, 2)."""
-    return np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
+    lines = np.array([[(s.left, s.y), (s.right, s.y)] for s in swaths]).reshape(-1, 2, 2)
+    for k, swath in enumerate(swaths):
+        if swath.turned:
+            middle, half = lines[k].mean(axis=0), 0.5 * (swath.right - swath.left)
+            along = half * np.array([cos(swath.turned), sin(swath.turned)])
+            lines[k] = middle - along, middle + along
+    return lines
+
+
+RETREATS = np.linspace(0.0, 2.0, 33)  # turn radii by which a swath is shortened near a wall
+
+
+def with_room(swaths: list[Swath], limits: Limits) -> list[Swath]:
+    """Return the swaths, shortened until a full turn to one side fits between each end and the walls."""
+    if limits.radius == 0.0 or limits.walls.is_empty or not swaths:
+        return swaths
+    lines = lines_of(swaths)
+    lengths = np.array([s.right - s.left for s in swaths])
+    ahead = limits.radius * (lines[:, 1] - lines[:, 0]) / lengths[:, None]
+    inward = np.stack([ahead, -ahead], axis=1)[:, :, None]  # of both ends, (n, 2, 1, 2)
+    places, across = lines[:, :, None] + inward * RETREATS[:, None], inward[..., ::-1] * (-1.0, 1.0)
+    shapely.prepare(limits.walls)
+    near = [shapely.dwithin(limits.walls, shapely.points(places + side), limits.radius) for side in (across, -across)]
+    free = np.asarray(~(near[0] & near[1]))
+    cuts = np.where(free.any(axis=2), limits.radius * RETREATS[free.argmax(axis=2)], np.inf)
+    found = []
+    for k in np.flatnonzero(cuts.sum(axis=1) < lengths).tolist():
+        one, (left, right) = swaths[k], cuts[k].tolist()
+        x, y = 0.5 * (left - right) * cos(one.turned), 0.5 * (left - right) * sin(one.turned)  # its middle moves
+        half = 0.5 * (left + right)
+        found.append(one._replace(y=one.y + y, left=one.left + x + half, right=one.right + x - half))
+    return found
 
 
 def _reach(band: BaseGeometry, spacing: float) -> list[Interval]:
@@ -159,11 +200,12 @@ def _steps(region: MultiPolygon, spacing: float) -> list[float]:
 
 LEFT_OVER = 2e-4  # share of the region that may stay uncovered in slivers
 SLIVER = 0.02  # square spacings: smaller pieces are covered only if the share requires it
-ROUNDS, HEIGHTS = 8, 7
+ROUNDS, HEIGHTS = 24, 7
+WORTH = 0.1  # square spacings that a patch near a wall must cover
 
 
-def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spacing: float) -> list[Swath]:
-    """Return the swaths, with short patches that cover the rest except slivers."""
+def patched(region: MultiPolygon, limits: Limits, swaths: list[Swath], spacing: float) -> list[Swath]:
+    """Return the swaths, with patches that cover the rest except slivers and places without room for turns."""
     for _ in range(ROUNDS):
         missed = shapely.get_parts(region.difference(covered_by(lines_of(swaths), spacing)))
         areas = shapely.area(missed)
@@ -174,7 +216,7 @@ def patched(region: MultiPolygon, holes: BaseGeometry, swaths: list[Swath], spac
             for k, rest in zip(order, still, strict=True)
             if areas[k] > SLIVER * spacing**2 or rest > LEFT_OVER * region.area
         ]
-        more = [patch for piece in pieces if (patch := _patch(piece, holes, spacing))]
+        more = [patch for piece in pieces if (patch := _patch(piece, limits, spacing))]
         if not more or len(swaths) + len(more) > MOST_SWATHS:
             break
         swaths = swaths + more
@@ -186,18 +228,35 @@ def covered_by(lines: Floats, spacing: float, corners: int = 8) -> BaseGeometry:
     return shapely.union_all(shapely.buffer(shapely.linestrings(lines), 0.5 * spacing, quad_segs=corners))
 
 
-def _patch(piece: Polygon, holes: BaseGeometry, spacing: float) -> Swath | None:
-    """Return the swath along x that covers most of a piece."""
-    low_x, low_y, high_x, high_y = piece.bounds
-    heights = np.linspace(low_y, high_y, HEIGHTS)
-    found = [
-        Swath(float(y), left, right, -1)
-        for y, block in zip(heights, blocked(holes, heights, low_x - 1.0, high_x + 1.0), strict=True)
-        for left, right in without([(low_x, high_x)], block)
-    ]
+def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
+    """Return the swath that covers most of a piece: along the rows, or near walls also along the piece."""
+    found = _lying(piece, limits, 0.0)
+    if limits.radius > 0.0 and not limits.walls.is_empty:
+        sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
+        east, north = sides[int(np.argmax(np.hypot(*sides.T)))].tolist()
+        found = with_room(found + _lying(piece, limits, atan2(north, east)), limits)
     reached = shapely.buffer(shapely.linestrings(lines_of(found)), 0.5 * spacing)
     gains = shapely.area(shapely.intersection([piece], reached))
-    return found[int(np.argmax(gains))] if found and max(gains) > 0.0 else None
+    least = WORTH * spacing**2 if limits.radius > 0.0 else 0.0
+    return found[int(np.argmax(gains))] if found and max(gains) > least else None
+
+
+def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
+    """Return swaths over a piece at several heights, rotated by an angle (rad) and cut at `stops`."""
+    c, s = cos(turned), sin(turned)
+
+    def back(points: Floats) -> Floats:
+        return np.asarray(points @ np.array([[c, -s], [s, c]]))
+
+    flat, stops = shapely.transform(piece, back), shapely.transform(limits.stops, back)
+    low_x, low_y, high_x, high_y = flat.bounds
+    heights = np.linspace(low_y, high_y, HEIGHTS)
+    found = []
+    for y, block in zip(heights.tolist(), blocked(stops, heights, low_x - 1.0, high_x + 1.0), strict=True):
+        for left, right in without([(low_x, high_x)], block):
+            x, half = 0.5 * (left + right), 0.5 * (right - left)
+            found.append(Swath(s * x + c * y, c * x - s * y - half, c * x - s * y + half, -1, turned))
+    return found
 
 
 Cell = list[int]  # indices of swaths, one in each row, from row to row
@@ -257,35 +316,39 @@ class Sweep:
         c, s = cos(self.angle), sin(self.angle)
         return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
 
+    def from_world(self, points: Floats) -> Floats:
+        """(..., 2) into the sweep's frame."""
+        c, s = cos(self.angle), sin(self.angle)
+        return np.asarray((points - (self.x, self.y)) @ np.array([[c, -s], [s, c]]))
+
     def cost(self, spacing: float) -> float:
         """Estimated metres flown: the swaths, and a turn after each."""
         return sum(s.right - s.left for s in self.swaths) + TURN * spacing * len(self.swaths)
 
 
-def swept(region: MultiPolygon, holes: BaseGeometry, spacing: float, angle: float, ways: int | None = None) -> Sweep:
+def swept(region: MultiPolygon, limits: Limits, spacing: float, angle: float, ways: int | None = None) -> Sweep:
     """Return the region swept at that angle (rad), with the cheapest of all layouts of rows or of the first few."""
     centre = region.envelope.centroid
-    c, s = cos(angle), sin(angle)
-
-    def to_sweep(points: Floats) -> Floats:
-        return np.asarray((points - (centre.x, centre.y)) @ np.array([[c, -s], [s, c]]))
-
-    turned, kept = shapely.transform(region, to_sweep), shapely.transform(holes, to_sweep)
+    frame = Sweep(centre.x, centre.y, angle, [], [])
+    turned = shapely.transform(region, frame.from_world)
+    stops, walls = (shapely.transform(area, frame.from_world) for area in limits[:2])
     low_x, low_y, high_x, high_y = region.bounds
-    scale = hypot(high_x - low_x, high_y - low_y)
-    kept = kept.buffer(-1e-10 * scale, join_style="mitre")  # touching a hole is not crossing it
+    touching = 1e-10 * hypot(high_x - low_x, high_y - low_y)  # touching a hole is not crossing it
+    kept = Limits(stops.buffer(-touching, join_style="mitre"), walls, limits.radius)
     sweeps = []
     for edges in layouts(turned, spacing)[:ways]:
         swaths = patched(turned, kept, swaths_over(turned, kept, edges, spacing), spacing)
-        sweeps.append(Sweep(centre.x, centre.y, angle, swaths, cells_of(swaths)))
+        sweeps.append(replace(frame, swaths=swaths, cells=cells_of(swaths)))
     return _cheapest(sweeps, spacing)
 
 
-def best_sweep(region: MultiPolygon, holes: BaseGeometry, spacing: float) -> Sweep:
-    """Return the sweep at the angle with the lowest cost among the most promising ones."""
-    even = [swept(region, holes, spacing, angle, 1) for angle in promising_angles(region, spacing)]
+def best_sweep(region: MultiPolygon, limits: Limits, spacing: float, angles: Sequence[float] = ()) -> Sweep:
+    """Return the sweep at the angle with the lowest cost among these (rad), or among the most promising ones."""
+    even = [swept(region, limits, spacing, angle, 1) for angle in angles or promising_angles(region, spacing)]
     even.sort(key=lambda sweep: round(sweep.cost(spacing), 6))
-    return _cheapest([swept(region, holes, spacing, sweep.angle) for sweep in even[:REFINED]], spacing)
+    return _cheapest(
+        [swept(region, limits, spacing, sweep.angle) for sweep in even[: 1 if angles else REFINED]], spacing
+    )
 
 
 def _cheapest(sweeps: list[Sweep], spacing: float) -> Sweep:

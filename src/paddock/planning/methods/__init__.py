@@ -47,6 +47,7 @@ class Method:
     """(costs, options, present orders) -> MethodResult, after an event: tasks without an order, or a vehicle without
     tasks. None: `solve` again."""
     name: str = ""
+    clocked: str = ""  # the option that stops it by the wall clock: refused inside a run, which must be repeatable
 
     def read(self, given: Mapping[str, Any], where: str = "") -> Any:
         """Return the checked options."""

@@ -5,7 +5,8 @@ The last row of the orders belongs to no vehicle: its tasks are undone, each wit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from math import exp, inf
 from typing import Annotated, Any, NamedTuple
 
@@ -74,8 +75,11 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     return missing, sum(flown for flown, _ in tours)
 
 
-def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options) -> list[list[int]]:
-    """Return orders after a number of moves, no worse than before."""
+def annealed(
+    costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options,
+    search: Callable[[Packed, Ints, Schedule], None] | None = None,
+) -> list[list[int]]:  # fmt: skip
+    """Return orders after a number of moves, no worse than before; `search` makes them, by default with exact tours."""
     if not costs.vehicles or not costs.tasks or steps <= 0:
         return [list(order) for order in orders]
     rows = [list(order) for order in orders]
@@ -94,9 +98,8 @@ def annealed(costs: Costs, orders: Sequence[Sequence[int]], steps: int, options:
     heat = max(options.temperature * each, 1e-9)
     price = PRICE * max(longest, objective)
     seed = signed(costs.problem.seed)
-    run_annealing(
-        costs.fleet, arrays, _neighbours(costs), Schedule(steps, heat, heat * options.cooling, seed, by_time, price)
-    )
+    schedule = Schedule(steps, heat, heat * options.cooling, seed, by_time, price)
+    (search or partial(run_annealing, costs.fleet))(arrays, _neighbours(costs), schedule)
     return unpacked(arrays)[:-1]
 
 
@@ -152,12 +155,17 @@ class Search(NamedTuple):
 def anneal(fleet: TourData, orders: Packed, near: Ints, plan: Schedule) -> None:
     """Improve orders in place; `near` (t, k) are the nearest tasks of each. The result is never worse."""
     rows, tasks = orders.tasks.shape
-    best = Packed(orders.tasks.copy(), orders.counts.copy())
     trial = Candidate(empty(tasks, int64), empty(tasks, int64), zeros(2, int64))
     search = Search(empty(rows), empty((tasks, 2), int64), zeros(rows, int64))
     for a in range(rows):
         search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
+        while not search.costs[a] < inf and orders.counts[a] > 0:  # too long: its last task goes to the last row
+            orders.counts[a] -= 1
+            orders.tasks[rows - 1, orders.counts[rows - 1]] = orders.tasks[a, orders.counts[a]]
+            orders.counts[rows - 1] += 1
+            search.costs[a] = row_cost(fleet, plan, a, orders.tasks[a], orders.counts[a])
         note(orders, search, a)
+    best = Packed(orders.tasks.copy(), orders.counts.copy())
     now, least, evenly = energy(search.costs, plan, EVENLY), energy(search.costs, plan, TIE), EVENLY
     heat, cooling = plan.start, (plan.end / plan.start) ** (1.0 / max(plan.steps - 1, 1))
     for k in range(plan.steps):

@@ -36,7 +36,9 @@ class Options(NamedTuple):
     """Length of the search. Equal iterations give equal plans; seconds depend on the machine."""
 
     iterations: Annotated[float, Column("", "rounds of PyVRP's search", 1.0, 1e9)] = 4000.0
-    seconds: Annotated[float, Column("s", "stop after this time at the latest; 0: never", 0.0, 1e6)] = 0.0
+    seconds: Annotated[
+        float, Column("s", "stop after this time at the latest; 0: never; not inside a run", 0.0, 1e6)
+    ] = 0.0
     polish: Annotated[float, Column("", "steps of the polish with exact tours", 0.0, 1e9)] = 200_000.0
 
 
@@ -69,7 +71,7 @@ class RoutingSearch:
         kinds = range(max(costs.class_of) + 1)
         speeds = [costs.problem.vehicles[costs.class_of.index(kind)].speed for kind in kinds]
         self.speed = min(speeds)  # m/s: a unit of time is a tenth of a metre at this speed
-        self.distances = [_ways(costs, kind) for kind in kinds]
+        self.distances = [ways_in_tenths(costs, kind) for kind in kinds]
         self.durations = [
             np.where(ways >= NEVER, NEVER, np.round(ways * (self.speed / own))).astype(np.int64)
             for ways, own in zip(self.distances, speeds, strict=True)
@@ -136,7 +138,7 @@ class RoutingSearch:
         return round(seconds * self.speed * SCALE)
 
 
-def _ways(costs: Costs, kind: int) -> Whole:
+def ways_in_tenths(costs: Costs, kind: int) -> Whole:
     """Return tenths of a metre between all locations, for a class of vehicles."""
     vehicles, tasks = costs.vehicles, costs.tasks
     vehicle = costs.class_of.index(kind)
@@ -153,7 +155,9 @@ def _ways(costs: Costs, kind: int) -> Whole:
     return np.minimum(np.round(ways * SCALE), NEVER).astype(np.int64)
 
 
-METHOD = Method("PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise)
+METHOD = Method(
+    "PyVRP's search over whole sequences, polished with exact tours", solve, Options, revise, clocked="seconds"
+)
 
 
 COARSE = 32  # headings tried for each task at first, over the full circle

@@ -20,6 +20,7 @@ from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
+from paddock.planning.separation import raised
 from paddock.world.columns import Floats
 
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
@@ -124,14 +125,15 @@ def _take_up(state: MissionData, plan: Plan, free: Sequence[Free], kept: set[int
         if chosen.heading != state.task(chosen.name).heading:
             state.change_task(chosen)
     new = set()
-    for k, (one, route) in enumerate(zip(free, plan.routes, strict=True)):
+    for k, (one, spec, route) in enumerate(zip(free, plan.problem.vehicles, plan.routes, strict=True)):
         for task in one.vehicle.ahead if k in kept else route.tasks:
             job = state.tasks[task]
             if job.state != "assigned" or job.vehicle != one.vehicle.name:
                 job.state, job.vehicle, job.assigned, job.reason = "assigned", one.vehicle.name, state.time, ""
                 state.report("assigned", one.vehicle, task)
         if k not in kept:
-            _follow(state, one, route)
+            one.vehicle.spec = raised(one.vehicle.spec, spec.lift)
+            _follow(state, one._replace(spec=spec), route)
             new.add(one.vehicle.row)
     for undone in plan.undone:
         before = "" if free else state.tasks[undone.task].reason  # more specific than "no vehicle is available"
@@ -155,9 +157,10 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
         return Free(vehicle, _at(state, vehicle, poses(vehicle.row)), None)
     all_, k = state.fleet, vehicle.row
     left = max(float(all_.due[k] - all_.progress[k]), 0.0)
-    before = vehicle.drawn.rest.done if vehicle.drawn.rest is not None and vehicle.leg == 0 else 0.0
-    done = before + leg.flown - left
-    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end)
+    earlier = vehicle.drawn.rest if vehicle.leg == 0 else None
+    done = (earlier.done if earlier is not None else 0.0) + leg.flown - left
+    zones = vehicle.drawn.zones if earlier is None else earlier.zones
+    rest = Rest(state.tasks[str(leg.task)].version, done, state.time, leg.end, zones)
     return Free(vehicle, _at(state, vehicle, leg.end, left), rest)
 
 
@@ -201,10 +204,10 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         zone = request.zone
         state.zones = (*state.zones, zone)
         state.report("zone", detail=zone.name)
-        if any(zone.contains(*vehicle.spec.home[:2]) for vehicle in state.fleet.list):
-            state.report(
-                "base", detail=f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same"
-            )
+        homes = [vehicle.spec.home for vehicle in state.fleet.list]
+        if any(zone.contains(x, y) and zone.reaches(z, z) for x, y, z, _ in homes):
+            detail = f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same, the shortest way"
+            state.report("base", detail=detail)
         blocked = [
             (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
         ]
@@ -283,6 +286,8 @@ def _blocked(state: MissionData, vehicle: MissionVehicle, zone: Zone) -> Leg | N
     for leg in vehicle.route.legs[vehicle.leg :]:
         middle = 0.5 * (leg.start[0] + leg.end[0]), 0.5 * (leg.start[1] + leg.end[1])
         if zone.distance(*middle) - kept >= 0.5 * leg.flown * drift:  # too far away for a leg of that length
+            continue
+        if not zone.reaches(min(leg.start[2], leg.end[2]), max(leg.start[2], leg.end[2])):
             continue
         if blocked_by(_rest_of(state, vehicle, leg), (zone,), kept) is not None:
             return leg

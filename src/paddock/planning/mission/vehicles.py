@@ -148,6 +148,7 @@ class Rest:
     done: float  # m of its path that had been flown
     begins: float  # s
     end: Pose
+    zones: int = 0  # number of zones that its path avoids
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,8 @@ def with_rest(route: Route, drawn: Drawn, problem: Problem, known: Sequence[Task
     if drawn.rest is None:
         return route
     rest, spec, task = drawn.rest, drawn.spec, known[drawn.rest.task]
-    covered = Costs(Problem((spec,), (task,), (), problem.wind)).coverage(0, 0)  # already flown: no zone blocks it
+    zones = problem.zones[: rest.zones]
+    covered = Costs(Problem((spec,), (task,), zones, problem.wind, clearance=problem.clearance)).coverage(0, 0)
     assert isinstance(covered, Path)
     whole = lifted(covered, rest.end[2])
     x, y, z, heading = whole.at(rest.done)[0].tolist()

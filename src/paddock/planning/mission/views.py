@@ -27,6 +27,8 @@ class ZoneView(NamedTuple):
 
     name: str
     outline: Floats  # (k, 2) m
+    floor: float | None = None  # m; None: from the ground
+    ceiling: float | None = None  # m; None: unlimited
 
 
 class VehicleView(NamedTuple):

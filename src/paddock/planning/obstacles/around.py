@@ -16,7 +16,8 @@ from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, k
 from paddock.planning.obstacles.search import search, shorten
 from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, each_of
 from paddock.planning.paths.dubins import dubins, dubins_lengths
-from paddock.planning.paths.path import Path, Segment
+from paddock.planning.paths.path import Path, Segment, ends_at
+from paddock.planning.paths.wind import over_ground
 from paddock.world.columns import Floats
 
 SUSPICIOUS = 1.02
@@ -24,9 +25,18 @@ SUSPICIOUS = 1.02
 
 
 class ZoneMap:
-    """Paths around zones for one turn radius (m; 0: turns on the spot) and clearance (m)."""
+    """Ways around zones for one turn radius (m; 0: turns on the spot), clearance (m) and wind (over the airspeed).
 
-    def __init__(self, zones: Sequence[Zone], radius: float, clearance: Clearance = 0.0) -> None:
+    They are held over the ground; those are taken on which the fewest metres are flown.
+    """
+
+    def __init__(
+        self,
+        zones: Sequence[Zone],
+        radius: float,
+        clearance: Clearance = 0.0,
+        wind: tuple[float, float] = (0.0, 0.0),
+    ) -> None:
         if not (isfinite(radius) and radius >= 0.0):
             raise InvalidValueError(f"a turn radius must be a number of metres >= 0, not {radius}")
         for wide in each_of(clearance, (None,)):
@@ -35,6 +45,7 @@ class ZoneMap:
         self.zones = tuple(zones)
         self.radius = float(radius)
         self.clearance = clearance
+        self.wind = wind
         self.walls = known_walls(self.zones, self.clearance)
 
     def transit(self, start: Start, goal: Goal) -> Path:
@@ -46,7 +57,7 @@ class ZoneMap:
         self._check_free("goal", goal[0], goal[1])
         direct = dubins(start, goal, self.radius)
         zone = blocked_by(direct, self.zones, self.clearance)
-        return direct if zone is None else self._around(start, goal, direct.length, zone)
+        return direct if zone is None else self._around(start, goal, self._flown(direct), zone)
 
     @cached_property
     def web(self) -> BendGraph:
@@ -59,24 +70,28 @@ class ZoneMap:
         return self.web.links()
 
     def _around(self, start: Start, goal: Goal, shortest: float, zone: Zone) -> Path:
-        way = self._way(ends(start, goal, self.radius, False), self.web.bends, self.links)
+        way = self._way(ends(start, goal, self.radius, False, self.wind), self.web.bends, self.links)
         if way is None and (why := enclosing(self.zones, self.clearance, start, goal)):
             raise InfeasibleError(why)
-        if self.radius > 0.0 and (way is None or way.length > SUSPICIOUS * shortest):
+        if self.radius > 0.0 and (way is None or self._flown(way) > SUSPICIOUS * shortest):
             way = self._with_more_bends(start, goal, way)
         if way is None:
             raise InfeasibleError(cramped(self.walls, self.zones, self.radius, start, goal, zone))
         return way
 
     def _with_more_bends(self, start: Start, goal: Goal, way: Path | None) -> Path | None:
-        """Search again with two turns at the start and at the goal; if there is no path, with turns anywhere near."""
-        at_ends, group = ends(start, goal, self.radius, True), len(self.web.bends)
+        """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
+        at_ends, group = ends(start, goal, self.radius, True, self.wind), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
         other = self._way(at_ends, wider.bends, wider.links())
         if way is None and other is None:
             wider = wider.widened(self.walls, lattice(at_ends, start, self.radius, group + 3))
             other = self._way(at_ends, wider.bends, wider.links())
-        return other if way is None or (other is not None and other.length < way.length) else way
+        return other if way is None or (other is not None and self._flown(other) < self._flown(way)) else way
+
+    def _flown(self, path: Path) -> float:
+        """Return metres flown on a path that is held over the ground."""
+        return over_ground(path, 1.0, self.wind).flown if self.wind != (0.0, 0.0) else path.length
 
     def _way(self, at: WayEnds, turns: Floats, between: Links) -> Path | None:
         length, chain = search(self.walls, turns, between, at)
@@ -177,16 +192,14 @@ def way_out(start: tuple[float, float, float], radius: float, zones: Sequence[Zo
     return dubins(start, (x, y, None), radius)
 
 
-def nearest_outside(x: float, y: float, zones: Sequence[Zone]) -> tuple[float, float]:
-    """Return the point itself, or the nearest one outside all zones; (nan, nan) if there is none."""
-    if inside(x, y, zones) is None:
-        return x, y
-    try:
-        exits = _exits(x, y, zones)
-    except InfeasibleError:
-        return np.nan, np.nan
-    east, north = exits[int(np.argmin(np.hypot(*(exits - (x, y)).T)))].tolist()
-    return east, north
+def way_in(goal: Goal, radius: float, zones: Sequence[Zone]) -> Path:
+    """Return the shortest path from a place outside all zones to a pose inside; raise InfeasibleError."""
+    x, y, heading = goal
+    out = way_out((x, y, 0.0 if heading is None else heading + pi), 0.0 if heading is None else radius, zones)
+    turned = [(ends_at(segment), segment) for segment in reversed(out.segments)]
+    return Path(
+        Segment(x, y, z, heading + pi, segment.length, -segment.curvature) for (x, y, z, heading), segment in turned
+    )
 
 
 def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
@@ -197,6 +210,9 @@ def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
         along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
         evenly = np.linspace(0.0, along[-1], EXITS, endpoint=False)
         borders += [np.column_stack([np.interp(evenly, along, outline[:, axis]) for axis in (0, 1)]), outline[:-1]]
+        edge, to = np.diff(outline, axis=0), np.array([x, y]) - outline[:-1]
+        part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)  # the nearest place on each edge
+        borders.append(outline[:-1] + part[:, None] * edge)
     places = np.vstack(borders)
     free = [inside(px, py, zones) is None for px, py in places.tolist()]
     if not any(free):

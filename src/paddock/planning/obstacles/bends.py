@@ -181,13 +181,8 @@ def places(bend: Floats, heading: float) -> tuple[float, float]:
     return bend[X] + side * sin(heading), bend[Y] - side * cos(heading)
 
 
-def distance(x: float, y: float, gx: float, gy: float) -> float:
-    """m."""
-    return hypot(gx - x, gy - y)
-
-
-AROUND = 12  # sampled directions for bends that touch the start's, or reach a goal without a heading
-LATTICE = 0.5  # turn radii between the bends tried near the start and the goal
+AROUND = 12  # directions in which a bend may touch that of the start, or a goal without a heading be reached
+LATTICE = 0.5  # turn radii between the bends that are tried anywhere near the start and the goal
 LATTICE_REACH = 2.0  # turn radii from the start or the goal
 
 free_arc = routine(arc_entry)
@@ -204,14 +199,17 @@ class WayEnds(NamedTuple):
     arrivals: Floats  # (g,) rad; NaN: any (the bend is a point)
     x: float  # m, of the goal
     y: float
+    wx: float  # wind over airspeed: what is least is metres flown
+    wy: float
 
 
-def ends(start: Start, goal: Goal, radius: float, many: bool) -> WayEnds:
+def ends(start: Start, goal: Goal, radius: float, many: bool, wind: tuple[float, float] = (0.0, 0.0)) -> WayEnds:
     """Return the turns at the start and the goal; a free heading is a point, with `many` also turns through it."""
     x, y, heading = goal
     starts = [_turn(*start, radius, way) for way in (1.0, -1.0)]
     if radius == 0.0:
-        return WayEnds(np.array(starts[:1]), start[2], np.array([_turn(x, y, 0.0, 0.0, 1.0)]), np.array([np.nan]), x, y)
+        point = np.array([_turn(x, y, 0.0, 0.0, 1.0)])
+        return WayEnds(np.array(starts[:1]), start[2], point, np.array([np.nan]), x, y, *wind)
     if heading is not None:
         headings = [heading]
         goals, arrivals = [], []
@@ -221,7 +219,7 @@ def ends(start: Start, goal: Goal, radius: float, many: bool) -> WayEnds:
     for arrival in headings:
         goals += [_turn(x, y, arrival, radius, way) for way in (1.0, -1.0)]
         arrivals += [arrival, arrival]
-    return WayEnds(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y)
+    return WayEnds(np.array(starts), start[2], np.array(goals), np.array(arrivals), x, y, *wind)
 
 
 def _turn(x: float, y: float, heading: float, radius: float, way: float) -> tuple[float, ...]:

@@ -26,13 +26,13 @@ from paddock.planning.obstacles.bends import (
     WayEnds,
     X,
     Y,
-    distance,
     free_tangent,
     places,
     tangent,
 )
 from paddock.planning.obstacles.crossing import FULL, ahead, arc_entry, line_entry
 from paddock.planning.obstacles.zones import Walls
+from paddock.planning.paths.wind import held_line, held_turn, intercept
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
@@ -54,8 +54,18 @@ def free_turn(w: Walls, bend: Floats, heading: float) -> float:
     return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
 
 
-def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
-    """Return, from each bend to each goal, metres after leaving the bend (inf: blocked) and the heading there."""
+def turned(bend: Floats, heading: float, turn: float, ends: WayEnds) -> float:
+    """Return metres flown on a bend from a heading, by an angle (rad)."""
+    return held_turn(bend[RADIUS], heading, bend[WAY] * turn, ends.wx, ends.wy)
+
+
+def remaining(x: float, y: float, ends: WayEnds) -> float:
+    """Return metres flown straight to the goal; 0 where there is none."""
+    return intercept(ends.x - x, ends.y - y, ends.wx, ends.wy) if len(ends.goals) > 0 else 0.0
+
+
+def tails_of(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
+    """From each bend to each goal: metres flown from leaving the bend (inf: blocked) and the heading there."""
     lengths, headings = empty((len(bends), len(ends.goals))), empty((len(bends), len(ends.goals)))
     for g in range(len(ends.goals)):
         goal, arrival = ends.goals[g], ends.arrivals[g]
@@ -63,10 +73,12 @@ def _tails(w: Walls, bends: Floats, ends: WayEnds) -> tuple[Floats, Floats]:
         if arrival == arrival:  # backwards from the goal, on the same circle
             room = arc_entry(w, goal[X], goal[Y], goal[RADIUS], arrival - goal[WAY] * 0.5 * pi, -goal[WAY], FULL)[0]
         for i in range(len(bends)):
-            lengths[i, g], headings[i, g] = free_tangent(w, bends[i], goal)
+            length, headings[i, g] = free_tangent(w, bends[i], goal)
+            lengths[i, g] = held_line(length, headings[i, g], ends.wx, ends.wy)
             if arrival == arrival and lengths[i, g] < inf:
                 turn = turn_between(goal[WAY], headings[i, g], arrival)
-                lengths[i, g] = lengths[i, g] + goal[RADIUS] * turn if turn < room else inf
+                last = held_turn(goal[RADIUS], headings[i, g], goal[WAY] * turn, ends.wx, ends.wy)
+                lengths[i, g] = lengths[i, g] + last if turn < room else inf
     return lengths, headings
 
 
@@ -83,9 +95,10 @@ class Visited(NamedTuple):
     tail_headings: Floats  # rad, when leaving it
 
 
-def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
+def nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visited:
+    """Return the states before a search."""
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
-    tails, tail_headings = _tails(w, bends, ends)
+    tails, tail_headings = tails_of(w, bends, ends)
     cost, heading, reach = empty(count), empty(count), empty(count)
     parent, older, settled = empty(count, int64), empty(count, int64), empty(n, int64)
     known = Visited(cost, heading, reach, parent, older, settled, tails, tail_headings)
@@ -97,15 +110,15 @@ def _nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visi
 
 
 def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float, Ints]:
-    """Return metres of the shortest path, and its bends: a start, others, a goal (numbered after the bends)."""
+    """Return metres flown on the quickest way, and its bends: a start, others, a goal (counted on from the bends)."""
     n, s, g = len(bends), len(ends.starts), len(ends.goals)
-    known = _nothing_known(w, bends, links, ends)
-    # numbers in the heap: paths to the goal after a state, direct paths, states
+    known = nothing_known(w, bends, links, ends)
+    # numbers in the heap: ways to the goal after a state, ways straight to it, states
     direct = len(known.cost) * g
     heap: Heap = [(inf, int64(direct + s * g))]
     heap.pop()
     for i in range(s):
-        _leave_start(w, i, bends, ends, known, heap)
+        leave_start(w, i, bends, ends, 0.0, known, heap)
     while len(heap) > 0:
         total, number = heappop(heap)
         if number < direct + s * g:
@@ -113,43 +126,50 @@ def _search(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> tuple[float
         state = number - direct - s * g
         bend: Any = state % n if state < s * n else links.target[state - s * n]
         x, y = places(bends[bend], known.heading[state])
-        late = total > known.cost[state] + 1e-9 + distance(x, y, ends.x, ends.y)
-        if not late and not _dominated(state, bend, bends, known):
-            _settle(w, state, bend, bends, known)
-            _leave(state, bend, bends, links, ends, known, heap)
+        late = total > known.cost[state] + 1e-9 + remaining(x, y, ends)
+        if not late and settled_at(w, state, bend, bends, ends, known):
+            leave(state, bend, bends, links, ends, known, heap)
     return inf, empty(0, int64)
 
 
-def _leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, known: Visited, heap: Heap) -> None:
-    """Expand a start: to the goals, and to the bends."""
+def leave_start(w: Walls, i: int, bends: Floats, ends: WayEnds, side: float, known: Visited, heap: Heap) -> None:
+    """All ways from a start: to the goals, and on to the bends to one side (0: any). A heading of NaN is free."""
     n, g, start = len(bends), len(ends.goals), ends.starts[i]
     direct = len(known.cost) * g
     room = free_turn(w, start, ends.heading)
-    lengths, headings = _tails(w, ends.starts[i : i + 1], ends)
+    lengths, headings = tails_of(w, ends.starts[i : i + 1], ends)
     for j in range(g):
         turn = turn_between(start[WAY], ends.heading, headings[0, j])
         if turn < room and lengths[0, j] < inf:
-            heappush(heap, (lengths[0, j] + turn * start[RADIUS], int64(direct + i * g + j)))
+            heappush(heap, (lengths[0, j] + turned(start, ends.heading, turn, ends), int64(direct + i * g + j)))
     for j in range(n):
+        if side * bends[j, WAY] < 0.0:
+            continue
         length, heading = free_tangent(w, start, bends[j])
-        turn = turn_between(start[WAY], ends.heading, heading)
+        turn = 0.0 if isnan(ends.heading) else turn_between(start[WAY], ends.heading, heading)
         if turn < room and length < inf:
-            _arrive(i * n + j, -1, bends[j], length + turn * start[RADIUS], heading, ends, known, heap)
+            cost = turned(start, ends.heading, turn, ends) + held_line(length, heading, ends.wx, ends.wy)
+            _arrive(i * n + j, -1, bends[j], cost, heading, ends, known, heap)
 
 
-def _leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
-    """Expand a state: to the goals, and over the links."""
-    radius, way, g = bends[bend, RADIUS], bends[bend, WAY], len(ends.goals)
+def leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, known: Visited, heap: Heap) -> None:
+    """All ways on from a state: to the goals, and over the links."""
+    way, g = bends[bend, WAY], len(ends.goals)
     cost, heading, reach = known.cost[state], known.heading[state], known.reach[state]
     for j in range(g):
         turn = turn_between(way, heading, known.tail_headings[bend, j])
         if turn < reach and known.tails[bend, j] < inf:
-            heappush(heap, (cost + turn * radius + known.tails[bend, j], int64(state * g + j)))
+            heappush(
+                heap, (cost + turned(bends[bend], heading, turn, ends) + known.tails[bend, j], int64(state * g + j))
+            )
     heads = len(ends.starts) * len(bends)
     for e in range(links.first[bend], links.first[bend + 1]):
         turn = turn_between(way, heading, links.heading[e])
-        new = cost + turn * radius + links.length[e]
-        if turn < reach and new < known.cost[heads + e] - 1e-12:
+        if not turn < reach:
+            continue
+        along = held_line(links.length[e], links.heading[e], ends.wx, ends.wy)
+        new = cost + turned(bends[bend], heading, turn, ends) + along
+        if new < known.cost[heads + e] - 1e-12:
             _arrive(heads + e, state, bends[links.target[e]], new, links.heading[e], ends, known, heap)
 
 
@@ -159,24 +179,23 @@ def _arrive(
     known.cost[state], known.parent[state], known.heading[state] = cost, parent, heading
     x, y = places(bend, heading)
     number = (len(known.cost) + len(ends.starts)) * len(ends.goals) + state
-    heappush(heap, (cost + distance(x, y, ends.x, ends.y), int64(number)))
+    heappush(heap, (cost + remaining(x, y, ends), int64(number)))
 
 
-def _settle(w: Walls, state: int, bend: int, bends: Floats, known: Visited) -> None:
-    known.reach[state] = free_turn(w, bends[bend], known.heading[state])
-    known.older[state] = known.settled[bend]
-    known.settled[bend] = state
-
-
-def _dominated(state: int, bend: int, bends: Floats, known: Visited) -> bool:
-    """Return whether an earlier arrival on the bend reaches this one at no higher cost."""
+def settled_at(w: Walls, state: int, bend: int, bends: Floats, ends: WayEnds, known: Visited) -> bool:
+    """Settle a state, unless an earlier arrival on the bend gets where it is, for no more."""
     other = known.settled[bend]
     while other >= 0:
         turn = turn_between(bends[bend, WAY], known.heading[other], known.heading[state])
-        if turn < known.reach[other] and known.cost[other] + turn * bends[bend, RADIUS] <= known.cost[state] + 1e-9:
-            return True
+        if turn < known.reach[other]:
+            cost = known.cost[other] + turned(bends[bend], known.heading[other], turn, ends)
+            if cost <= known.cost[state] + 1e-9:
+                return False
         other = known.older[other]
-    return False
+    known.reach[state] = free_turn(w, bends[bend], known.heading[state])
+    known.older[state] = known.settled[bend]
+    known.settled[bend] = state
+    return True
 
 
 def _chain(number: int, direct: int, n: int, s: int, g: int, known: Visited, links: Links) -> Ints:
@@ -203,9 +222,9 @@ LAST_STEP = 1e-7
 ROUNDS = 4  # factor per step
 
 
-def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) -> float:
-    """Write the segments (2 n, 5) of the path over a row of bends (n, 9); return its length in m, inf: none."""
-    total = 0.0
+def _laid(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
+    """Write the segments (2 n, 5) of the way over a row of bends (n, 9); return the metres flown, inf: none."""
+    total, heading = 0.0, at.heading
     for i in range(len(row)):
         radius, way = row[i, RADIUS], row[i, WAY]
         length, leave = 0.0, heading if isnan(arrival) else arrival
@@ -224,8 +243,8 @@ def _laid(w: Walls, row: Floats, heading: float, arrival: float, out: Floats) ->
         if length > 0.0 and line_entry(w, x, y, cos(leave), sin(leave), length)[1] >= 0:
             return inf
         _put(out[2 * i + 1], x, y, leave, length, 0.0)
+        total += turned(row[i], heading, turn, at) + held_line(length, leave, at.wx, at.wy)
         heading = leave
-        total += turn * radius + length
     return total
 
 
@@ -240,14 +259,14 @@ def _turn(bend: Floats, angle: float) -> None:
 
 
 def _with_best_ends(w: Walls, row: Floats, at: WayEnds, arrival: float, out: Floats) -> float:
-    """Return the length (m) of the path with the best first and last bends, which are written into the row."""
+    """Return the metres flown on the way with the best first and last bends, which are written into the row."""
     best, start, goal = inf, 0, 0
     for i in range(len(at.starts)):
         row[0] = at.starts[i]
         for j in range(len(at.goals)):
             if at.arrivals[j] == arrival or (isnan(at.arrivals[j]) and isnan(arrival)):
                 row[-1] = at.goals[j]
-                length = _laid(w, row, at.heading, arrival, out)
+                length = _laid(w, row, at, arrival, out)
                 if length < best:
                     best, start, goal = length, i, j
     row[0], row[-1] = at.starts[start], at.goals[goal]
@@ -268,8 +287,8 @@ def _shorten(w: Walls, row: Floats, at: WayEnds, arrival: float) -> Floats:
             if best > before - 1e-9:
                 break
         step *= 0.5
-    _with_best_ends(w, row, at, arrival, out)  # a trial may have changed them
-    _laid(w, row, at.heading, arrival, out)
+    _with_best_ends(w, row, at, arrival, out)  # a trial may have left others
+    _laid(w, row, at, arrival, out)
     return out
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from math import cos, hypot, isfinite, pi
+from math import cos, hypot, inf, isfinite, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -19,17 +19,59 @@ ROUNDING = 12  # edges for a quarter turn, where the corners of a polygon are ro
 FLAT = 1e-12  # a polygon with less than this share of its squared width as area is degenerate
 
 
+class _Volume:
+    """A zone between two heights."""
+
+    name: str
+    floor: float  # m: it is free below
+    ceiling: float  # m: and above
+
+    def distance(self, x: float, y: float) -> float:
+        """Return metres from a place to the border, negative inside."""
+        raise NotImplementedError
+
+    def contains(self, x: float, y: float) -> bool:
+        """Return whether a place lies inside; the border does not."""
+        return self.distance(x, y) < 0.0
+
+    def reaches(self, low: float, high: float) -> bool:
+        """Return whether it has a part between two heights (m); its floor and its ceiling are outside."""
+        return self.floor < high and low < self.ceiling
+
+    @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """Its floor and its ceiling (m); None: it has none."""
+        return self.floor if isfinite(self.floor) else None, self.ceiling if isfinite(self.ceiling) else None
+
+    @property
+    def title(self) -> str:
+        """Its name, with its heights where it has limits."""
+        low, high = self.limits
+        if low is None:
+            return self.name if high is None else f"{self.name} (below {high:g} m)"
+        return f"{self.name} (above {low:g} m)" if high is None else f"{self.name} ({low:g} to {high:g} m)"
+
+    def _check_band(self) -> None:
+        if not self.floor < self.ceiling:
+            raise InvalidValueError(
+                f"zone {self.name!r}: its floor must be below its ceiling, not {self.floor:g} and {self.ceiling:g} m"
+            )
+
+
 @dataclass(frozen=True)
-class CircleZone:
-    """A circular zone."""
+class CircleZone(_Volume):
+    """All within a radius of a place."""
 
     name: str
     x: float  # m east
     y: float  # m north
     radius: float  # m
+    floor: float = -inf
+    ceiling: float = inf
 
     def __post_init__(self) -> None:
-        """Raise for an invalid circle."""
+        """Raise unless it is a circle."""
+        self._check_band()
         if not (isfinite(self.x) and isfinite(self.y)):
             raise InvalidValueError(f"zone {self.name!r}: its centre must be two numbers, not ({self.x}, {self.y})")
         if not (isfinite(self.radius) and self.radius > 0.0):
@@ -39,10 +81,6 @@ class CircleZone:
         """Return metres from a point to the border, negative inside."""
         return hypot(x - self.x, y - self.y) - self.radius
 
-    def contains(self, x: float, y: float) -> bool:
-        """Return whether a point lies inside; the border does not."""
-        return self.distance(x, y) < 0.0
-
     def outline(self) -> Floats:
         """Return points (k, 2) on the border, closed."""
         angle = np.linspace(0.0, 2.0 * pi, DRAWN + 1)
@@ -51,19 +89,22 @@ class CircleZone:
         return points
 
     def grown(self, clearance: float) -> CircleZone:
-        """Return the zone grown by `clearance` (m)."""
-        return CircleZone(self.name, self.x, self.y, self.radius + _grows_by(self.name, clearance))
+        """Return the zone and all that is nearer to it than `clearance` (m)."""
+        return replace(self, radius=self.radius + _grows_by(self.name, clearance))
 
 
 @dataclass(frozen=True)
-class PolygonZone:
-    """A zone inside a simple polygon, in either direction; the last point joins the first."""
+class PolygonZone(_Volume):
+    """All inside a simple polygon, either way round; the last point joins the first."""
 
     name: str
     points: tuple[tuple[float, float], ...]  # m east, north
+    floor: float = -inf
+    ceiling: float = inf
 
     def __post_init__(self) -> None:
         """Keep the points as a tuple without repetitions; raise unless it is a simple polygon."""
+        self._check_band()
         points = [(float(x), float(y)) for x, y in self.points]
         bad = [point for point in points if not np.isfinite(point).all()]
         if bad:
@@ -99,10 +140,6 @@ class PolygonZone:
         crossing = a[:, 0] + (y - a[:, 1]) * edge[:, 0] / np.where(spans, edge[:, 1], 1.0)
         return -nearest if int((spans & (crossing > x)).sum()) % 2 else nearest
 
-    def contains(self, x: float, y: float) -> bool:
-        """Return whether a point lies inside; the border does not."""
-        return self.distance(x, y) < 0.0
-
     def outline(self) -> Floats:
         """Return the corners (k + 1, 2), closed."""
         return np.vstack([self.corners, self.corners[:1]])
@@ -115,7 +152,7 @@ class PolygonZone:
 
         around = clearance / cos(pi / (4.0 * ROUNDING))  # chords stay outside the true arc
         ring = Polygon(self.corners).buffer(around, quad_segs=ROUNDING).exterior.coords[:-1]
-        return PolygonZone(self.name, tuple((float(x), float(y)) for x, y in ring))
+        return replace(self, points=tuple((float(x), float(y)) for x, y in ring))
 
 
 Zone = CircleZone | PolygonZone

@@ -269,6 +269,7 @@ def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
 
 PIECE = radians(5.0)
 """Longest piece of an arc held over the ground: within a piece the pace is constant."""
+GAUSS_NODE = 0.5 * sqrt(0.6)
 NODES, WEIGHTS = arrays.gauss_legendre(8)
 
 
@@ -282,6 +283,29 @@ def course_of(heading: float, wx: float, wy: float) -> float:
     """Return the course over the ground for a heading, rad."""
     s, c = sincos(heading)
     return atan2(s + wy, c + wx)
+
+
+def held_line(length: float, course: float, wx: float, wy: float) -> float:
+    """Return metres flown along a straight line over the ground."""
+    if wx == 0.0 and wy == 0.0:
+        return length
+    s, c = sincos(wrap_angle(course))
+    return length * intercept(c, s, wx, wy)
+
+
+def held_turn(radius: float, course: float, turn: float, wx: float, wy: float) -> float:
+    """Return metres flown on an arc over the ground that begins on a course and turns by an angle (rad, > 0 left)."""
+    if (wx == 0.0 and wy == 0.0) or turn == 0.0:
+        return radius * absolute(turn)
+    pieces = int(absolute(turn)) + 1
+    part = turn / pieces
+    total = 0.0
+    for k in range(pieces):
+        middle = course + (k + 0.5) * part
+        for side in range(3):  # Gauss's nodes for three places, exact to 0.01 %
+            s, c = sincos(wrap_angle(middle + (side - 1.0) * GAUSS_NODE * part))
+            total += (8.0 / 18.0 if side == 1 else 5.0 / 18.0) * intercept(c, s, wx, wy)
+    return radius * absolute(part) * total
 
 
 def quickest(

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from paddock.planning.metrics import MissionMetrics, measure, pause
+from paddock.planning.metrics import MissionMetrics, measure
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import LogEntry
 from paddock.planning.problem import MissionSetup
 from paddock.planning.routes import Plan
+from paddock.planning.separation import pause
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.text import distance, duration
 
@@ -66,7 +67,15 @@ def document(plan: Plan, name: str, metrics: MissionMetrics) -> dict[str, Any]:
             }
             for task in problem.tasks
         ],
-        "zones": [{"name": zone.name, "outline": zone.outline().tolist()} for zone in problem.zones],
+        "zones": [
+            {
+                "name": zone.name,
+                "outline": zone.outline().tolist(),
+                "floor_m": zone.limits[0],
+                "ceiling_m": zone.limits[1],
+            }
+            for zone in problem.zones
+        ],
         "routes": [
             {
                 "vehicle": route.vehicle,

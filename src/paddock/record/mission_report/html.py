@@ -21,6 +21,7 @@ from paddock.record.mission_report.text import (
     clock,
     distance,
     duration,
+    fields_covered,
     leg_rows,
     percent,
     summary,
@@ -94,6 +95,8 @@ def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
         (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
     ]
     yield cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
+    if shares := fields_covered(metrics):
+        yield f"<p>{text(shares[0].upper() + shares[1:])}.</p>"
     if plan.undone:
         count = len(plan.undone)
         yield f'<div class="sheet undone" style="margin-top:1.5rem"><h2>{count} task{"s" * (count > 1)} not done</h2>'

@@ -170,7 +170,7 @@ def draw_zone(axes: Any, zone: Zone, small: bool = False) -> None:
     if not small:
         x, y = 0.5 * (outline.min(axis=0) + outline.max(axis=0))
         style = {"ha": "center", "va": "center", "fontsize": 7.5, "color": ALARM, "path_effects": _halo()}
-        axes.text(x, y, zone.name, zorder=6, parse_math=False, **style)
+        axes.text(x, y, zone.title, zorder=6, parse_math=False, **style)
 
 
 def draw_task(axes: Any, task: Task, undone: bool = False, small: bool = False, named: bool = True) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import atan2, ceil, degrees, hypot, isfinite, pi
+from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from paddock.planning.exchange import to_places
@@ -96,15 +97,26 @@ def summary(metrics: MissionMetrics, vehicles: tuple[Vehicle, ...]) -> str:
 
 
 def closeness(metrics: MissionMetrics, setup: MissionSetup) -> str:
-    """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (in the plan, ...).`; empty if separation is kept."""
+    """Return `uav[0] and uav[2] come closest: 12 m at 8:15 (...).`; empty if separation is kept."""
     near, kept = metrics.separation, setup.separation
     if near is None or (kept is not None and near.distance >= kept[0]):
         return ""
     said = f"{near.first} and {near.second} come closest: {near.distance:.0f} m at {clock(near.time)}"
     if kept is None:
         return f"{said}."
-    kept_apart = f"in flight they keep {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation"
-    return f"{said} (in the plan, which does not separate heights; {kept_apart})."
+    planned = setup.problem.separation is not None
+    why = "the plan cannot keep" if planned else "in the plan, which does not separate heights; in flight they keep"
+    return f"{said} ({why} {kept[1]:g} m vertical or {kept[0]:g} m horizontal separation)."
+
+
+def fields_covered(metrics: MissionMetrics) -> str:
+    """`fields covered: orchard 89.2 %, meadow 99.7 % (turns up to 65 m outside)`, lowest first; or nothing."""
+    fields = sorted(
+        (task.covered, task.name, task.outside or 0.0) for task in metrics.tasks if task.covered is not None
+    )
+    shares = [f"{name} {floor(1000.0 * share + 1e-6) / 10.0:.1f} %" for share, name, _ in fields]
+    beyond = [f" (turns up to {way:.0f} m outside)" if way >= 1.0 else "" for *_, way in fields]
+    return f"fields covered: {', '.join(map(add, shares, beyond))}" if fields else ""
 
 
 OBJECTIVES = {"total": "total distance", "makespan": "time until all vehicles are back"}
@@ -126,7 +138,7 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
         ("usable range", _span((vehicle.range for vehicle in vehicles), "m")),
         ("steepest climb", _span((100.0 * vehicle.slope for vehicle in vehicles), "%")),
         ("wind", wind_note(problem.wind).removeprefix("wind ") or "none"),
-        ("no-fly zones", ", ".join(zone.name for zone in problem.zones) or "none"),
+        ("no-fly zones", ", ".join(zone.title for zone in problem.zones) or "none"),
         ("method", plan.method),
         ("objective", OBJECTIVES[problem.objective]),
         ("seed", str(problem.seed)),

@@ -15,9 +15,10 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.state import Job
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
+from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.serve.trust import refuse_foreign
-from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree
+from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
@@ -99,6 +100,11 @@ class TaskDrawing(TypedDict):
     outline: list[Place]
 
 
+def _zone(zone: Zone) -> ZoneTree:
+    floor, ceiling = zone.limits
+    return {"name": zone.name, "outline": list(map(_place, zone.outline())), "floor": floor, "ceiling": ceiling}
+
+
 class MissionTrees:
     """Describes a mission repeatedly; the shape of a task is computed once."""
 
@@ -110,7 +116,7 @@ class MissionTrees:
         height = base[2] if len(base) == 4 else 0.0
         return {
             "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
-            "zones": [{"name": zone.name, "outline": list(map(_place, zone.outline()))} for zone in mission.zones],
+            "zones": [_zone(zone) for zone in mission.zones],
             "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
             "base": [base[0], base[1], height, base[-1]],
         }

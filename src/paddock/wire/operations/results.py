@@ -233,10 +233,12 @@ class TaskTree(TypedDict):
 
 
 class ZoneTree(TypedDict):
-    """A no-fly zone: a closed ring."""
+    """A no-fly zone: a closed ring, its floor and its ceiling in m."""
 
     name: str
     outline: list[Place]
+    floor: float | None
+    ceiling: float | None
 
 
 class MemberTree(TypedDict):

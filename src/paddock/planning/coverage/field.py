@@ -1,0 +1,176 @@
+"""The path of a vehicle over a field: every swath once, and turns between them that avoid holes and no-fly zones.
+
+A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
+field if its margin is as wide as the turn radius, otherwise as close to it as possible. Turns are computed for tours
+that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from math import cos, hypot, pi
+
+import numpy as np
+import shapely
+from shapely import LineString, MultiPolygon, Polygon
+from shapely.geometry.base import BaseGeometry
+
+from paddock.errors import InvalidValueError
+from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.coverage.swath_order import SHAKES, Nodes, patterns_of, poses_of, tour_of
+from paddock.planning.coverage.sweep import Cell, Sweep, lines_of
+from paddock.planning.obstacles.around import ZoneMap
+from paddock.planning.obstacles.crossing import blocked_by
+from paddock.planning.obstacles.zones import DRAWN, CircleZone, PolygonZone, Zone
+from paddock.planning.paths.dubins import dubins, dubins_lengths
+from paddock.planning.paths.path import Path, Segment, line
+from paddock.world.columns import Floats
+
+TURN_ROOM = 1.0 + 3.0**0.5  # turn radii: the most that a turn between parallel swaths extends beyond their ends
+PAST = 0.75  # spacings by which swaths may extend beyond slanted edges
+ROUNDS = 8  # orderings of a tour
+FAR = 1e7  # m: the length of an impossible turn
+
+
+def polygons_of(area: BaseGeometry) -> MultiPolygon:
+    """Return the parts of an area that are polygons."""
+    return MultiPolygon([part for part in shapely.get_parts(area) if isinstance(part, Polygon) and part.area > 0.0])
+
+
+def points_on(area: Polygon) -> tuple[tuple[float, float], ...]:
+    """Return the corners of a polygon."""
+    return tuple((x, y) for x, y in area.exterior.coords[:-1])
+
+
+def zone_area(zone: Zone, kept: float) -> BaseGeometry:
+    """Return a polygon that contains a zone and all points closer to it than `kept` (m)."""
+    out = 1.0 / cos(pi / DRAWN)
+    if isinstance(zone, CircleZone):
+        return Polygon(CircleZone(zone.name, zone.x, zone.y, out * (zone.radius + kept)).outline())
+    return Polygon(zone.corners).buffer(out * kept, quad_segs=DRAWN // 4)
+
+
+class Field:
+    """An outline with its obstacles: holes and no-fly zones."""
+
+    def __init__(
+        self, outline: Polygon, holes: Sequence[Polygon], margin: float, zones: Sequence[Zone], clearance: float
+    ) -> None:
+        """Swaths keep `margin` (m) from holes; swaths and turns keep `clearance` (m) from zones."""
+        self.outline, self.margin = outline, margin
+        own = [PolygonZone(f"hole {k}", points_on(hole)) for k, hole in enumerate(holes)]
+        self.barriers = (*own, *zones)  # no path crosses them
+        self.kept = (0.0,) * len(own) + (clearance,) * len(zones)  # m, from each
+        self.closed = shapely.union_all([zone_area(zone, clearance) for zone in zones])
+        cut = shapely.union_all(list(holes))
+        self.walls, self.stops = cut | self.closed, cut.buffer(margin, join_style="mitre") | self.closed
+
+    def rooms(self, radius: float, spacing: float) -> list[Polygon]:
+        """Return areas in which turns of that radius (m) should stay, the best first."""
+        past = PAST * spacing
+        reaches = ([past] if self.margin >= radius > 0.0 else []) + [max(past, TURN_ROOM * radius)]
+        grown = (self.outline.buffer(max(reach - self.margin, 0.0) + 0.01) for reach in reaches)
+        return [Polygon(max(shapely.get_parts(area), key=lambda part: part.area).exterior) for area in grown]
+
+
+def around(area: Polygon) -> tuple[Zone, ...]:
+    """Return zones that enclose an area without holes; none if its border touches itself."""
+    low_x, low_y, high_x, high_y = area.bounds
+    wide, x = max(high_x - low_x, high_y - low_y), area.representative_point().x
+    left = shapely.box(low_x - wide, low_y - wide, x + 1e-3 * wide, high_y + wide)
+    right = shapely.box(x - 1e-3 * wide, low_y - wide, high_x + wide, high_y + wide)
+    pieces = [part for half in (left, right) for part in polygons_of(half - area).geoms]
+    try:
+        return tuple(PolygonZone("outside", points_on(piece)) for piece in pieces)
+    except InvalidValueError:
+        return ()
+
+
+class Turns:
+    """The turns between swaths given by their ends (n, 2, 2), computed on demand."""
+
+    def __init__(self, field: Field, lines: Floats, radius: float, spacing: float) -> None:
+        self.field, self.radius = field, radius
+        self.starts, self.ends = poses_of(lines)
+        self.lengths = dubins_lengths(self.ends, self.starts, radius)  # m; lower bounds until a turn is known
+        self.known: dict[tuple[int, int], Path | None] = {}
+        self._rooms = field.rooms(radius, spacing)
+        shapely.prepare(self._rooms)
+        self._maps: dict[int, ZoneMap] = {}
+
+    def look(self, one: int, other: int) -> bool:
+        """Compute the turn from one node to another; return whether it is longer than expected."""
+        if (one, other) in self.known:
+            return False
+        rank, path = self._found(tuple(self.ends[one].tolist()), tuple(self.starts[other].tolist()))
+        self.known[one, other] = path
+        cost = FAR if path is None else (1.0 + rank) * path.length
+        longer = cost > self.lengths[one, other] + 1e-6
+        if longer:
+            self.lengths[one, other] = self.lengths[other ^ 1, one ^ 1] = cost
+        return bool(longer)
+
+    def _found(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
+        """Return the index of the first room that holds a turn, and the turn."""
+        field, direct = self.field, dubins(start, goal, self.radius)
+        clear = blocked_by(direct, field.barriers, field.kept) is None
+        points = direct.sample(max(self.radius / 16.0, direct.length / 500.0, 0.01))[:, :2]
+        way = LineString([*points, points[-1]])
+        for rank, room in enumerate((*self._rooms, None)):
+            if clear and (room is None or room.covers(way)):
+                return rank, direct
+            try:
+                return rank, self._map(rank).transit(start, goal)
+            except InfeasibleError:
+                continue
+        return 0, None
+
+    def _map(self, rank: int) -> ZoneMap:
+        if rank not in self._maps:
+            outside = around(self._rooms[rank]) if rank < len(self._rooms) else ()
+            kept = (*self.field.kept, *(0.0 for _ in outside))
+            self._maps[rank] = ZoneMap((*self.field.barriers, *outside), self.radius, kept)
+        return self._maps[rank]
+
+
+def flown_over(field: Field, sweep: Sweep, radius: float, spacing: float, first: int) -> Path:
+    """Return the path over all reachable swaths, level at height 0, from the node `first`."""
+    lines = sweep.to_world(lines_of(sweep.swaths))
+    turns, cells = Turns(field, lines, radius, spacing), sweep.cells
+    while True:
+        tour = _ordered(turns, cells, first)
+        links = list(pairwise(tour.tolist()))
+        cut = next((pair for pair in links if turns.known[pair] is None), None)
+        if cut is None:
+            break
+        ends = [node // 2 for node in cut if node != first]
+        lost = min(ends, key=lambda k: sweep.swaths[k].right - sweep.swaths[k].left)
+        cells = [rest for cell in cells if (rest := [k for k in cell if k != lost])]
+    segments: list[Segment] = []
+    for before, node in zip([None, *tour.tolist()[:-1]], tour.tolist(), strict=True):
+        segments += () if before is None else turns.known[before, node].segments  # type: ignore[union-attr]
+        (x, y, heading), (end_x, end_y, _) = turns.starts[node].tolist(), turns.ends[node].tolist()
+        segments.append(line(x, y, heading, hypot(end_x - x, end_y - y)))
+    return Path(segments)
+
+
+def _ordered(turns: Turns, cells: Sequence[Cell], first: int) -> Nodes:
+    """Return the best tour whose turns are all known."""
+    best, least = np.empty(0, np.int64), np.inf
+    for k in range(ROUNDS):
+        patterns = [patterns_of(number, cell, turns.lengths) for number, cell in enumerate(cells)]
+        tour = tour_of(patterns, turns.lengths, first, 0 if k else SHAKES)
+        longer = [turns.look(one, other) for one, other in pairwise(tour.tolist())]
+        if (length := float(turns.lengths[tour[:-1], tour[1:]].sum())) < least - 1e-6:
+            best, least = tour, length
+        if not any(longer):
+            break
+    return best
+
+
+def corner_near(sweep: Sweep, x: float, y: float) -> int:
+    """Return the node at a corner of a cell whose start is closest to a point (m)."""
+    corners = [node for cell in sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
+    starts, _ = poses_of(sweep.to_world(lines_of(sweep.swaths)))
+    return corners[int(np.argmin(np.hypot(*(starts[corners, :2] - (x, y)).T)))]

@@ -1,0 +1,210 @@
+"""One cost: metres flown along the paths that are built, in wind and around zones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import asin, hypot, pi
+
+import numpy as np
+import pytest
+
+from paddock.errors import InvalidValueError
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.methods import MethodResult
+from paddock.planning.obstacles.crossing import blocked_by
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.paths.path import Path
+from paddock.planning.planner import build, solve
+from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.routes import Plan, route_of
+from paddock.planning.transits import Transits
+
+HOME = (0.0, 0.0, 100.0, 0.0)
+WALL = PolygonZone("wall", ((-1200.0, 1400.0), (1200.0, 1400.0), (1200.0, 1500.0), (-1200.0, 1500.0)))
+WIND = (0.0, 11.0)
+METHODS = {
+    "greedy": {},
+    "annealing": {"steps": 5000.0},
+    "routing": {"iterations": 100.0, "polish": 5000.0},
+    "cbba": {},
+    "hungarian": {},
+    "auction": {},
+    "clustered_greedy": {},
+    "local_search": {},
+}
+LONG = ("annealing", "routing", "cbba")  # compiled for wind here only
+
+
+def aircraft(name: str = "a", range_: float = 11_000.0, z: float = 100.0) -> Vehicle:
+    home = (*HOME[:2], z, 0.0)
+    return Vehicle(name, home, home, 17.5, 80.0, range_, tightest=60.0, height=z)
+
+
+def task(name: str, x: float, y: float, z: float | None = None) -> Task:
+    return Task(name, PointShape(x, y), z)
+
+
+def drawn(seed: int, *zones: Zone) -> tuple[Task, ...]:
+    """Eight tasks on both sides of the wall."""
+    places = np.random.default_rng(seed).uniform((-2000.0, -500.0), (2000.0, 2600.0), (60, 2)).tolist()
+    free = [(x, y) for x, y in places if all(zone.distance(x, y) > 100.0 for zone in zones)]
+    return tuple(task(f"t{k}", x, y) for k, (x, y) in enumerate(free[:8]))
+
+
+def disagreement(plan: Plan) -> float:
+    """The largest part by which the cost of a tour differs from the metres flown on its path."""
+    costs, number = Costs(plan.problem), {one.name: k for k, one in enumerate(plan.problem.tasks)}
+    tours = [(costs.tour(a, [number[t] for t in r.tasks])[0], r) for a, r in enumerate(plan.routes) if r.legs]
+    for _, route in tours:
+        assert route.flown == pytest.approx(sum(leg.path.flown for leg in route.legs))
+    return max((abs(cost / route.flown - 1.0) for cost, route in tours), default=0.0)
+
+
+@pytest.mark.parametrize("method", [pytest.param(m, marks=[pytest.mark.slow] * (m in LONG)) for m in METHODS])
+def test_wind_and_a_wall_drop_no_task(method: str) -> None:
+    if method == "routing":
+        pytest.importorskip("pyvrp")
+    tasks = (task("a", -300.0, 2200.0), task("b", 400.0, 2300.0))
+    problem = Problem((aircraft("u0"), aircraft("u1")), tasks, (WALL,), WIND, clearance=10.0)
+    plan = solve(problem, method, METHODS[method])
+    assert plan.done == 2, [undone.reason for undone in plan.undone]
+    assert all(route.flown <= 11_000.0 * (1.0 + 1e-9) for route in plan.routes)
+    assert all(blocked_by(leg.path, (WALL,)) is None for route in plan.routes for leg in route.legs)
+    assert disagreement(plan) < 0.01
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0), WIND, (6.0, -3.0)])
+def test_cost_and_path_agree(wind: tuple[float, float]) -> None:
+    zones = (WALL, CircleZone("tower", -900.0, 500.0, 250.0), CircleZone("mast", 700.0, 600.0, 60.0))
+    for seed in range(3):
+        vehicles = (aircraft("u0", 60_000.0), aircraft("u1", 60_000.0))
+        plan = solve(Problem(vehicles, drawn(seed, *zones), zones, wind, clearance=10.0), "greedy")
+        assert plan.done == 8 and disagreement(plan) < 0.01
+
+
+def test_cost_and_path_agree_where_turns_overlap() -> None:
+    """The second task is left for the end of the wall, 280 m away: too near for two turns of 115 m over the ground."""
+    tasks = (task("a", 1700.0, 400.0), task("b", 1014.0, 1168.0), task("c", 47.0, 2446.0))
+    costs = Costs(Problem((aircraft(range_=4e4),), tasks, (WALL,), (6.0, -3.0), clearance=10.0))
+    flown = [leg.flown for leg in route_of(costs, 0, [0, 1, 2]).legs if leg.kind in ("transit", "return")]
+    assert costs.legs(0, [0, 1, 2])[:, 0] == pytest.approx(flown, rel=0.01)
+
+
+@pytest.mark.parametrize("y", [2200.0, 1700.0])
+def test_a_range_of_the_path_is_enough(y: float) -> None:
+    """At 1,700 m the way home begins close to the wall: its turn is part of the cost."""
+    far = Problem((aircraft(range_=1e6),), (task("a", -300.0 if y > 2000.0 else 0.0, y),), (WALL,), clearance=10.0)
+    needed = solve(far, "greedy").routes[0].flown
+    assert 2.0 * hypot(1200.0, 1400.0) < needed < 7000.0  # around one end of the wall
+    for share, done in ((1.005, 1), (0.995, 0)):
+        plan = solve(Problem((aircraft(range_=share * needed),), far.tasks, (WALL,), clearance=10.0), "greedy")
+        assert plan.done == done
+
+
+def test_a_tour_that_is_too_long_loses_one_task() -> None:
+    """The farthest of three, 2 x 900 m; the others are on a way of 1,000 m."""
+    hover = Vehicle("d", (0.0, 0.0, 0.0, 0.0), (0.0, 0.0, 0.0, 0.0), 10.0, 0.0, 1500.0, moves="hover")
+    problem = Problem((hover,), (task("near", 200.0, 0.0), task("far", 0.0, 900.0), task("mid", 500.0, 0.0)))
+    plan = build(Costs(problem), MethodResult([[0, 1, 2]]), "greedy")
+    assert plan.routes[0].tasks == ("near", "mid") and plan.routes[0].flown == pytest.approx(1000.0)
+    assert [undone.task for undone in plan.undone] == ["far"]
+
+
+def test_what_one_cannot_fly_another_takes() -> None:
+    """Both stand at the base; a tour of 1,000 m and 1,800 m does not fit into 1,900 m."""
+    hovers = [Vehicle(f"d{k}", (0.0,) * 4, (0.0,) * 4, 10.0, 0.0, 1900.0, moves="hover") for k in range(2)]
+    problem = Problem(tuple(hovers), (task("near", 500.0, 0.0), task("far", 0.0, 900.0)))
+    plan = build(Costs(problem), MethodResult([[0, 1], []]), "greedy")
+    assert sorted(route.tasks for route in plan.routes) == [("far",), ("near",)] and not plan.undone
+
+
+FIELD = CircleZone("field", 500.0, 0.0, 200.0, ceiling=80.0)
+
+
+@pytest.mark.parametrize(("z", "length"), [(120.0, 1000.0), (80.0, 1000.0), (40.0, 1038.0)])
+def test_a_zone_is_free_above_its_ceiling(z: float, length: float) -> None:
+    """Around the disc: two tangents of sqrt(500^2 - 200^2) m and an arc of 2 asin(0.4) 200 m, 1,081 m."""
+    start = (0.0, 0.0, z, 0.0)
+    hover = Vehicle("d", start, start, 10.0, 0.0, moves="hover")
+    costs = Costs(Problem((hover,), (task("a", 1000.0, 0.0),), (FIELD,)))
+    around = 2.0 * (500.0**2 - 200.0**2) ** 0.5 + 400.0 * asin(0.4)
+    wanted = around if z < 80.0 else length
+    assert costs.first[0, 0] == pytest.approx(wanted, rel=0.001)
+    assert costs.transits.path(hover, start, (1000.0, 0.0, z, None)).flown == pytest.approx(wanted, rel=0.001)
+
+
+def test_each_vehicle_and_task_has_the_zones_of_its_height() -> None:
+    """Over the field at 120 m, around it at 40 m; a way that climbs past 80 m goes around."""
+    low, high = ((0.0, 0.0, z, 0.0) for z in (40.0, 120.0))
+    hovers = [Vehicle(f"d{k}", z, z, 10.0, 0.0, moves="hover") for k, z in enumerate((low, high))]
+    tasks = (task("as it flies", 1000.0, 0.0), task("low", 1000.0, 0.0, 40.0), task("in it", 500.0, 0.0, 120.0))
+    costs = Costs(Problem(tuple(hovers), tasks, (FIELD,)))
+    around = 2.0 * (500.0**2 - 200.0**2) ** 0.5 + 400.0 * asin(0.4)
+    assert costs.first[:, 0] == pytest.approx([around, 1000.0], rel=0.001)
+    assert costs.first[:, 1] == pytest.approx([around, hypot(around, 80.0)], rel=0.001)
+    assert costs.first[1, 2] == pytest.approx(500.0) and costs.first[0, 2] == np.inf  # it would climb inside
+    plan = solve(costs.problem, "greedy")
+    assert plan.done == 3 and plan.routes[1].tasks != ()
+
+
+def test_a_zone_needs_a_floor_below_its_ceiling() -> None:
+    with pytest.raises(InvalidValueError, match="zone 'z': its floor must be below its ceiling, not 80 and 50 m"):
+        CircleZone("z", 0.0, 0.0, 10.0, 80.0, 50.0)
+
+
+def inside_length(path: Path, zone: Zone) -> float:
+    """Metres over the ground inside a zone."""
+    points = path.points(0.5)[:, :2]
+    steps = np.hypot(*np.diff(points, axis=0).T)
+    return float(steps[[zone.contains(*p) for p in (0.5 * (points[1:] + points[:-1])).tolist()]].sum())
+
+
+def test_a_home_in_a_zone_is_reached_and_left_by_the_shortest_way() -> None:
+    """Home is 10 m inside the western border of a zone of 2 km; the vehicle is 800 m east of the zone."""
+    zone = PolygonZone("new", ((-10.0, -1000.0), (1990.0, -1000.0), (1990.0, 1000.0), (-10.0, 1000.0)))
+    home, away = (0.0, 0.0, 50.0, pi), (2800.0, 100.0, 50.0, pi)
+    hover = Vehicle("d", home, home, 10.0, 0.0, moves="hover")
+    transits = Transits(Problem((hover,), (), (zone,), clearance=10.0))
+    back, out = transits.path(hover, away, home), transits.path(hover, home, (2800.0, 100.0, 50.0, None))
+    for path in (back, out):
+        assert inside_length(path, zone) == pytest.approx(10.0, abs=0.6)
+    assert back.end[:2] == pytest.approx((0.0, 0.0), abs=1e-9)
+    east = (0.0, 0.0, 50.0, 0.0)
+    plane = Vehicle("p", east, east, 17.5, 80.0)
+    assert inside_length(transits.path(plane, away, east), zone) == pytest.approx(10.0, abs=0.6)
+
+
+def undone(problem: Problem) -> str:
+    (found,) = solve(problem, "greedy").undone
+    return found.reason
+
+
+def test_reasons_are_measured() -> None:
+    one = (task("a", 0.0, -3000.0),)
+    still = solve(Problem((aircraft(range_=1e6),), one), "greedy").routes[0].flown
+    windy = solve(Problem((aircraft(range_=1e6),), one, wind=WIND), "greedy").routes[0].flown
+    assert windy > 1.5 * still  # 3 km against and with 11 m/s at 17.5 m/s: 17.5^2 / (17.5^2 - 11^2) = 1.65
+    assert undone(Problem((aircraft(range_=7000.0),), one, wind=WIND)) == (
+        f"it takes {windy:,.0f} m there and back in 11 m/s of wind ({still:,.0f} m in still air), "
+        "a has a range of 7,000 m left"
+    )
+    assert undone(Problem((aircraft(range_=5000.0),), one, wind=WIND)) == (
+        f"it takes {windy:,.0f} m there and back, a has a range of 5,000 m left"
+    )
+    around = Problem((aircraft(range_=4000.0), aircraft("b", 3000.0)), (task("a", 0.0, 2200.0),), (WALL,))
+    path = solve(replace(around, vehicles=(aircraft(range_=1e6),)), "greedy").routes[0].flown
+    assert undone(around) == f"it takes {path:,.0f} m there and back, a has a range of 4,000 m left"
+
+
+def test_a_busy_vehicle_is_the_reason_only_where_all_are() -> None:
+    hover = Vehicle("d", (0.0,) * 4, (0.0,) * 4, 10.0, 0.0, 2000.0, moves="hover")
+    tasks = (task("a", 900.0, 0.0), task("b", -900.0, 0.0))
+    assert undone(Problem((hover,), tasks)) == (
+        "d would fly 3,600 m with it beside its other task, it has a range of 2,000 m left; no other has more room"
+    )
+    late = (task("a", 900.0, 0.0), replace(task("b", -900.0, 0.0), closes=100.0))
+    far = replace(hover, range=1e6)
+    assert solve(Problem((far,), late), "greedy").done == 2  # b first
+    both = (replace(task("a", 900.0, 0.0), closes=100.0), late[1])
+    assert undone(Problem((far,), both)) == ("no vehicle has time in its window from 0 to 100 s beside its other tasks")

@@ -1,0 +1,237 @@
+"""Fields are swept around holes and zones, with turns that vehicles can fly; coverage and crossings measured apart."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from math import cos, hypot, pi, remainder, sin, tau
+
+import numpy as np
+import pytest
+import shapely
+from scipy.spatial import cKDTree
+from shapely import LineString, Point, Polygon
+from shapely.geometry.base import BaseGeometry
+
+from paddock.planning import plan
+from paddock.planning.costs import Costs
+from paddock.planning.coverage.polygon import PolygonShape, swept
+from paddock.planning.coverage.shapes import AreaShape, InfeasibleError, PointShape
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import foreseen, measure
+from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.mission import Mission
+from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
+from paddock.planning.paths.path import Path, ends_at
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.record.mission_report.text import fields_covered
+from paddock.scenario import load_scenario
+
+Points = list[tuple[float, float]]
+SQUARE: Points = [(0, 0), (600, 0), (600, 600), (0, 600)]
+HOLE: Points = [(230, 250), (350, 250), (350, 370), (230, 370)]
+YOU: Points = [(0, 0), (700, 0), (700, 600), (500, 600), (500, 200), (200, 200), (200, 600), (0, 600)]
+TOWER = CircleZone("tower", 300.0, 300.0, 70.0)
+
+
+def track(path: Path) -> LineString:
+    return LineString(path.sample(0.5)[:, :2])
+
+
+def inside(path: Path, area: BaseGeometry) -> float:
+    """Metres of a path inside an area, its border apart."""
+    return float(track(path).intersection(area.buffer(-0.05)).length)
+
+
+def raster_share(paths: list[Path], spacing: float, field: BaseGeometry) -> float:
+    """The share of a grid of places in a field that lie within half a spacing of flown paths."""
+    low_x, low_y, high_x, high_y = field.bounds
+    grid = np.stack(np.meshgrid(np.arange(low_x, high_x, 4.0), np.arange(low_y, high_y, 4.0)), axis=-1).reshape(-1, 2)
+    places = grid[shapely.contains_xy(field, grid[:, 0], grid[:, 1])]
+    flown = cKDTree(np.concatenate([path.sample(1.0)[:, :2] for path in paths]))
+    return float((flown.query(places)[0] <= 0.5 * spacing + 0.1).mean())
+
+
+def can_be_flown(path: Path, radius: float) -> None:
+    """No gaps, no kinks, no turn tighter than the radius."""
+    for one, other in pairwise(path.segments):
+        x, y, _, heading = ends_at(one)
+        assert hypot(other.x - x, other.y - y) < 1e-6
+        assert abs(remainder(other.heading - heading, tau)) < 1e-6
+    assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
+
+
+@pytest.mark.parametrize(("radius", "share"), [(15.0, 0.995), (80.0, 0.98), (132.0, 0.97)])
+def test_a_hole_is_left_out_and_no_turn_crosses_it(radius: float, share: float) -> None:
+    shape = PolygonShape(SQUARE, [HOLE], 30.0)
+    path = shape.path(radius)
+    can_be_flown(path, radius)
+    assert inside(path, Polygon(HOLE)) == 0.0
+    measured = raster_share([path], 30.0, Polygon(SQUARE, [HOLE]))
+    assert measured >= share
+    assert swept(shape, path, ())[0] == pytest.approx(measured, abs=0.02)  # turns cover a little more than its rows
+
+
+@pytest.mark.parametrize(
+    "zone",
+    [
+        TOWER,
+        CircleZone("edge", 600.0, 300.0, 90.0),
+        CircleZone("beside", 700.0, 300.0, 60.0),
+        PolygonZone("block", ((100, 100), (260, 140), (240, 300), (120, 280))),
+    ],
+    ids=lambda zone: zone.name,
+)
+def test_a_zone_is_left_out_with_its_clearance(zone: Zone) -> None:
+    shape = PolygonShape(SQUARE, (), 30.0)
+    path = shape.path(60.0, 0.0, (zone,), 20.0)
+    can_be_flown(path, 60.0)
+    closed = Polygon(zone.outline())
+    assert track(path).distance(closed) >= 20.0 - 0.05
+    assert raster_share([path], 30.0, Polygon(SQUARE) - closed.buffer(20.0)) >= 0.97
+
+
+def test_a_zone_in_a_hole_is_no_obstacle_to_the_task() -> None:
+    mast = CircleZone("mast", 290.0, 310.0, 30.0)
+    path = PolygonShape(SQUARE, [HOLE], 30.0).path(40.0, 0.0, (mast,))
+    assert inside(path, Polygon(HOLE)) == 0.0
+    assert raster_share([path], 30.0, Polygon(SQUARE, [HOLE])) >= 0.98
+
+
+def test_turns_stay_in_the_field_where_the_margin_leaves_room() -> None:
+    shape = PolygonShape(SQUARE, [HOLE], 30.0, margin=80.0)
+    path = shape.path(60.0)
+    assert track(path).difference(Polygon(SQUARE).buffer(0.1)).length == 0.0
+    assert inside(path, Polygon(HOLE)) == 0.0
+    swept = Polygon(SQUARE, [HOLE]).buffer(-80.0, join_style="mitre")
+    assert raster_share([path], 30.0, swept) >= 0.99
+
+
+def test_a_vehicle_that_turns_on_the_spot_stays_in_a_field_of_any_form() -> None:
+    path = PolygonShape(YOU, spacing=30.0).path(0.0)
+    assert track(path).difference(Polygon(YOU).buffer(0.75 * 30.0 + 0.1)).length == 0.0
+    assert raster_share([path], 30.0, Polygon(YOU)) >= 0.99
+
+
+@pytest.mark.parametrize("radius", [30.0, 80.0])
+def test_without_a_margin_turns_reach_as_far_as_their_radius_needs(radius: float) -> None:
+    path = PolygonShape(SQUARE, spacing=30.0).path(radius)
+    beyond = max(Polygon(SQUARE).distance(Point(x, y)) for x, y in path.sample(2.0)[:, :2])
+    assert beyond <= (1.0 + 3.0**0.5) * radius + 0.1  # a bulb between neighbours; wider turns need one radius
+    assert swept(PolygonShape(SQUARE, spacing=30.0), path, ())[1] == pytest.approx(beyond, abs=1.0) and beyond >= radius
+
+
+def test_passes_of_an_area_are_flown_in_another_order_where_turns_are_wide() -> None:
+    area = AreaShape(0.0, 0.0, 0.3, 400.0, 90.0, 6)
+    path = area.path(132.0)
+    can_be_flown(path, 132.0)
+    assert path.start[:2] == pytest.approx((0.0, 0.0), abs=1e-9)
+    c, s = cos(0.3), sin(0.3)
+    rows = [(-s * 90.0 * k, c * 90.0 * k) for k in range(6)]
+    lines = [LineString([(x, y), (x + 400.0 * c, y + 400.0 * s)]) for x, y in rows]
+    flown = track(path).buffer(0.01)
+    assert all(flown.covers(one) for one in lines)
+    bulb = 132.0 * (pi + 4.0 * np.arccos((45.0 + 132.0) / 264.0))  # between neighbours, analytic
+    assert path.length < 6 * 400.0 + 5 * bulb - 500.0
+
+
+def test_an_area_is_swept_around_a_zone() -> None:
+    area, tower = AreaShape(0.0, 0.0, 0.0, 500.0, 60.0, 8, left=False), CircleZone("tower", 250.0, -200.0, 50.0)
+    path = area.path(30.0, 0.0, (tower,))
+    assert inside(path, Polygon(tower.outline())) == 0.0
+    assert raster_share([path], 60.0, Polygon(area.outline()) - Polygon(tower.outline())) >= 0.98
+
+
+def test_a_field_inside_a_zone_names_the_zone() -> None:
+    with pytest.raises(InfeasibleError, match="it lies in the no-fly zone 'all'"):
+        PolygonShape(SQUARE, spacing=30.0).path(30.0, 0.0, (CircleZone("all", 300.0, 300.0, 900.0),))
+
+
+def scenario(task: dict[str, object], count: int = 1, **mission: object) -> dict[str, object]:
+    fleet = {
+        "name": "uav",
+        "count": count,
+        "model": "fixed_wing",
+        "preset": "survey",
+        "spawn": {"grid": {"spacing": 30}},
+    }
+    base = {"base": [-300, -300, 0], "altitude": 60, "speed": 17.5, "turn_radius": 100, "method": "greedy"}
+    wind = mission.pop("wind", [0, 0, 0])
+    return {
+        "world": {"wind": wind},
+        "vehicles": [fleet],
+        "mission": base | {"tasks": [{"name": "field"} | task]} | mission,
+    }
+
+
+def test_in_wind_rows_are_ordered_so_that_turns_can_be_held() -> None:
+    area = {"at": [0, 0], "heading": 0.4, "length": 500, "spacing": 200, "passes": 5}
+    problem = setup_of(load_scenario(scenario({"area": area}, wind=[3, 4, 0]))).problem
+    path = Costs(problem).coverage(0, 0)
+    tightest = problem.vehicles[0].tightest
+    assert isinstance(path, Path) and tightest is not None
+    for segment in path.segments:  # the turn rate over the ground is at most that of the tightest turn in the air
+        assert (
+            abs(segment.curvature) * segment.pace * 17.5
+            <= (1.0 + 5.0 / 17.5) * 17.5 / (tightest * (9 / 7) ** 2) * 1.001
+        )
+    assert raster_share([path], 200.0, Polygon(AreaShape(0, 0, 0.4, 500, 200, 5).outline())) >= 0.99
+
+
+def test_the_covered_share_of_a_margin_is_reported() -> None:
+    found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 30, "margin": 17}}))
+    task = foreseen(found).tasks[0]
+    path = next(leg.path for leg in found.routes[0].legs if leg.kind == "coverage")
+    assert re.fullmatch(
+        r"fields covered: field 9\d\.\d % \(turns up to \d+ m outside\)", fields_covered(foreseen(found))
+    )
+    assert task.outside is not None and task.outside >= 100.0 - 17.0  # a radius of 100 m, less the margin
+    assert task.covered is not None and 0.89 <= task.covered <= 0.96  # (566 / 600)^2 and the ends of swaths
+    assert task.covered == pytest.approx(raster_share([path], 30.0, Polygon(SQUARE)), abs=0.02)
+
+
+def test_a_field_that_was_begun_around_a_zone_goes_on_after_a_new_task_and_a_restart() -> None:
+    home = (-200.0, -200.0, 50.0, 0.0)
+    field = Task("field", PolygonShape(SQUARE, spacing=60.0))
+    setup = MissionSetup(Problem((Vehicle("p", home, home, 15.0, 40.0),), (field,), (TOWER,)), "greedy")
+
+    def run(*, saved: bool) -> tuple[object, ...]:
+        run = KinematicRun(Mission(setup))
+        run.advance(150.0)
+        run.mission.add_task(Task("point", PointShape(-100.0, 300.0)))
+        run.advance(20.0)
+        if saved:
+            kept, run = run.save(), KinematicRun(Mission(setup))
+            run.restore(kept)
+        run.finish()
+        covered = [task.covered for task in measure(run.mission).tasks]
+        assert covered[0] is not None and covered[0] > 0.95 and covered[1] is None
+        return run.mission.log, run.time, run.mission.vehicles[0].travelled
+
+    assert run(saved=True) == run(saved=False)
+
+
+def test_a_field_beyond_the_range_of_one_is_split_among_several() -> None:
+    outline = [(0, 0), (2000, 0), (2000, 1200), (900, 1200), (0, 700)]
+    found = plan(scenario({"polygon": {"outline": outline, "spacing": 100}}, 3, range=14_000))
+    assert [task.name for task in found.problem.tasks] == ["field[0]", "field[1]", "field[2]"]
+    assert found.done == 3 and not found.undone
+    assert all(len(route.tasks) == 1 and route.flown <= 14_000 for route in found.routes)
+    paths = [leg.path for route in found.routes for leg in route.legs if leg.kind == "coverage"]
+    assert raster_share(paths, 100.0, Polygon(outline)) >= 0.99
+    assert all((task.covered or 0.0) >= 0.99 for task in foreseen(found).tasks)
+
+
+def test_an_area_beyond_the_range_of_one_is_split_by_passes() -> None:
+    area = {"at": [0, 0], "heading": 0.0, "length": 2000, "spacing": 200, "passes": 7}
+    found = plan(scenario({"area": area}, 2, range=16_000))
+    parts = [task.shape for task in found.problem.tasks]
+    assert found.done == len(parts) == 2
+    whole = shapely.union_all([Polygon(part.outline()) for part in parts])
+    assert whole.symmetric_difference(Polygon(AreaShape(0, 0, 0, 2000, 200, 7).outline())).area < 1e-3
+
+
+def test_a_field_too_far_away_is_reported_whole() -> None:
+    outline = [(x + 40_000, y) for x, y in SQUARE]
+    found = plan(scenario({"polygon": {"outline": outline, "spacing": 100}}, 2, range=17_000))
+    assert [undone.task for undone in found.undone] == ["field"]

@@ -1,0 +1,113 @@
+"""Plans keep aircraft apart, or name those that they could not keep apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from paddock.planning.coverage.shapes import LineShape
+from paddock.planning.from_scenario import setup_of
+from paddock.planning.metrics import foreseen, separation
+from paddock.planning.mission.kinematic import KinematicRun, trace
+from paddock.planning.mission.mission import Mission
+from paddock.planning.planner import solve
+from paddock.planning.problem import Problem, Separation, Task, Vehicle
+from paddock.planning.random_missions import generate
+from paddock.planning.routes import Plan
+
+KEPT = Separation(50.0, 20.0)
+
+
+def nearest(plan: Plan, dt: float = 0.2) -> dict[tuple[str, str], float]:
+    """Of each pair of vehicles the least share of the separation while both are under way, sampled finely."""
+    times, places = np.arange(0.0, plan.makespan, dt), {}
+    for route in plan.routes:
+        if route.legs:
+            ends = np.array([route.legs[0].begins, *(leg.ends for leg in route.legs)])
+            flown = np.concatenate([[0.0], np.cumsum([leg.flown for leg in route.legs])])
+            at = route.path.at(np.interp(times, ends, flown))[:, :3]
+            places[route.vehicle] = np.where((times < ends[0]) | (times > ends[-1]), np.nan, at.T).T
+    found = {}
+    for one, other in combinations(places, 2):
+        x, y, z = (places[one] - places[other]).T
+        share = np.fmax(np.hypot(x, y) / KEPT.distance, np.abs(z) / KEPT.height)
+        found[one, other] = float(np.fmin.reduce(share, initial=np.inf))
+    return found
+
+
+def check(plan: Plan) -> None:
+    """No pair is too near, except those that the plan names; and those are."""
+    named = {frozenset((meeting.first, meeting.second)) for meeting in plan.meetings}
+    for pair, share in nearest(plan).items():
+        if frozenset(pair) in named:
+            assert share < 1.1, pair
+        else:
+            assert share >= 1.0 - 1e-9, pair
+
+
+@given(
+    st.integers(0, 10_000), st.integers(2, 8), st.integers(4, 16), st.sampled_from(["kinematic", "dynamics"]),
+    st.sampled_from(["hungarian", "clustered_greedy"]),
+)  # fmt: skip
+@settings(max_examples=max(settings.default.max_examples // 20, 3))
+def test_random_missions_are_free_of_conflicts(seed: int, uavs: int, tasks: int, execute: str, method: str) -> None:
+    setup = setup_of(generate(seed, uavs, tasks, area=(1000.0, 1000.0), execute=execute, method=method))
+    plan = solve(setup.problem, setup.method)
+    assert plan.meetings == () and plan.done + len(plan.undone) == tasks
+    check(plan)
+    near = foreseen(plan, apart=True).separation
+    assert near is None or near.distance >= 50.0
+
+
+def test_without_layers_the_same_missions_have_conflicts() -> None:
+    shares = []
+    for seed in range(4):
+        setup = setup_of(generate(seed, 6, 24, area=(1000.0, 1000.0), separation={"layers": "in_turn"}))
+        assert setup.problem.separation is None
+        shares.append(min(nearest(solve(setup.problem, "clustered_greedy")).values()))
+    assert min(shares) < 0.5
+
+
+def head_on(**changes: Any) -> Problem:
+    """Two aircraft that fly the same line of 1 km in opposite directions at 20 m/s: they meet after 25 s."""
+    poses = [(0.0, 0.0, 100.0, 0.0), (1000.0, 0.0, 100.0, np.pi)]
+    who = tuple(Vehicle(f"u{k}", pose, poses[1 - k], 20.0, 50.0, 4000.0) for k, pose in enumerate(poses))
+    what = (Task("east", LineShape(200.0, 0.0, 0.0, 600.0)), Task("west", LineShape(800.0, 0.0, np.pi, 600.0)))
+    return replace(Problem(who, what, separation=KEPT), **changes)
+
+
+def test_one_of_two_that_meet_head_on_flies_one_layer_higher() -> None:
+    plan, level = solve(head_on(), "greedy"), solve(head_on(separation=None), "greedy")
+    assert [vehicle.lift for vehicle in plan.problem.vehicles] == [0.0, 25.0]
+    assert {leg.path.at(0.0)[0, 2] for leg in plan.routes[1].legs} == {125.0}
+    assert plan.total == pytest.approx(level.total) and plan.makespan == pytest.approx(level.makespan)
+    assert nearest(level)["u0", "u1"] < 0.1 and plan.meetings == ()
+
+
+def test_what_cannot_be_separated_is_named() -> None:
+    """Both tasks are at a height of their own, so that no layer helps."""
+    problem = head_on()
+    plan = solve(replace(problem, tasks=tuple(replace(task, z=100.0) for task in problem.tasks)), "greedy")
+    ((first, second, time),) = plan.meetings
+    assert (first, second) == ("u0", "u1") and time == pytest.approx(25.0 - 51.0 / 40.0, abs=0.6)
+    check(plan)
+
+
+def test_a_mission_that_is_flown_keeps_its_layers() -> None:
+    """Also when it is saved and goes on elsewhere."""
+    setup = setup_of(generate(3, 5, 15, area=(1000.0, 1000.0), execute="kinematic", method="clustered_greedy"))
+    run = KinematicRun(Mission(setup))
+    run.advance(60.0)
+    saved, other = run.save(), KinematicRun(Mission(setup))
+    other.restore(saved)
+    assert np.array_equal(run.poses(), other.poses())
+    assert any(vehicle.spec.lift > 0.0 for vehicle in run.mission.vehicles)
+    run.finish()
+    near = separation(trace(run, 0.5), KEPT.height)
+    assert near is None or near.distance >= 50.0
