@@ -300,10 +300,14 @@ def test_usage_errors_are_one_line(case: str, ask: Ask, far: str) -> None:
     assert err.startswith(f"paddock: error: {message}") and err.count("\n") == 1
 
 
-def test_no_tasks_and_no_vehicles(ask: Ask) -> None:
+EMPTY = "vehicles: []\nmission: {method: greedy, tasks: [{point: {at: [50, 0]}}, {point: {at: [90, 0]}}]}\n"
+
+
+def test_no_tasks_and_no_vehicles(ask: Ask, tmp_path: Path) -> None:
     numbers: dict[str, Any] = json.loads(ask("--tasks", "0", "--uavs", "2", "--json", "--output", "a")[1])
     assert (numbers["tasks"], numbers["done"], numbers["undone"]) == (0, 0, [])
-    numbers = json.loads(ask("--tasks", "2", "--uavs", "0", "--json", "--output", "b")[1])
+    (tmp_path / "empty.yaml").write_text(EMPTY)
+    numbers = json.loads(ask("empty.yaml", "--json", "--output", "b")[1])
     assert (numbers["done"], len(numbers["undone"]), numbers["total_m"]) == (0, 2, 0)
 
 
@@ -323,16 +327,17 @@ def test_routing_is_reduced_in_comparisons_and_this_is_reported(ask: Ask) -> Non
 
 
 def test_a_scenario_that_cannot_run_is_planned_with_a_warning(ask: Ask, tmp_path: Path) -> None:
-    quad = "clock: {rate: 50}\nvehicles: [{name: quad, model: quad, pose: [0, 0, 0]}]\n"
+    quad = "vehicles: [{name: quad, model: quad, pose: [0, 0, 0], sensors: [{imu: {rate: 1000}}]}]\n"
     mission = "mission: {method: greedy, tasks: [{name: a, point: {at: [50, 0]}}]}\n"
-    (tmp_path / "slow.yaml").write_text(quad + mission)
-    code, out, err = ask("slow.yaml", "--no-files")
+    (tmp_path / "fast.yaml").write_text(quad + mission)
+    code, out, err = ask("fast.yaml", "--no-files")
     assert code == 0 and "1 drone completes 1 of 1 task " in out
     assert err.startswith("paddock: warning: `paddock run` would reject this scenario: ") and err.count("\n") == 1
 
 
-def test_without_vehicles_there_is_no_table(ask: Ask) -> None:
-    out = ask("--uavs", "0", "--tasks", "2", "--no-files", "--method", "greedy")[1]
+def test_without_vehicles_there_is_no_table(ask: Ask, tmp_path: Path) -> None:
+    (tmp_path / "empty.yaml").write_text(EMPTY)
+    out = ask("empty.yaml", "--no-files")[1]
     assert "0 of 2 tasks" in out and "home at" not in out
 
 
