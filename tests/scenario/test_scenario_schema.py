@@ -14,7 +14,7 @@ def test_head() -> None:
     assert SCHEMA["title"] == "Paddock scenario"
     assert "$id" not in SCHEMA
     assert SCHEMA["anyOf"] == [{"required": ["vehicles"]}, {"required": ["mission"]}]
-    sections = ["clock", "world", "vehicles", "mission", "sitl", "every", "record", "serve"]
+    sections = ["clock", "world", "vehicles", "mission", "sitl", "on_nan", "every", "record", "serve"]
     assert list(SCHEMA["properties"]) == ["name", "description", "seed", *sections]
     assert json.loads(json.dumps(SCHEMA)) == SCHEMA
 
