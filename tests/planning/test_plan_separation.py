@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paddock.planning import separation as layers
 from paddock.planning.coverage.shapes import LineShape
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen, separation
@@ -111,3 +112,16 @@ def test_a_mission_that_is_flown_keeps_its_layers() -> None:
     run.finish()
     near = separation(trace(run, 0.5), KEPT.height)
     assert near is None or near.distance >= 50.0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_blocks_that_are_skipped_contain_no_meeting(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight aircraft in random directions; some start late or land early."""
+    rng = np.random.default_rng(seed)
+    places = np.cumsum(rng.normal(0.0, 8.0, (8, 200, 3)), axis=1) + rng.uniform(-300.0, 300.0, (8, 1, 3))
+    places[2, :70] = places[5, 120:] = places[6, 80:90] = np.nan
+    found = np.zeros((2, 8, 8), np.int64)
+    layers.first_meetings.plain(places, 60.0, 40.0, found[0])
+    monkeypatch.setattr(layers, "BLOCK", 1_000)  # one block: nothing is skipped
+    layers.first_meetings.plain(places, 60.0, 40.0, found[1])
+    assert (found[0] == found[1]).all() and (found[0] >= 0).any() and (found[0] < 0).any()

@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import ceil, floor, inf, isnan, nan
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
@@ -23,6 +24,7 @@ MARGIN = 1.25  # layers are this much farther apart than required, as no vehicle
 FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
 MOST = 2_000_000  # poses that are looked at for that
+BLOCK = 32  # moments that are skipped together where two vehicles are far apart
 CHORD = 1.0  # m by which a turn between two of these moments may be nearer than the straight line
 AIRBORNE = tuple(STATUSES.index(status) for status in ("transit", "busy", "returning"))
 
@@ -138,24 +140,61 @@ def _rebuilt(costs: Costs, vehicle: int, order: Sequence[int]) -> tuple[Route, V
 def _first_meetings(places: Floats, distance: float, height: float, found: Ints) -> None:
     """Write the first moment at which two are too near (n, n; the later one first), -1: never; -1 stays.
 
-    Between two moments both move straight: the nearest that they are across, and the nearest in height.
+    Between two moments both move straight: the nearest that they are across, and the nearest in height. Blocks of
+    moments in which two are far from each other are skipped.
     """
+    boxes = empty((len(places), (places.shape[1] + BLOCK - 1) // BLOCK, 4))
     for row in range(len(places)):
+        enclose(places[row], boxes[row])
         for other in range(row):
             moment, found[row, other] = found[row, other], -1
-            below, dx, dy = inf, nan, nan
-            for k in range(places.shape[1] if moment >= 0 else 0):
-                x, y = places[row, k, 0] - places[other, k, 0], places[row, k, 1] - places[other, k, 1]
-                level, z = x * x + y * y, abs(places[row, k, 2] - places[other, k, 2])
-                if not isnan(dx) and level < inf:
-                    along = (x - dx) * (x - dx) + (y - dy) * (y - dy)
-                    share = min(max(-(dx * (x - dx) + dy * (y - dy)) / max(along, 1e-12), 0.0), 1.0)
-                    nx, ny = dx + share * (x - dx), dy + share * (y - dy)
-                    level = min(level, nx * nx + ny * ny)
-                if level < distance * distance and (below if below < z else z) < height:
-                    found[row, other] = k
+            for block in range(boxes.shape[1] if moment >= 0 else 0):
+                if not apart(boxes[row, block], boxes[other, block], distance):
+                    found[row, other] = first_meeting(places[row], places[other], block, distance, height)
+                if found[row, other] >= 0:
                     break
-                dx, dy, below = x, y, z
+
+
+def moments_of(block: int, count: int) -> tuple[int, int]:
+    """Return the first moment of a block, which is the last of the block before, and the end."""
+    return max(block * BLOCK - 1, 0), min((block + 1) * BLOCK, count)
+
+
+def enclose(places: Floats, boxes: Floats) -> None:
+    """Write the least x and y and the largest x and y of the moments of each block (blocks, 4)."""
+    for block in range(len(boxes)):
+        low_x, low_y, high_x, high_y = inf, inf, -inf, -inf
+        first, end = moments_of(block, len(places))
+        for k in range(first, end):
+            x, y = places[k, 0], places[k, 1]
+            if not isnan(x):
+                low_x, low_y, high_x, high_y = min(low_x, x), min(low_y, y), max(high_x, x), max(high_y, y)
+        boxes[block, 0], boxes[block, 1], boxes[block, 2], boxes[block, 3] = low_x, low_y, high_x, high_y
+
+
+def apart(one: Floats, other: Floats, distance: float) -> bool:
+    """Return whether two boxes are farther apart than a distance; empty ones are."""
+    across = max(one[0] - other[2], other[0] - one[2])
+    along = max(one[1] - other[3], other[1] - one[3])
+    return max(across, along) > distance
+
+
+def first_meeting(one: Floats, other: Floats, block: int, distance: float, height: float) -> int:
+    """Return the first moment of a block at which two are too near; -1: none."""
+    below, dx, dy = inf, nan, nan
+    first, end = moments_of(block, len(one))
+    for k in range(first, end):
+        x, y = one[k, 0] - other[k, 0], one[k, 1] - other[k, 1]
+        level, z = x * x + y * y, abs(one[k, 2] - other[k, 2])
+        if not isnan(dx) and level < inf:
+            along = (x - dx) * (x - dx) + (y - dy) * (y - dy)
+            share = min(max(-(dx * (x - dx) + dy * (y - dy)) / max(along, 1e-12), 0.0), 1.0)
+            nx, ny = dx + share * (x - dx), dy + share * (y - dy)
+            level = min(level, nx * nx + ny * ny)
+        if level < distance * distance and (below if below < z else z) < height:
+            return k
+        dx, dy, below = x, y, z
+    return -1
 
 
 first_meetings = routine(_first_meetings)
