@@ -176,7 +176,8 @@ def apart(one: Floats, other: Floats, distance: float) -> bool:
     """Return whether two boxes are farther apart than a distance; empty ones are."""
     across = max(one[0] - other[2], other[0] - one[2])
     along = max(one[1] - other[3], other[1] - one[3])
-    return max(across, along) > distance
+    far: bool = max(across, along) > distance
+    return far
 
 
 def first_meeting(one: Floats, other: Floats, block: int, distance: float, height: float) -> int:
