@@ -16,7 +16,7 @@ from paddock.scenario.loading import TEXT_SOURCE
 if TYPE_CHECKING:
     from paddock.serve.trust import Known
 
-PATIENCE = 15.0  # s for one check, including the start of the process
+PATIENCE = 30.0  # s for one check, including the start of the process
 MOST_WAITING = 8  # checks that may wait
 LONGEST_ANSWER = 1 << 20  # bytes
 

@@ -103,14 +103,16 @@ def _run(run: LiveSource, until: float) -> int:
     return run.sim.tick
 
 
-def stop(run: LiveSource, client: str) -> int:
-    """End the `run` or `step` of the clock's owner."""
+def stop(run: LiveSource, client: str) -> int | Future[Any]:
+    """End the `run` or `step` of the clock's owner; return when no tick is under way."""
     run.owner.check(client, "stop")
     if run.driving:
         run.sim.clock.stop()
     elif run.owner.client is not None:
         run.sim.clock.hold()
         run.sim.clock.finish_ticks()
+        if run.sim.clock.active:
+            return run.read(lambda: run.sim.tick)
     return run.sim.tick
 
 
