@@ -49,7 +49,7 @@ def test_runs_do_not_depend_on_step_grouping(execute: str) -> None:
 
 
 @pytest.mark.parametrize("execute", ["dynamics", "kinematic"])
-@pytest.mark.parametrize("at", [150, 437, 601])
+@pytest.mark.parametrize("at", [437, *(pytest.param(at, marks=pytest.mark.slow) for at in (150, 601))])
 def test_restore_and_step_is_step(execute: str, at: int) -> None:
     """A state saved mid-mission goes on as if nothing had happened, here and in a new simulation."""
     sim = paddock.load(scenario(execute=execute))
