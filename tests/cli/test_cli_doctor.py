@@ -2,6 +2,8 @@
 
 import json
 import socket
+import subprocess
+import sys
 from importlib import metadata
 
 import pytest
@@ -85,3 +87,11 @@ def test_bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[st
 def test_bench_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["bench", "--list"]) == 0
     assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == runner.benchmark_names()
+
+
+def test_ports_are_checked_without_pymavlink() -> None:
+    program = (
+        "import sys; sys.modules['pymavlink'] = None; from paddock.cli.doctor import ports; print(len(list(ports())))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "9\n", done.stderr

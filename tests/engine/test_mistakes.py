@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import paddock
-from paddock.errors import PaddockError
+from paddock.errors import InvalidValueError, PaddockError
 
 POINT = {"name": "dot", "model": "point"}
 POSTED = "CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction"
@@ -138,3 +138,10 @@ def test_a_claim_ends_with_its_vehicle() -> None:
     sim.step(3)  # would wait a minute a tick
     assert sim.tick == 3
     assert source.released
+
+
+def test_a_simulation_of_a_dict_is_refused() -> None:
+    with pytest.raises(
+        InvalidValueError, match=r"^Simulation takes a Scenario, not dict: use paddock\.load\(\.\.\.\)$"
+    ):
+        paddock.Simulation({"vehicles": []})  # type: ignore[arg-type]

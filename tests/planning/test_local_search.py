@@ -13,7 +13,8 @@ from paddock.compute.threads import available_threads, limit_threads
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
 from paddock.planning.from_scenario import setup_of
-from paddock.planning.methods.annealing import Schedule, row_cost, value
+from paddock.planning.methods.annealing import Options as Heat
+from paddock.planning.methods.annealing import Schedule, annealed, row_cost, value
 from paddock.planning.methods.local_search import METHOD, Options, known_row_cost, ways_of
 from paddock.planning.planner import solve
 from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
@@ -100,3 +101,14 @@ def test_two_vehicles_share_what_lies_on_both_sides() -> None:
     what = tuple(Task(f"t{k}", PointShape(x, 0.0)) for k, x in enumerate((900.0, -900.0, 1000.0, -1000.0)))
     plan = solve(Problem(who, what), "local_search")
     assert plan.total == pytest.approx(4000.0) and plan.makespan == pytest.approx(200.0)
+
+
+def test_a_vehicle_that_is_needed_elsewhere_passes_its_tasks_on() -> None:
+    """Only the car can reach the far tasks, but first the near ones seem to be its own."""
+    near, away = (0.0, 5.0, 0.0, 0.0), (-1_500.0, 1_500.0, 0.0, 0.0)
+    car = Vehicle("car", near, near, 10.0, 0.0, 4_250.0, moves="ground")
+    van = Vehicle("van", away, away, 10.0, 0.0, 4_600.0, moves="ground")
+    places = {"a": (2_000.0, 0.0), "b": (1_800.0, 300.0), "c": (-900.0, 0.0), "d": (0.0, 900.0)}
+    tasks = tuple(Task(name, PointShape(*place)) for name, place in places.items())
+    orders = annealed(Costs(Problem((car, van), tasks)), [[3, 2], []], 4_000, Heat(0, 0.2))
+    assert [sorted(order) for order in orders] == [[0, 1], [2, 3]]

@@ -183,9 +183,9 @@ def extras() -> Iterator[Finding]:
 def ports() -> Iterator[Finding]:
     """Check that the default ports are free."""
     from paddock.scenario.serve import MetricsEndpoint, StreamEndpoint, Vds1Endpoint, WebEndpoint, ZmqEndpoint
+    from paddock.scenario.sitl import Mavlink
     from paddock.sitl.ardupilot.frames import JSON_PORT
-    from paddock.sitl.mavlink.link import Ports
-    from paddock.sitl.px4.autopilot import SIMULATOR_PORT
+    from paddock.sitl.px4 import SIMULATOR_PORT
 
     for port, protocol, purpose in (
         (WebEndpoint().port, "tcp", "web page"),
@@ -196,7 +196,7 @@ def ports() -> Iterator[Finding]:
         (MetricsEndpoint().port, "tcp", "metrics"),
         (JSON_PORT, "udp", "physics of an ArduPilot"),
         (SIMULATOR_PORT, "tcp", "physics of a PX4"),
-        (Ports().base_port, "udp", "MAVLink of system 1"),
+        (Mavlink().port, "udp", "MAVLink of system 1"),
     ):
         free = port_is_free(port, protocol)
         advice = "" if free else "in use by another program; choose another port in the scenario"

@@ -23,7 +23,7 @@ from paddock.engine.engine import Engine, whole_number
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
 from paddock.engine.state import hashed_state, saved_state
-from paddock.errors import OldSpellings, PaddockError
+from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
 from paddock.world.columns import Floats
@@ -46,6 +46,9 @@ class Simulation(OldSpellings):
 
     def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `engine.prepare()` or the first tick does it."""
+        if not isinstance(scenario, Scenario):
+            kind = type(scenario).__name__
+            raise InvalidValueError(f"Simulation takes a Scenario, not {kind}: use paddock.load(...)")
         self.engine = Engine(scenario, device, prepared)
         self.clock = self.engine.pacer  # `pace`, `paused`, `pause`, `resume`, `stop`, `running`
         self.behaviours = Behaviours(self.engine)  # `override`, `overrides`, `routes`

@@ -12,7 +12,8 @@ import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mav
 
 from paddock.errors import PaddockError
-from paddock.sitl.px4.autopilot import SIMULATOR_PORT, Px4Autopilot, launch_lines
+from paddock.sitl.px4 import SIMULATOR_PORT
+from paddock.sitl.px4.autopilot import Px4Autopilot, launch_lines
 from paddock.sitl.sensor_data import TRUTH, SensorData
 from paddock.world.geodesy import Origin
 

@@ -97,9 +97,14 @@ def annealed(
     each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
     price = PRICE * max(longest, objective)
-    seed = signed(costs.problem.seed)
-    schedule = Schedule(steps, heat, heat * options.cooling, seed, by_time, price)
-    (search or partial(run_annealing, costs.fleet))(arrays, _neighbours(costs), schedule)
+    ranges = np.array([vehicle.range for vehicle in costs.problem.vehicles])
+    seed, near = signed(costs.problem.seed), _neighbours(costs)
+    for start in (heat, max(options.temperature * longest, heat)):
+        schedule = Schedule(steps, start, start * options.cooling, seed, by_time, price)
+        (search or partial(run_annealing, costs.fleet))(arrays, near, schedule)
+        undone = unpacked(arrays)[-1]
+        if not (costs.alone[:, undone] <= ranges[:, None]).any():
+            break  # otherwise the way to a vehicle that could do them may lead over orders that are much longer
     return unpacked(arrays)[:-1]
 
 

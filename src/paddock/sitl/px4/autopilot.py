@@ -12,11 +12,11 @@ from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
 from paddock.sitl.mavlink.packets import PacketWriter, mav
+from paddock.sitl.px4 import SIMULATOR_PORT
 from paddock.sitl.px4.hil import LOCKSTEP, HilMessages, apply_controls
 from paddock.sitl.sensor_data import SensorColumns, SensorData
 from paddock.world.geodesy import Origin
 
-SIMULATOR_PORT = 4560
 GROUND_STATION_PORT = 18570
 OFFBOARD_PORT = 14540
 LAST_OFFBOARD = 9  # PX4's start script assigns the same port to this and all later instances
