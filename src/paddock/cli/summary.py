@@ -125,7 +125,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         f"  events: {events}",
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
         *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
-        f"  first tick {'never' if first is None else f'{first:.2f} s'} after the start, "
+        f"  {'no tick' if first is None else f'first tick {first:.2f} s after the start'}, "
         f"peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
     ]

@@ -51,7 +51,7 @@ def zone_area(zone: Zone, kept: float) -> BaseGeometry:
     return Polygon(zone.corners).buffer(out * kept, quad_segs=DRAWN // 4)
 
 
-class Field:
+class ObstructedField:
     """An outline with its obstacles: holes and no-fly zones."""
 
     def __init__(
@@ -90,7 +90,7 @@ def around(area: Polygon) -> tuple[Zone, ...]:
 class Turns:
     """The turns between swaths given by their ends (n, 2, 2), computed on demand."""
 
-    def __init__(self, field: Field, lines: Floats, radius: float, spacing: float) -> None:
+    def __init__(self, field: ObstructedField, lines: Floats, radius: float, spacing: float) -> None:
         self.field, self.radius = field, radius
         self.starts, self.ends = poses_of(lines)
         self.lengths = dubins_lengths(self.ends, self.starts, radius)  # m; lower bounds until a turn is known
@@ -134,7 +134,7 @@ class Turns:
         return self._maps[rank]
 
 
-def flown_over(field: Field, sweep: Sweep, radius: float, spacing: float, first: int) -> Path:
+def flown_over(field: ObstructedField, sweep: Sweep, radius: float, spacing: float, first: int) -> Path:
     """Return the path over all reachable swaths, level at height 0, from the node `first`."""
     lines = sweep.to_world(lines_of(sweep.swaths))
     turns, cells = Turns(field, lines, radius, spacing), sweep.cells

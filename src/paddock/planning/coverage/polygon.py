@@ -17,7 +17,7 @@ from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
 
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.field import Field, corner_near, flown_over, polygons_of, zone_area
+from paddock.planning.coverage.field import ObstructedField, corner_near, flown_over, polygons_of, zone_area
 from paddock.planning.coverage.shapes import (
     AreaShape,
     Entry,
@@ -163,7 +163,7 @@ class PolygonShape:
             self._paths[key] = Path([segment._replace(z=z) for segment in path.segments])
         return self._paths[key]
 
-    def _over(self, field: Field, radius: float) -> Path:
+    def _over(self, field: ObstructedField, radius: float) -> Path:
         sweep = self.sweep
         if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0):
             region = polygons_of(self.region - field.closed)
@@ -198,8 +198,8 @@ class PolygonShape:
     def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float], Path]:
         return {}
 
-    def _field(self, zones: tuple[Zone, ...], clearance: float) -> Field:
-        return Field(Polygon(self.outer), list(map(Polygon, self.holes)), self.margin, zones, clearance)
+    def _field(self, zones: tuple[Zone, ...], clearance: float) -> ObstructedField:
+        return ObstructedField(Polygon(self.outer), list(map(Polygon, self.holes)), self.margin, zones, clearance)
 
     def _part_of(self, area: BaseGeometry) -> BaseGeometry:
         """Return the part of an area that lies in the band."""
