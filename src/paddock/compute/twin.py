@@ -143,7 +143,7 @@ def _value_text(value: Any, classes: dict[type, None]) -> str:
 def compiled(function: Function, dtype: str = "float64", inline: bool = True, from_python: bool = True) -> Any:
     """Return the Numba twin; forced inline by default, so that a loop around it can vectorise.
 
-    `from_python=False` leaves out the wrappers that Python needs to call it: a third of the compile time of a model.
+    `from_python=False` leaves out what Python needs to call it: much of the compile time of a model.
     """
     return _compiled(_plain(function), dtype, inline, from_python)
 
@@ -152,11 +152,46 @@ def compiled(function: Function, dtype: str = "float64", inline: bool = True, fr
 def _compiled(function: types.FunctionType, dtype: str, inline: bool, from_python: bool) -> Any:
     from numba import njit
 
-    flags = {} if from_python else CALLEE_FLAGS
+    flags = {} if from_python else _callee_flags()
     return njit(forceinline=inline, error_model="numpy", **flags)(dressed(function, dtype, inline))
 
 
-CALLEE_FLAGS: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+@cache
+def _callee_flags() -> dict[str, Any]:
+    """Return Numba's options for a function that only compiled code calls: no wrappers, no machine code of its own.
+
+    Numba optimises a function and generates its machine code, then does both again in every caller that it is linked
+    into. Here a callee stays unoptimised until its outermost caller is complete: a third of the compile time.
+    """
+    from numba.core.codegen import JITCodeLibrary
+    from numba.core.compiler import Compiler
+
+    class Environments:
+        @staticmethod
+        def set_env(name: str, environment: Any) -> None:
+            """Ignore the environment: code without Python objects needs none, nor has it one if loaded from a cache."""
+
+    class Callee(JITCodeLibrary):  # type: ignore[misc]
+        codegen = Environments
+
+        def finalize(self) -> None:
+            """Link the callees, and leave optimising and machine code to the caller."""
+            for library in dict.fromkeys(self._linking_libraries):
+                self._reload_init.update(library._reload_init)
+                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+            self._finalize_dynamic_globals()
+            self._finalized = True
+
+        def get_pointer_to_function(self, name: str) -> int:
+            """Return 0, Numba's value for functions without machine code."""
+            return 0
+
+    class CalleeCompiler(Compiler):  # type: ignore[misc]
+        def compile_extra(self, func: Any) -> Any:
+            self.state.library = Callee(self.state.targetctx.codegen(), func.__qualname__)
+            return super().compile_extra(func)
+
+    return {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, "pipeline_class": CalleeCompiler}
 
 
 def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapping[str, Any] | None = None) -> Any:
@@ -208,7 +243,7 @@ def _constructor(tuple_class: Any, dtype: str, inline: bool) -> Any:
     exec(text, names)
     digest = xxhash.xxh3_64(f"{tuple_class.__module__} {text} {defaults} {dtype} {inline}".encode()).hexdigest()
     names["constructor"].__qualname__ = f"constructor_{tuple_class.__name__}_{digest}"
-    return njit(forceinline=inline, error_model="numpy", **CALLEE_FLAGS)(names["constructor"])
+    return njit(forceinline=inline, error_model="numpy", **_callee_flags())(names["constructor"])
 
 
 def vectorised(function: Function, native: bool = False) -> Function:

@@ -43,25 +43,28 @@ class CpuMotion:
 
     def __init__(self, spec: KernelSpec) -> None:
         self.kernel = kernel(spec)
-        self._alarms, self._progress = np.zeros(0), np.zeros((2, 0), np.int64)
+        self._alarms, self._progress = np.zeros(0), np.zeros((3, 1), np.int64)
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
         """Advance by ticks of that many substeps of `dt` seconds; return the alarms."""
         n = fleet.n
         if len(self._alarms) != n:
-            self._alarms, self._progress = np.zeros(n), np.zeros((2, -(-n // BLOCK)), np.int64)
+            self._alarms, self._progress = np.zeros(n), np.zeros((3, max(1, -(-n // BLOCK))), np.int64)
         given = fleet.state, fleet.tables["command"], *constants, dt, substeps
         self._progress[0] = 0
         found: list[Alarm] = []
-        while self.kernel.watch(n, ticks, *given, self._alarms, self._progress):
+        self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
+        while self._progress[2, 0]:
             found += self._take_alarms(fleet)
+            self._progress[2, 0] = 0
+            self.kernel.watch(n, ticks, *given, self._alarms, self._progress)
         if found:
             self._alarms[:] = self._progress[1] = 0
         return found
 
     def _take_alarms(self, fleet: Fleet) -> Iterator[Alarm]:
         """Yield the new alarms; the blocks that have stopped can continue."""
-        alarms, (ticks, known) = self._alarms, self._progress
+        alarms, (ticks, known, _) = self._alarms, self._progress
         for row in np.flatnonzero((alarms != 0.0) & ~np.isinf(alarms)).tolist():
             at, speed = int(ticks[row // BLOCK]), np.sqrt(alarms[row])
             if np.isnan(speed):
