@@ -9,6 +9,7 @@ from itertools import count
 from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from paddock.client.channel import Callbacks, ClientChannel
 from paddock.client.requests import ClientRequest
@@ -55,6 +56,7 @@ class Session:
         self.on_topic: list[Callable[[bytes, bytes], None]] = []
         self.on_return: list[Callable[[], None]] = []  # after a new Hello
         self._asked: dict[int, Asked] = {}
+        self._subscribing: dict[bytes, tuple[Future[None], float]] = {}  # topic of the answer -> when asked, monotonic s
         self._numbers = count(1)
         self._heard = monotonic()
         self._beat = self._looked = monotonic()
@@ -81,12 +83,33 @@ class Session:
         """Send a request that gets a reply only if it is refused."""
         self.channel.post(encode_request(RequestMessage(0, body, self.token or "")), None)
 
-    def subscribe(self, topic: bytes) -> None:
-        """Subscribe to a topic."""
+    def subscribe(self, *topics: bytes) -> Future[None]:
+        """Subscribe to topics; the future is done when the server has seen that, which no earlier message proves."""
         assert self.welcome is not None
         host = urlsplit(self.url).hostname or "127.0.0.1"
         host = f"[{host}]" if ":" in host else host
-        self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
+        answer = b"ready/%s/" % uuid4().hex.encode() + topics[0]
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+        self._subscribing[answer] = future, monotonic()
+        for topic in (*topics, answer):  # the server sees them in this order
+            self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
+        return future
+
+    def on_published(self, topic: bytes, data: bytes) -> None:
+        """Handle a published message."""
+        if topic in self._subscribing:
+            self._subscribed(topic, PaddockError(f"subscription refused: {data.decode()}") if data else None)
+        for received in self.on_topic:
+            received(topic, data)
+
+    def _subscribed(self, answer: bytes, error: PaddockError | None) -> None:
+        future, _ = self._subscribing.pop(answer)
+        self.channel.unsubscribe(answer)
+        if error is None:
+            future.set_result(None)
+        else:
+            future.set_exception(error)
 
     def close(self) -> None:
         """Send Goodbye and close; unanswered requests fail."""
@@ -127,6 +150,11 @@ class Session:
             self._beat = now
             token = self.token or ""
             self.channel.beat(encode_request(RequestMessage(next(self._numbers), Heartbeat(), token)))
+        for answer, (_, since) in list(self._subscribing.items()):
+            if now - since > self.timeout:
+                port = self.welcome.publish if self.welcome else 0
+                text = f"no answer to a subscription within {self.timeout:g} s: is port {port} of {self.url} reachable?"
+                self._subscribed(answer, NoAnswerError(f"{text} It is serve.zmq.publish, by default the next port"))
         for number, asked in list(self._asked.items()):
             error = ""
             if now - max(asked.at, self._heard) > self.timeout or (self._meeting and now - asked.at > self.timeout):
@@ -162,6 +190,8 @@ class Session:
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
             self._asked.pop(number).future.set_exception(error)
+        for answer in list(self._subscribing):
+            self._subscribed(answer, error)
 
     def _met(self, done: Future[Reply]) -> None:
         self._meeting = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,8 +93,13 @@ class Watching:
         self._watchers: list[TopicWatcher] = []
         session.on_topic.append(self._on_message)
 
-    def add(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
-        """Register a callback for messages of a topic (states: every `every` ticks); return a function that ends it."""
+    def add(
+        self, topic: bytes, callback: Callable[[Any], object], every: int | None = None
+    ) -> tuple[Callable[[], None], Future[None]]:
+        """Register a callback for messages of a topic (states: every `every` ticks).
+
+        Return a function that ends it, and a future that is done when the subscription is in effect.
+        """
         if every is not None and (isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 1e10):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         if not callable(callback):
@@ -101,9 +107,7 @@ class Watching:
         topic = topic if every is None else every_topic(every)
         watcher = TopicWatcher((topic,) if topic in ALONE else (topic, ROSTER), callback)
         self._watchers.append(watcher)
-        for one in watcher.topics:
-            self._session.subscribe(one)
-        return lambda: self._remove(watcher)
+        return lambda: self._remove(watcher), self._session.subscribe(*watcher.topics)
 
     def _remove(self, watcher: TopicWatcher) -> None:
         if watcher in self._watchers:
