@@ -56,9 +56,12 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") -> UnknownNameError:
-    """Return the error for an unknown name of a kind, e.g. `unknown model 'quod'; did you mean 'quad'?`."""
-    place = f"{where}: " if where else ""
-    return UnknownNameError(f"{place}unknown {kind} {name!r}; {suggestion(name, choices)}")
+    """Return the error for an unknown name: `unknown model 'quod'; did you mean 'quad'?`.
+
+    A kind may name the owner: of the kind "input of 'red'", `unknown input 'stear' of 'red'; ...`.
+    """
+    place, (noun, of, owner) = f"{where}: " if where else "", kind.partition(" of ")
+    return UnknownNameError(f"{place}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
 
 
 LIBRARIES = sys.stdlib_module_names | {"numba", "numpy", "paddock", "scipy"}

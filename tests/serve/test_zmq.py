@@ -445,7 +445,7 @@ def test_input_names_are_not_interpreted_on_the_wire(raw: Any, served: Any) -> N
     inputs = {"$bytes": pb.Input(number=5.0), "steer": values}
     reply = client.ask(pb.Request(id=3, command=pb.Command(name="red", inputs=inputs)))
     assert (reply.id, reply.error.code) == (3, "UnknownNameError")
-    assert reply.error.message.startswith("unknown input of 'red' '$bytes'")
+    assert reply.error.message.startswith("unknown input '$bytes' of 'red'")
     assert client.ask(pb.Request(id=5, call=pb.Call(method="state_hash"))).id == 5
     assert served[1].hub_pid == pid
 
