@@ -109,7 +109,10 @@ def test_a_recording_has_the_placement(load: Load, tmp_path: Path) -> None:
         (("birds", [0, 0, 0, 0]), r"'birds' is a fleet of 3: give poses \(3, 4\), or place one vehicle, .*birds\[0\]"),
         (("birds", [[0, 0, 0, 0]] * 2), r"'birds' is a fleet of 3: give poses \(3, 4\)"),
         (("birds", np.zeros((40, 4))), r"give poses \(3, 4\), .*, not an array of shape \(40, 4\)$"),
-        (("birds", [[0, 0, 0, 0]] * 3, [1.0, 2.0]), r"^the speed is a finite number \(m/s\) or 3 of them, not \[1.0, 2.0\]$"),
+        (
+            ("birds", [[0, 0, 0, 0]] * 3, [1.0, 2.0]),
+            r"^the speed is a finite number \(m/s\) or 3 of them, not \[1.0, 2.0\]$",
+        ),
         (("birds", np.array([[0, 0, 5, 0]] * 2 + [[0, np.nan, 5, 0]])), r"^y of 'birds\[2\]' must be finite, not nan$"),
         (("birds", [[0, 0, 5, 0]] * 3, [1.0, -np.inf, 1.0]), r"^the speed of 'birds\[1\]' must be finite, not -inf$"),
         (("birds", [[0, 0, 0, 0]] * 2 + [[0, 0, 2e7, 0]]), r"not at \[0.0, 0.0, 20000000.0\]"),

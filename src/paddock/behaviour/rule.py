@@ -34,6 +34,7 @@ class Nothing(NamedTuple):
     """The memory of a rule without memory."""
 
     unused: Annotated[float, Column("", "nothing")] = 0.0
+    _without_fields = "this behaviour has no memory; declare a named tuple of columns and add memory=... to Rule(...)"
 
 
 class Urge(NamedTuple):

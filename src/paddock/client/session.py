@@ -56,7 +56,9 @@ class Session:
         self.on_topic: list[Callable[[bytes, bytes], None]] = []
         self.on_return: list[Callable[[], None]] = []  # after a new Hello
         self._asked: dict[int, Asked] = {}
-        self._subscribing: dict[bytes, tuple[Future[None], float]] = {}  # topic of the answer -> when asked, monotonic s
+        self._subscribing: dict[
+            bytes, tuple[Future[None], float]
+        ] = {}  # topic of the answer -> when asked, monotonic s
         self._numbers = count(1)
         self._heard = monotonic()
         self._beat = self._looked = monotonic()

@@ -9,6 +9,7 @@ this; a fleet stores each as one array of columns x capacity, in the order of th
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +19,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, code_place, unknown_name
 
 Floats = NDArray[np.float64]
 
@@ -47,12 +48,21 @@ def columns_of(tuple_class: type) -> tuple[Column, ...]:
     for name in tuple_class._fields:  # type: ignore[attr-defined]
         found = [a for a in get_args(hints[name])[1:] if isinstance(a, Column)]
         if not found:
-            raise PaddockError(
-                f"{tuple_class.__module__}.{tuple_class.__qualname__}.{name} has no Column with its unit"
-            )
+            raise PaddockError(f"{_field_place(tuple_class, name)} has no Column with its unit")
         given = {k: v for k, v in vars(found[0]).items() if k not in ("name", "default")}
         columns.append(Column(**given, name=name, default=defaults.get(name)))
     return tuple(columns)
+
+
+def _field_place(tuple_class: type, name: str) -> str:
+    """Return `my_boat.py:12: State.speed`, without file and line where the source is unavailable."""
+    try:
+        lines, first = inspect.getsourcelines(tuple_class)
+        line = next(k for k, text in enumerate(lines) if text.strip().startswith(f"{name}:"))
+        place = f"{code_place(inspect.getsourcefile(tuple_class) or '', first + line)}: "
+    except (OSError, TypeError, StopIteration):
+        place = f"{tuple_class.__module__}."
+    return f"{place}{tuple_class.__qualname__}.{name}"
 
 
 @cache
