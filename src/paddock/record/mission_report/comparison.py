@@ -9,6 +9,7 @@ from math import ceil, inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from paddock.compute.cache import compile_seconds
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.planner import solve
@@ -34,7 +35,7 @@ class Trial:
 
     method: str
     plan: Plan | None  # None: the method is unavailable
-    seconds: float = 0.0  # computing time
+    seconds: float = 0.0  # computing time without compilation
     problem: str = ""  # why there is no plan
     options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
     note: str = ""  # difference to a run of the method alone
@@ -64,13 +65,14 @@ def compare(
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
         try:
-            started = perf_counter()
+            started, compiled = perf_counter(), compile_seconds()
             plan = solve(problem, method, chosen, report)
         except MissingFeatureError as error:
             trials.append(Trial(method, None, problem=str(error)))
         else:
             note = "" if options.get(method) else _note(method, chosen)
-            trials.append(Trial(method, plan, perf_counter() - started, options=chosen, note=note))
+            seconds = perf_counter() - started - (compile_seconds() - compiled)  # what the warm-up left out
+            trials.append(Trial(method, plan, seconds, options=chosen, note=note))
         report(1.0)
     return ranked(trials, problem.objective)
 
