@@ -142,7 +142,7 @@ class CacheEntry:
         compile_or_load = dispatcher.compile
 
         def guarded(types: Any) -> Any:
-            with compiling(), locked(self.folder / "lock"):
+            with locked(self.folder / "lock"):
                 self.write()  # the entry may have been removed since
                 result = compile_or_load(types)
                 with suppress(OSError):
@@ -154,26 +154,6 @@ class CacheEntry:
 
     def _mark(self, signature: str) -> Path:
         return self.folder / f"{xxhash.xxh3_64(signature.encode()).hexdigest()}.compiled"
-
-
-_compiled = [0.0, 0.0]  # s spent compiling, and the number of compilations under way: one may cause others
-
-
-@contextmanager
-def compiling() -> Iterator[None]:
-    """Count the time of a block as compilation."""
-    started = time.perf_counter()
-    _compiled[1] += 1
-    try:
-        yield
-    finally:
-        _compiled[1] -= 1
-        _compiled[0] += time.perf_counter() - started if _compiled[1] == 0 else 0.0
-
-
-def compile_seconds() -> float:
-    """Return the s of wall time that this process has spent compiling and loading machine code."""
-    return _compiled[0]
 
 
 @contextmanager

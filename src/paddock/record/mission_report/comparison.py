@@ -9,7 +9,6 @@ from math import ceil, inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
-from paddock.compute.cache import compile_seconds
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.planner import solve
@@ -57,6 +56,8 @@ def compare(
     problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
 ) -> list[Trial]:
     """Return the trials of all methods, best first; `options` overrides those of single methods."""
+    from numba.core.event import install_timer
+
     trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
@@ -64,14 +65,15 @@ def compare(
             progress((k + share) / len(methods))
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
+        compiled, started = [0.0], perf_counter()  # s of compilation that the warm-up left out
         try:
-            started, compiled = perf_counter(), compile_seconds()
-            plan = solve(problem, method, chosen, report)
+            with install_timer("numba:compile", compiled.append):
+                plan = solve(problem, method, chosen, report)
         except MissingFeatureError as error:
             trials.append(Trial(method, None, problem=str(error)))
         else:
             note = "" if options.get(method) else _note(method, chosen)
-            seconds = perf_counter() - started - (compile_seconds() - compiled)  # what the warm-up left out
+            seconds = perf_counter() - started - sum(compiled)
             trials.append(Trial(method, plan, seconds, options=chosen, note=note))
         report(1.0)
     return ranked(trials, problem.objective)
