@@ -206,6 +206,7 @@ export interface InspectedTree {
   model: string;
   preset: string | null;
   driven_by: string | null;
+  substeps: number | null;
   tick: number;
   time: number;
   state: readonly ValueTree[];
