@@ -116,6 +116,7 @@ BOATS = [
     ({"step": "moved._replace(x=np.arctan2(s.x, 1.0))"}, "11: np.arctan2: use atan2 of paddock.compute.math"),
     ({"step": "moved._replace(x=np.where(s.x > 0, 1.0, 0.0))"}, "11: np.where: use select of paddock.compute.math"),
     ({"step": "moved._replace(x=math.gamma(s.x))"}, "11: math.gamma: its result depends on the machine; see paddock"),
+    ({"step": "moved._replace(x=s.x ** 1.5)"}, "11: x ** y: use power(x, y) of paddock.compute.math; a whole number"),
     ({"step": "moved._replace(x=math.sine(s.x))"}, "11: unknown attribute 'sine' of module math; did you mean 'sin"),
 ]
 
@@ -151,6 +152,22 @@ def test_a_plain_import_names_the_line_of_an_unknown_column(write: Write) -> Non
     name = write(BOAT, telemetry='"sped"')
     with pytest.raises(PaddockError, match=rf"^{name}.py:18: unknown telemetry column 'sped'; valid: vx, "):
         importlib.import_module(name)
+
+
+def test_a_column_that_is_not_imported_names_its_line(write: Write) -> None:
+    text = "from __future__ import annotations\n" + RULE.replace("from paddock.world.columns import Column\n", "")
+    name = write(text, desire="(Desire(o.speed, 0.0, 0.0, 1.0), memory)")
+    with pytest.raises(PaddockError, match=rf"^{name}.py:9: Options: unknown name 'Column'; define or import it$"):
+        paddock.load({"vehicles": [{"name": "it", "model": "point", "behaviour": name}]})
+
+
+def test_a_state_without_a_column_is_refused(write: Write) -> None:
+    text = BOAT.replace("State, place", "State as _, place").replace(
+        "def step", "from typing import NamedTuple\n\n\nclass State(NamedTuple):\n    x: float\n\n\ndef step"
+    )
+    name = write(text, others="state=State, ", telemetry='"x"')
+    with pytest.raises(PaddockError, match=rf"^{name}.py:13: State.x has no Column with its unit$"):
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
 
 
 def test_an_option_without_a_column_names_its_line(write: Write) -> None:

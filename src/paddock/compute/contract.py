@@ -93,6 +93,8 @@ def _problems(function: FunctionType) -> Iterator[tuple[int | None, str]]:
         line = one.positions.lineno if one.positions else None
         if one.opname == "IMPORT_NAME":
             yield line, f"import {one.argval!r} at the top of the file, not inside {function.__name__}()"
+        elif after is not None and after.argrepr in ("**", "**=") and type(one.argval) is not int:
+            yield line, "x ** y: use power(x, y) of paddock.compute.math; a whole number as y is valid"
         elif one.opname == "LOAD_GLOBAL" and one.argval not in known:
             yield line, reason(NameError(name=one.argval), function.__globals__)
         elif one.opname == "LOAD_GLOBAL":

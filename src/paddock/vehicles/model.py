@@ -16,7 +16,7 @@ from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
 from paddock.errors import unknown_name, users_place
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
-from paddock.world.columns import Column, column_index
+from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.pose import Environment, Pose
 
 
@@ -109,5 +109,12 @@ class VehicleModel:
         return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
 
 
-MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel, check_functions)
+def check_model(model: VehicleModel) -> None:
+    """Require columns with units, and functions that return them; raise PaddockError."""
+    for tuple_class in filter(None, (model.state, model.command, model.parameters, model.report_type)):
+        columns_of(tuple_class)
+    check_functions(model)
+
+
+MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel, check_model)
 find_model, model_names = MODELS.find, MODELS.names
