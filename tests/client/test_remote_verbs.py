@@ -301,6 +301,18 @@ def test_states_come_at_the_period_of_each_callback(serve: Any) -> None:
         _until(lambda: len(served.sim.engine.publisher.watchers) == 1)
 
 
+def test_a_subscription_has_no_state_of_the_past(serve: Any) -> None:
+    served = serve()
+    with paddock.connect(served.url) as sim, paddock.connect(served.url) as other:
+        sim.step(100)
+        seen: list[int] = []
+        sim.on_state(lambda state: seen.append(state.tick), every=50)
+        assert other.snapshot().tick == 100  # publishes the present state
+        sim.step(100)
+        _until(lambda: seen[-1:] == [200])
+        assert seen == [150, 200]
+
+
 def test_states_and_events_are_published(serve: Any) -> None:
     served = serve(zmq={"port": 0, "rate": 40})  # every 10 ticks
     with paddock.connect(served.url) as sim:

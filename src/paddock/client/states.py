@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -76,11 +77,23 @@ STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
 ALONE = (EVENT, MARKERS)  # topics of messages that need no roster; the others are states
 
 
-class TopicWatcher(NamedTuple):
+@dataclass(eq=False)
+class TopicWatcher:
     """A callback and the topics of its messages."""
 
     topics: tuple[bytes, ...]
     callback: Callable[[Any], object]
+    present: tuple[int, int] | None = None  # run and tick at the subscription: its states are those that follow
+
+    def begin(self, run: int, tick: int) -> None:
+        """Accept the states that follow."""
+        self.present = run, tick
+
+    def wants(self, content: Any) -> bool:
+        """Return whether a message belongs to the subscription; the present state may be published again after it."""
+        if self.topics[0] in ALONE:
+            return True
+        return self.present is not None and (content.run, content.tick) != self.present
 
 
 class Watching:
@@ -107,7 +120,7 @@ class Watching:
         topic = topic if every is None else every_topic(every)
         watcher = TopicWatcher((topic,) if topic in ALONE else (topic, ROSTER), callback)
         self._watchers.append(watcher)
-        return lambda: self._remove(watcher), self._session.subscribe(*watcher.topics)
+        return lambda: self._remove(watcher), self._session.subscribe(*watcher.topics, then=watcher.begin)
 
     def _remove(self, watcher: TopicWatcher) -> None:
         if watcher in self._watchers:
@@ -129,4 +142,5 @@ class Watching:
         except WireError:
             self.damaged += 1
         for watcher in watchers if content is not None else ():
-            self._session.channel.calls.add(partial(watcher.callback, content))
+            if watcher.wants(content):
+                self._session.channel.calls.add(partial(watcher.callback, content))
