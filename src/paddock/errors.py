@@ -64,6 +64,8 @@ def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") 
     return UnknownNameError(f"{place}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
 
 
+HINTS: dict[type, str] = {}
+"""Class without attributes of its own -> what to do instead of reading one."""
 LIBRARIES = sys.stdlib_module_names | {"numba", "numpy", "paddock", "scipy"}
 """Packages in which an error of users' code may surface; the line that called them is reported."""
 
@@ -101,8 +103,8 @@ def reason(error: BaseException, names: Iterable[str]) -> str:
     """Return the text of an exception in one line; `names` are those that the code could have meant."""
     if isinstance(error, AttributeError) and error.name and error.obj is not None:
         owner = f"module {error.obj.__name__}" if isinstance(error.obj, ModuleType) else type(error.obj).__name__
-        if hint := getattr(error.obj, "_without_fields", ""):
-            return f"unknown attribute {error.name!r}: {hint}"
+        if type(error.obj) in HINTS:
+            return f"unknown attribute {error.name!r}: {HINTS[type(error.obj)]}"
         known = getattr(error.obj, "_fields", None) or [name for name in dir(error.obj) if name[0] != "_"]
         return f"unknown attribute {error.name!r} of {owner}; {suggestion(error.name, known)}"
     if isinstance(error, NameError) and error.name:
