@@ -56,11 +56,16 @@ def suggestion(name: str, choices: Iterable[str]) -> str:
 
 
 def unknown_name(kind: str, name: str, choices: Iterable[str], where: str = "") -> UnknownNameError:
-    """Return the error for an unknown name of a kind, e.g. `unknown model 'quod'; did you mean 'quad'?`."""
-    place = f"{where}: " if where else ""
-    return UnknownNameError(f"{place}unknown {kind} {name!r}; {suggestion(name, choices)}")
+    """Return the error for an unknown name: `unknown model 'quod'; did you mean 'quad'?`.
+
+    A kind may name the owner: of the kind "input of 'red'", `unknown input 'stear' of 'red'; ...`.
+    """
+    place, (noun, of, owner) = f"{where}: " if where else "", kind.partition(" of ")
+    return UnknownNameError(f"{place}unknown {noun} {name!r}{of}{owner}; {suggestion(name, choices)}")
 
 
+HINTS: dict[type, str] = {}
+"""Class without attributes of its own -> what to do instead of reading one."""
 LIBRARIES = sys.stdlib_module_names | {"numba", "numpy", "paddock", "scipy"}
 """Packages in which an error of users' code may surface; the line that called them is reported."""
 
@@ -83,13 +88,23 @@ def code_error(error: BaseException, what: str = "") -> CodeError:
     if isinstance(error, SyntaxError) and error.filename:
         file, line = error.filename, error.lineno or 0
     place = "" if file.startswith("<frozen") else f"{code_place(file, line)}: "
-    return CodeError(f"{place}{what}{reason(error, names)}")
+    return CodeError(f"{place}{what}{reason(error, names).removeprefix(place)}")
+
+
+def users_place() -> str:
+    """`file:line` of the users' code that is being executed; "" without any."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in LIBRARIES:
+        frame = frame.f_back
+    return "" if frame is None else code_place(frame.f_code.co_filename, frame.f_lineno)
 
 
 def reason(error: BaseException, names: Iterable[str]) -> str:
     """Return the text of an exception in one line; `names` are those that the code could have meant."""
     if isinstance(error, AttributeError) and error.name and error.obj is not None:
         owner = f"module {error.obj.__name__}" if isinstance(error.obj, ModuleType) else type(error.obj).__name__
+        if type(error.obj) in HINTS:
+            return f"unknown attribute {error.name!r}: {HINTS[type(error.obj)]}"
         known = getattr(error.obj, "_fields", None) or [name for name in dir(error.obj) if name[0] != "_"]
         return f"unknown attribute {error.name!r} of {owner}; {suggestion(error.name, known)}"
     if isinstance(error, NameError) and error.name:

@@ -131,7 +131,7 @@ def test_a_speed_profile_respects_every_limit() -> None:
         (["ab", "cd"], "each point of a path is [x, y] or [x, y, z]"),
         ({"ovel": {}}, "unknown path shape 'ovel'; did you mean 'oval'?"),
         ({"oval": {}, "circle": {}}, "a path names exactly one shape: oval, circle"),
-        ({"oval": {"radios": 5}}, "unknown option of path 'oval' 'radios'; did you mean 'radius'?"),
+        ({"oval": {"radios": 5}}, "unknown option 'radios' of path 'oval'; did you mean 'radius'?"),
         ({"oval": {"radius": -5}}, "path 'oval': radius must be positive, not -5"),
         ({"circle": {"x": "a"}}, "path 'circle': x must be a finite number, not 'a'"),
         ({"oval": 5}, "the options of path 'oval' must be a mapping, not 5"),

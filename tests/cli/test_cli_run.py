@@ -17,7 +17,7 @@ Result = subprocess.CompletedProcess[str]
 
 KEYS = [
     "scenario", "seed", "ticks", "sim_seconds", "wall_seconds", "real_time_factor", "vehicles", "stages", "events",
-    "state_hash", "first_tick_seconds", "peak_memory_mb",
+    "discarded", "state_hash", "first_tick_seconds", "peak_memory_mb",
 ]  # fmt: skip
 
 
@@ -138,5 +138,9 @@ def test_a_state_that_is_not_finite_ends_a_headless_run(tmp_path: Path, capsys: 
     assert numbers["events"] == {"not_finite": 1} and numbers["ticks"] < 240
     assert err.startswith("paddock: the state of 'red' is not finite at tick ") and err.count("\n") == 1
     file.write_text(file.read_text() + "\non_nan: remove")
-    assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["events"] == {"not_finite": 1, "removed": 1}
+    assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 1
+    out, err = capsys.readouterr()
+    numbers = json.loads(out)
+    assert (numbers["events"], numbers["discarded"]) == ({"not_finite": 1, "removed": 1}, 1)
+    assert numbers["sim_seconds"] == 1.0 and numbers["vehicles"] == 0  # the run went on without it
+    assert err == "paddock: 1 vehicle removed: the state was not finite (on_nan: remove)\n"

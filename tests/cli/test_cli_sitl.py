@@ -80,7 +80,7 @@ def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
         (["sitl", "--vehicles", "2"], "give one of SCENARIO, --vehicles, --ardupilot and --px4"),
         (["--vehicles", "0"], "the number of vehicles must be 1 to 254, not 0"),
         (["--vehicles", "255"], "the number of vehicles must be 1 to 254, not 255"),
-        (["--vehicles", "2", "--type", "rovr"], "unknown type of vehicle 'rovr'; did you mean 'rover'?"),
+        (["--vehicles", "2", "--type", "rovr"], "unknown vehicle type 'rovr'; did you mean 'rover'?"),
         (["--vehicles", "2", "--instances", "3"], "require --ardupilot or --px4"),
         (["--px4", "copter", "--no-lockstep"], "--no-lockstep requires --ardupilot"),
         (["--vehicles", "2", "--base-port", "70000"], "--base-port"),

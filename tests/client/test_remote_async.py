@@ -97,11 +97,11 @@ def test_states_arrive_in_the_loop(serve: Any) -> None:
     async def story() -> None:
         async with await paddock.connect_async(served.url) as sim:
             seen: asyncio.Queue[paddock.Snapshot] = asyncio.Queue()
-            sim.on_state(seen.put)
-            while seen.empty():
-                await sim.step(8)
-                await asyncio.sleep(0.01)
-            assert (await seen.get())["red"].speed > 7.0
+            sim.on_state(seen.put, every=50)
+            await sim.step(500)  # the first states arrive, too
+            received = [await asyncio.wait_for(seen.get(), 30) for _ in range(10)]
+            assert [snapshot.tick for snapshot in received] == list(range(50, 501, 50))
+            assert received[0]["red"].speed > 7.0
 
     asyncio.run(story())
 

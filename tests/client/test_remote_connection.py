@@ -63,6 +63,18 @@ def test_the_token_is_needed(serve: Any) -> None:
         assert seen
 
 
+def test_an_unreachable_port_of_published_states_is_reported(shared: Any) -> None:
+    with paddock.connect(shared.url, timeout=0.5) as sim:
+        port = free_port()
+        sim.session.welcome = sim.session.welcome._replace(publish=port)
+        with pytest.raises(NoAnswerError) as caught:
+            sim.on_state(lambda snapshot: None)
+        assert str(caught.value) == (
+            f"no answer to a subscription within 0.5 s: is port {port} of {shared.url} reachable? "
+            "It is serve.zmq.publish, by default the next port"
+        )
+
+
 def test_the_clock_has_one_owner_until_it_disconnects(serve: Any) -> None:
     served = serve(drive=True)
     command = [sys.executable, "-c", OWNER, served.url]

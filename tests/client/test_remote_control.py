@@ -123,7 +123,7 @@ def test_an_invalid_control_is_raised_by_step(serve: Any) -> None:
     served = serve()
     with paddock.connect(served.url) as sim:
         sim.on_control_request("red", handler=lambda request: {"red": {"stear": 0.5}})
-        with pytest.raises(paddock.PaddockError, match=r"unknown input of 'red' 'stear'; did you mean 'steer'\?"):
+        with pytest.raises(paddock.PaddockError, match=r"unknown input 'stear' of 'red'; did you mean 'steer'\?"):
             sim.step(5)
     with paddock.connect(served.url) as sim:
         sim.on_control_request("red", handler=lambda request: {"scouts": {"vx": 0.5}})

@@ -129,7 +129,7 @@ def test_errors_are_one_line_and_those_of_a_local_simulation(serve: Any) -> None
     messages = [text for _, text in expected]
     assert not [text for text in messages if "\n" in text]
     assert messages[0] == "add_task: a task needs exactly one of point, line, circle, area, polygon; it has none"
-    assert messages[1] == "unknown field of a task 'pont'; did you mean 'point'?"
+    assert messages[1] == "unknown field 'pont' of a task; did you mean 'point'?"
     assert "did you mean 'heading'?" in messages[4]
     assert messages[11] == "add_vehicle.model: unknown model 'rovr'; did you mean 'rover'?"
     assert messages[16] == "unknown vehicle 'bus[7]'; did you mean 'bus[1]'?"

@@ -290,15 +290,27 @@ def test_states_come_at_the_period_of_each_callback(serve: Any) -> None:
     with paddock.connect(served.url) as sim:
         seen: dict[int, list[int]] = {7: [], 25: []}
         ends = [sim.on_state(lambda state, k=k: seen[k].append(state.tick), every=k) for k in seen]  # type: ignore[misc]
-        _until(lambda: sim.step(175) or all(seen.values()))  # subscribing takes a moment
         start = sim.tick
         sim.step(350)
         for every, ticks in seen.items():
             due = list(range(start + every, start + 351, every))
-            _until(lambda due=due, ticks=ticks: ticks[-len(due) :] == due)
+            _until(lambda due=due, ticks=ticks: ticks[-1:] == due[-1:])
+            assert ticks == due
         for end in ends:
             end()
         _until(lambda: len(served.sim.engine.publisher.watchers) == 1)
+
+
+def test_a_subscription_has_no_state_of_the_past(serve: Any) -> None:
+    served = serve()
+    with paddock.connect(served.url) as sim, paddock.connect(served.url) as other:
+        sim.step(100)
+        seen: list[int] = []
+        sim.on_state(lambda state: seen.append(state.tick), every=50)
+        assert other.snapshot().tick == 100  # publishes the present state
+        sim.step(100)
+        _until(lambda: seen[-1:] == [200])
+        assert seen == [150, 200]
 
 
 def test_states_and_events_are_published(serve: Any) -> None:
@@ -308,8 +320,6 @@ def test_states_and_events_are_published(serve: Any) -> None:
         events: list[Any] = []
         end = sim.on_state(seen.append, every=20)
         sim.on_event(events.append)
-        _until(lambda: sim.step(10) or seen)  # subscribing takes a moment
-        seen.clear()
         start = sim.tick
         expected = {}
         for _ in range(6):

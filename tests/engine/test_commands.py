@@ -82,8 +82,8 @@ def test_a_choice_is_given_by_its_name(load: Load) -> None:
 @pytest.mark.parametrize(
     ("target", "inputs", "message"),
     [
-        ("red", {"stear": 0.1}, "unknown input of 'red' 'stear'; did you mean 'steer'?"),
-        ("red", {"xyz": 0.1}, "unknown input of 'red' 'xyz'; valid: brake, gear, handbrake, steer, throttle"),
+        ("red", {"stear": 0.1}, "unknown input 'stear' of 'red'; did you mean 'steer'?"),
+        ("red", {"xyz": 0.1}, "unknown input 'xyz' of 'red'; valid: brake, gear, handbrake, steer, throttle"),
         ("rad", {"steer": 0.1}, "unknown vehicle 'rad'; did you mean 'red'?"),
         ("scouts[9]", {"vx": 0.1}, "fleet 'scouts' has no member 9"),
         ("scouts[x]", {"vx": 0.1}, "unknown vehicle 'scouts[x]'; did you mean 'scouts'?"),
@@ -196,7 +196,7 @@ def test_a_queued_command_that_no_longer_fits_is_refused_as_a_whole(load: Load) 
     sim.step(10)
     assert refusals(sim) == [
         (5, "", "input 'vx' of 'scouts' must have shape (5,), not (4,)"),
-        (6, "", "unknown input of 'red' 'steer'; valid: vx, vy, vz"),
+        (6, "", "unknown input 'steer' of 'red'; valid: vx, vy, vz"),
     ]
     assert not sim.engine.world.fleets["scouts"].command[:, :5].any()
 

@@ -46,7 +46,7 @@ def test_a_state_that_is_not_finite_ends_the_run_at_its_tick(load: Load, strides
         step_all(sim, strides)
     assert OVERFLOW == 1996 and sim.tick == OVERFLOW
     assert str(caught.value) == (
-        f"the run ended at tick {OVERFLOW}: the state of 'dots[3]' is not finite at tick {OVERFLOW}: x is 1.79768e+308"
+        f"the run has ended: the state of 'dots[3]' is not finite at tick {OVERFLOW}: x is 1.79768e+308"
     )
     assert alarms(sim) == [(OVERFLOW, "dots[3]", "x is 1.79768e+308")]
     with pytest.raises(NotFiniteError):

@@ -91,11 +91,11 @@ def test_capacity_doubles(load: Load) -> None:
         ),
         (
             {"model": "point", "parameters": {"speed_mx": 1.0}},
-            "vehicles[0].parameters.speed_mx: unknown parameter of point 'speed_mx'; did you mean 'speed_max'?",
+            "vehicles[0].parameters.speed_mx: unknown parameter 'speed_mx' of point; did you mean 'speed_max'?",
         ),
         (
             {"model": "point", "commands": {"vv": 1.0}},
-            "vehicles[0].commands.vv: unknown input of point 'vv'; valid: vx, vy, vz",
+            "vehicles[0].commands.vv: unknown input 'vv' of point; valid: vx, vy, vz",
         ),
         (
             {"model": "point", "behaviour": {"follow": {"target": "rad"}}},
@@ -110,7 +110,7 @@ def test_capacity_doubles(load: Load) -> None:
             "new members of 'scouts' take commands, count, id, pose, spawn, speed; not 'model'",
         ),
         ({"fleet": "scouts", "count": 2}, "vehicles[0].count: count is 2: add spawn with the start positions"),
-        ({"model": "point", "spread": {"mas": 0.1}}, "vehicles[0].spread.mas: unknown parameter of point 'mas'"),
+        ({"model": "point", "spread": {"mas": 0.1}}, "vehicles[0].spread.mas: unknown parameter 'mas' of point"),
     ],
 )
 def test_a_refused_spawn_changes_nothing(load: Load, fields: dict[str, Any], message: str) -> None:

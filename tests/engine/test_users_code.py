@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +21,10 @@ from paddock.testing import ConformanceError, check_behaviour, check_vehicle_mod
 from paddock.world.pose import Pose
 
 BOAT = """\
+import math
 from dataclasses import replace
+from math import sin
+import numpy as np
 
 from paddock.vehicles.models.point import MODEL as POINT, State, place as start, step as move
 
@@ -33,7 +38,7 @@ def place(at, p, w):
     return {place}
 
 
-MODEL = replace(POINT, step=step, place=place, telemetry=({telemetry},))
+MODEL = replace(POINT, step=step, place=place, {others}telemetry=({telemetry},))
 """
 RULE = """\
 from typing import Annotated, NamedTuple
@@ -77,7 +82,7 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
     def make(text: str, **parts: str) -> str:
         names.append(f"my_{len(names)}")
-        defaults = {"step": "moved", "place": "start(at, p, w)", "telemetry": '"vx"', "desire": "None"}
+        defaults = {"step": "moved", "place": "start(at, p, w)", "telemetry": '"vx"', "desire": "None", "others": ""}
         (tmp_path / f"{names[-1]}.py").write_text(text.format(**{**defaults, **parts}))
         return names[-1]
 
@@ -88,23 +93,31 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Write]:
 
 
 BOATS = [
-    ({"step": "moved if s.x < 9.0 else rudder(moved)"}, "8: unknown name 'rudder'; define or import it"),
+    ({"step": "moved if s.x < 9.0 else rudder(moved)"}, "11: unknown name 'rudder'; define or import it"),
     (
         {"step": "moved._replace(x=p.speed_mx)"},
-        "8: unknown attribute 'speed_mx' of Parameters; did you mean 'speed_max'?",
+        "11: unknown attribute 'speed_mx' of Parameters; did you mean 'speed_max'?",
     ),
-    ({"step": "(moved, u)"}, "6: step() must return State of numbers, not (State("),
-    ({"step": "'east'"}, "6: step() must return State of numbers, not 'east'"),
-    ({"step": "moved._replace(x='east')"}, "6: step() must return State of numbers, not State(x='east'"),
-    ({"step": "move(s, u, p, dt)"}, "8: TypeError: step() missing 1 required positional argument: 'dt'"),
-    ({"place": "State(at.x, at.y)"}, "12: TypeError: State.__new__() missing 5 required positional"),
-    ({"place": "strat(at, p, w)"}, "12: unknown name 'strat'; did you mean 'start'?"),
-    ({"place": "at if at.x > 0 else start(at, p, w)"}, "11: place() must return State of numbers, not Placement("),
-    ({"telemetry": '"sped"'}, "15: model 'my_0': importing 'my_0' failed: unknown telemetry column 'sped'; valid: vx"),
+    ({"step": "(moved, u)"}, "9: step() must return State of numbers, not (State("),
+    ({"step": "'east'"}, "9: step() must return State of numbers, not 'east'"),
+    ({"step": "moved._replace(x='east')"}, "9: step() must return State of numbers, not State(x='east'"),
+    ({"step": "move(s, u, p, dt)"}, "11: TypeError: step() missing 1 required positional argument: 'dt'"),
+    ({"place": "State(at.x, at.y)"}, "15: TypeError: State.__new__() missing 5 required positional"),
+    ({"place": "strat(at, p, w)"}, "15: unknown name 'strat'; did you mean 'start'?"),
+    ({"place": "at if at.x > 0 else start(at, p, w)"}, "14: place() must return State of numbers, not Placement("),
+    ({"telemetry": '"sped"'}, "18: model 'my_0': importing 'my_0' failed: unknown telemetry column 'sped'; valid: vx"),
     (
         {"telemetry": '"yav"'},
-        "15: model 'my_0': importing 'my_0' failed: unknown telemetry column 'yav'; did you mean 'yaw'?",
+        "18: model 'my_0': importing 'my_0' failed: unknown telemetry column 'yav'; did you mean 'yaw'?",
     ),
+    ({"step": "moved._replace(x=math.sin(s.x))"}, "11: math.sin: use sin of paddock.compute.math"),
+    ({"step": "moved._replace(x=sin(s.x))"}, "11: sin: use sin of paddock.compute.math"),
+    ({"step": "moved._replace(x=np.sin(s.x))"}, "11: np.sin: use sin of paddock.compute.math"),
+    ({"step": "moved._replace(x=np.arctan2(s.x, 1.0))"}, "11: np.arctan2: use atan2 of paddock.compute.math"),
+    ({"step": "moved._replace(x=np.where(s.x > 0, 1.0, 0.0))"}, "11: np.where: use select of paddock.compute.math"),
+    ({"step": "moved._replace(x=math.gamma(s.x))"}, "11: math.gamma: its result depends on the machine; see paddock"),
+    ({"step": "moved._replace(x=s.x ** 1.5)"}, "11: x ** y: use power(x, y) of paddock.compute.math; a whole number"),
+    ({"step": "moved._replace(x=math.sine(s.x))"}, "11: unknown attribute 'sine' of module math; did you mean 'sin"),
 ]
 
 
@@ -116,7 +129,59 @@ def test_an_error_in_a_model_is_one_line(write: Write, parts: dict[str, str], li
     assert str(caught.value).startswith(f"{name}.py:{line}") and "\n" not in str(caught.value)
 
 
+def test_an_energy_that_is_something_else_is_refused(write: Write) -> None:
+    name = write(BOAT.replace("MODEL =", "def energy(s, p, w):\n    return s\n\n\nMODEL ="), others="energy=energy, ")
+    with pytest.raises(CodeError, match=rf"^{name}.py:18: energy\(\) must return a number as energy, not State\("):
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+    name = write(BOAT, others="energy=POINT.pose, ")
+    with pytest.raises(CodeError) as caught:
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+    assert re.search(
+        r"point.py:\d+: pose\(s: .*State.*, p: .*\) cannot be called as energy\(state, parameters, environment\)$",
+        str(caught.value),
+    )
+
+
+def test_an_import_inside_a_function_is_refused(write: Write) -> None:
+    name = write(BOAT.replace("    moved = ", "    import math\n    moved = "))
+    with pytest.raises(CodeError, match=rf"^{name}.py:10: import 'math' at the top of the file, not inside step\(\)$"):
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+
+
+def test_a_plain_import_names_the_line_of_an_unknown_column(write: Write) -> None:
+    name = write(BOAT, telemetry='"sped"')
+    with pytest.raises(PaddockError, match=rf"^{name}.py:18: unknown telemetry column 'sped'; valid: vx, "):
+        importlib.import_module(name)
+
+
+def test_a_column_that_is_not_imported_names_its_line(write: Write) -> None:
+    text = "from __future__ import annotations\n" + RULE.replace("from paddock.world.columns import Column\n", "")
+    name = write(text, desire="(Desire(o.speed, 0.0, 0.0, 1.0), memory)")
+    with pytest.raises(PaddockError, match=rf"^{name}.py:9: Options: unknown name 'Column'; define or import it$"):
+        paddock.load({"vehicles": [{"name": "it", "model": "point", "behaviour": name}]})
+
+
+def test_a_state_without_a_column_is_refused(write: Write) -> None:
+    text = BOAT.replace("State, place", "State as _, place").replace(
+        "def step", "from typing import NamedTuple\n\n\nclass State(NamedTuple):\n    x: float\n\n\ndef step"
+    )
+    name = write(text, others="state=State, ", telemetry='"x"')
+    with pytest.raises(PaddockError, match=rf"^{name}.py:13: State.x has no Column with its unit$"):
+        paddock.load({"vehicles": [{"name": "boat", "model": name}]})
+
+
+def test_an_option_without_a_column_names_its_line(write: Write) -> None:
+    text = RULE.replace("    speed: ", "    gain: float = 1.0\n    speed: ")
+    name = write(text, desire="(Desire(o.speed, 0.0, 0.0, 1.0), memory)")
+    with pytest.raises(PaddockError, match=rf"^{name}.py:9: Options.gain has no Column with its unit$"):
+        paddock.load({"vehicles": [{"name": "it", "model": "point", "behaviour": name}]})
+
+
 RULES = [
+    (
+        "(Desire(memory.phase, 0.0, 0.0, 1.0), memory)",
+        "13: unknown attribute 'phase': this behaviour has no memory; declare a named tuple of columns and add memory=",
+    ),
     ("(Desire(o.sped, 0.0, 0.0, 1.0), memory)", "13: unknown attribute 'sped' of Options; did you mean 'speed'?"),
     ("(Desire(o.speed, 0.0, 0.0, ahaed), memory)", "13: unknown name 'ahaed'; define or import it"),
     ("Desire(o.speed, 0.0, 0.0, 1.0)", "12: desire() must return (Desire, Nothing) of numbers, not Desire("),
@@ -149,12 +214,12 @@ def test_an_error_in_a_sensor_is_one_line(write: Write) -> None:
 
 def test_the_checks_of_models_name_file_and_line(write: Write) -> None:
     name = write(BOAT, step="moved._replace(x=p.speed_mx)")
-    with pytest.raises(CodeError, match=rf"^{name}.py:8: unknown attribute 'speed_mx'"):
+    with pytest.raises(CodeError, match=rf"^{name}.py:11: unknown attribute 'speed_mx'"):
         check_vehicle_model(name)
     namespace: dict[str, Any] = {"__name__": name}
     exec(compile(Path(f"{name}.py").read_text(), f"{name}.py", "exec"), namespace)
     with pytest.raises(
-        ConformanceError, match=rf"^model '{name}': declarations: {name}.py:8: unknown attribute 'speed_mx'"
+        ConformanceError, match=rf"^model '{name}': declarations: {name}.py:11: unknown attribute 'speed_mx'"
     ):
         check_vehicle_model(namespace["MODEL"])
 
@@ -162,7 +227,7 @@ def test_the_checks_of_models_name_file_and_line(write: Write) -> None:
 def test_an_editor_gets_the_line_of_the_entry(write: Write) -> None:
     name = write(BOAT, step="moved._replace(x=p.speed_mx)")
     found = build_problems(load_scenario(f"vehicles:\n  - model: point\n  - {{name: boat, model: {name}}}\n"))
-    assert len(found) == 1 and found[0].startswith("<text>:3:") and f": {name}.py:8: unknown attribute" in found[0]
+    assert len(found) == 1 and found[0].startswith("<text>:3:") and f": {name}.py:11: unknown attribute" in found[0]
 
 
 def in_hex(pose: Pose) -> Pose:

@@ -194,7 +194,7 @@ def test_a_plan_is_written_for_each_vehicle() -> None:
     quad = to_plans([("a", route())], MISSION, HOME, vehicle="quad", firmware="ardupilot", speed=7)["a"]["mission"]
     assert (quad["hoverSpeed"], quad["vehicleType"], quad["firmwareType"]) == (7, 2, 3)
     assert json.loads(document_text(plan)) == plan
-    with pytest.raises(PaddockError, match=r"unknown firmware of a .plan file 'px5'; did you mean 'px4'\?"):
+    with pytest.raises(PaddockError, match=r"unknown firmware 'px5' of a .plan file; did you mean 'px4'\?"):
         to_plans([], MISSION, HOME, firmware="px5")
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba.core import event
 from PIL import Image
 from pymap3d import enu2geodetic
 
@@ -29,6 +30,7 @@ from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.paths.path import Path, Pose, line
 from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Leg, Plan, Route, Undone
+from paddock.record.mission_report import comparison as methods
 from paddock.record.mission_report.charts import draw_costs, draw_gantt, draw_timeline
 from paddock.record.mission_report.comparison import Trial, draw_comparison, ranked
 from paddock.record.mission_report.document import comparison, document
@@ -191,6 +193,24 @@ def test_tasks_are_counted_when_they_are_done() -> None:
 
 
 # comparison ----------------------------------------------------------------------------------------------------------
+
+
+def test_computing_time_excludes_compilation(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+
+    def solve(*arguments: object) -> Plan:
+        with event.trigger_event("numba:compile"):
+            now[0] += 7.0
+            with event.trigger_event("numba:compile"):  # of a function that the first one calls
+                now[0] += 3.0
+        now[0] += 2.0
+        return by_hand()
+
+    monkeypatch.setattr(event, "timer", lambda: now[0])
+    monkeypatch.setattr(methods, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(methods, "solve", solve)
+    (trial,) = methods.compare(by_hand().problem, ["greedy"], {}, lambda share: None)
+    assert trial.seconds == 2.0
 
 
 def test_methods_are_ranked_by_tasks_done_then_by_the_objective() -> None:

@@ -117,10 +117,10 @@ def test_the_first_preset_is_the_default_and_a_copy() -> None:
 def test_unknown_presets() -> None:
     with pytest.raises(UnknownNameError) as caught:
         load_preset("car.bicycle", "sprots", "race.yaml:7:5")
-    assert str(caught.value) == "race.yaml:7:5: unknown preset of car.bicycle 'sprots'; did you mean 'sports'?"
+    assert str(caught.value) == "race.yaml:7:5: unknown preset 'sprots' of car.bicycle; did you mean 'sports'?"
     with pytest.raises(UnknownNameError) as caught:
         load_preset("../car", "sedan")
-    assert str(caught.value) == "unknown preset of ../car 'sedan'; there are none"
+    assert str(caught.value) == "unknown preset 'sedan' of ../car; there are none"
 
 
 def test_a_file_of_the_model_itself_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,7 @@ def test_the_index_is_limited(bench: Any) -> None:
 
 
 def test_unknown_options_are_refused_with_the_nearest(bench: Any) -> None:
-    with pytest.raises(UnknownNameError, match="unknown option of sensor 'gnss' 'noise_horizontl'; did you mean"):
+    with pytest.raises(UnknownNameError, match="unknown option 'noise_horizontl' of sensor 'gnss'; did you mean"):
         bench.sensor("gnss", noise_horizontl=1.0)
 
 

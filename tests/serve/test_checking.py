@@ -26,7 +26,7 @@ def places(text: str) -> list[tuple[int, int]]:
         ("/etc/passwd", 1, 1, "must be a mapping"),
         ("vehicles: [", 1, 12, "not valid YAML"),
         ("vehicles:\n- {model: quod}\n", 2, 11, "did you mean 'quad'?"),
-        ("vehicles:\n- {model: quad, preset: x}\n", 2, 25, "unknown preset of quad 'x'"),
+        ("vehicles:\n- {model: quad, preset: x}\n", 2, 25, "unknown preset 'x' of quad"),
         ("vehicles:\n- {model: quad, behaviour: {orbit: {radios: 3}}}\n", 2, 45, "did you mean 'radius'?"),
         ("vehicles:\n- {model: quad, behaviour: {follow: {target: x}}}\n", 2, 46, "unknown vehicle 'x'"),
         ("vehicles:\n- {model: quad, pose: [0, 0, -5, 0]}\n", 2, 23, "at or above the ground"),

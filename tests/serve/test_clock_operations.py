@@ -49,17 +49,38 @@ def test_no_tick_passes_after_a_client_that_came_before_the_first(before: str) -
         source.detach()
 
 
-def test_a_client_that_leaves_returns_a_paused_run_to_its_pause() -> None:
+@pytest.mark.parametrize("leave", ["let_go", "gone"])
+def test_a_paused_run_stays_paused_until_it_is_resumed(leave: str) -> None:
     with paddock.load({"clock": {"rate": 1000, "pace": 0}, "vehicles": [{"name": "red", "model": "point"}]}) as sim:
         source = LiveSource(sim)
         source.attach(lambda kind, content: None, lambda snapshot: None)
+
+        def release() -> int:
+            source.gone("client") if leave == "gone" else source.operate("let_go", "client", {})
+            passes(sim, 2)
+            tick = sim.tick
+            passes(sim)
+            assert sim.tick == tick and sim.clock.paused and source.owner.client is None
+            return tick
+
         sim.clock.pause()
         with sim.clock.running():
             source.operate("run", "client", {"until": 0.5}).result(60)
-            assert sim.tick == 500
-            source.gone("client")
-            passes(sim)
-            assert sim.tick == 500 and sim.clock.paused
+            assert release() == 500
             with pytest.raises(InvalidValueError, match=r"run\(until=0.1\) is in the past: the time is 0.5 s"):
                 source.operate("run", "client", {"until": 0.1})
+            source.operate("run", "client", {"until": None})
+            while sim.tick < 600:
+                sleep(0.001)
+            source.operate("stop", "client", {}).result(60)
+            assert release() == sim.tick
+            source.operate("run", "client", {"until": None})
+            assert release() >= 600
+            source.operate("step", "client", {"ticks": 10}).result(60)
+            source.operate("resume", "client", {})
+            source.operate("hold", "client", {}).result(60)
+            source.operate("let_go", "client", {})
+            tick = sim.tick
+            while sim.tick < tick + 100:
+                sleep(0.001)
         source.detach()

@@ -301,6 +301,22 @@ def test_states_are_published_with_their_roster(raw: Any, served: Any, context: 
     assert [len(block) for block in state.blocks] == [8 * len(fleet.columns) for fleet in roster.fleets]
 
 
+def test_the_server_answers_when_a_subscription_is_in_effect(served: Any, context: zmq.Context[Any]) -> None:
+    with context.socket(zmq.SUB) as subscriber:
+        subscriber.setsockopt(zmq.LINGER, 0)
+        subscriber.setsockopt(zmq.RCVTIMEO, 20_000)
+        subscriber.connect(f"tcp://127.0.0.1:{served[1].addresses['zmq']['publish']}")
+        for every in range(1, 65):  # one too many, beside the topic `state`
+            subscriber.subscribe(b"every/%d/" % every)
+        for every in (1, 64):
+            subscriber.subscribe(b"ready/mine/every/%d/" % every)
+        answers = dict(subscriber.recv_multipart() for _ in range(2))
+    assert answers == {
+        b"ready/mine/every/1/": b"",
+        b"ready/mine/every/64/": b"states of 64 different periods are published already",
+    }
+
+
 def test_silent_clients_are_removed(raw: Any, served: Any) -> None:
     client, other = raw(), raw()
     client.ask(pb.Request(id=2, call=pb.Call(method="hold")))
@@ -429,7 +445,7 @@ def test_input_names_are_not_interpreted_on_the_wire(raw: Any, served: Any) -> N
     inputs = {"$bytes": pb.Input(number=5.0), "steer": values}
     reply = client.ask(pb.Request(id=3, command=pb.Command(name="red", inputs=inputs)))
     assert (reply.id, reply.error.code) == (3, "UnknownNameError")
-    assert reply.error.message.startswith("unknown input of 'red' '$bytes'")
+    assert reply.error.message.startswith("unknown input '$bytes' of 'red'")
     assert client.ask(pb.Request(id=5, call=pb.Call(method="state_hash"))).id == 5
     assert served[1].hub_pid == pid
 

@@ -267,7 +267,7 @@ ADAPTER = {"name": "arena", "type": "lightweight"}
     ("options", "message"),
     [
         ({"speed_max": "x"}, r"sitl.adapters\[0\].options.speed_max must be a number, not 'x'"),
-        ({"bogus": 1}, r"sitl.adapters\[0\].options: unknown option of adapter 'lightweight' 'bogus'; valid: "),
+        ({"bogus": 1}, r"sitl.adapters\[0\].options: unknown option 'bogus' of adapter 'lightweight'; valid: "),
     ],
 )
 def test_options_of_adapters_are_checked(options: dict[str, Any], message: str) -> None:

@@ -91,7 +91,7 @@ BROKEN: list[tuple[str, dict[str, Any], str, str]] = [
         "libm",
         {"desire": waves},
         "declarations",
-        r"waves, line \d+: calls 'libm_sin'; only functions of paddock.compute",
+        r"test_check_behaviour.py:\d+: libm_sin: use sin of paddock.compute.math$",
     ),
     ("whole", {"desire": whole}, "python twin", r"whole\(\) returns 1 in column 'vx': write it as a float"),
     ("limit", {"desire": slow}, "options", r"column 'ahead' becomes inf with speed = 0$"),

@@ -195,6 +195,12 @@ INSIDE = """(() => {
 })()"""
 
 
+ROWS = """(() => { // the rows of the top bar: the heights at which its parts are centred, in px
+  const boxes = [...document.querySelectorAll(".topbar > *")].map((part) => part.getBoundingClientRect());
+  return [...new Set(boxes.filter(({ width }) => width > 0).map(({ top, bottom }) => Math.round((top + bottom) / 8)))];
+})()"""
+
+
 def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -> None:
     window = open_page(serve(SCENARIO, running=True).url).ready()
     window.ask("window.paddock.drive(4)")
@@ -207,6 +213,7 @@ def test_a_phone_shows_everything_within_its_width(serve: Any, open_page: Any) -
     try:
         window.until(lambda: window.ask("innerWidth") == 390)
         assert window.ask(INSIDE) == [390, [], 0]
+        assert 1 <= len(window.ask(ROWS)) <= 2
     finally:
         window.page.set_viewport_size(desktop)
         window.ask("window.paddock.release()")

@@ -111,7 +111,7 @@ def test_colors(color: Any, expected: tuple[float, ...]) -> None:
         ({"id": -1}, "the id of a marker is a whole number in 0 to 2**32 - 1, not -1"),
         ({"id": 2**32}, "the id of a marker is a whole number in 0 to 2**32 - 1, not 4294967296"),
         ({"id": True}, "the id of a marker is a whole number in 0 to 2**32 - 1, not True"),
-        ({"kind": "circel"}, "marker 'plan' 1: unknown kind of marker 'circel'; did you mean 'circle'?"),
+        ({"kind": "circel"}, "marker 'plan' 1: unknown marker kind 'circel'; did you mean 'circle'?"),
         ({"position": (0, np.nan, 0)}, "marker 'plan' 1: position has a component that is not finite: [0.0, nan, 0.0]"),
         ({"position": (0, 0, 0, 0)}, "marker 'plan' 1: position has shape (4,), expected (3,)"),
         ({"position": "here"}, "marker 'plan' 1: position: expected an array of numbers"),

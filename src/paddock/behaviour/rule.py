@@ -19,7 +19,7 @@ from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.compute.neighbours import NeighbourSpec
 from paddock.compute.twin import bound
-from paddock.errors import renamed_names, users_code
+from paddock.errors import HINTS, renamed_names, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
 from paddock.world.columns import Column
@@ -34,6 +34,9 @@ class Nothing(NamedTuple):
     """The memory of a rule without memory."""
 
     unused: Annotated[float, Column("", "nothing")] = 0.0
+
+
+HINTS[Nothing] = "this behaviour has no memory; declare a named tuple of columns and add memory=... to Rule(...)"
 
 
 class Urge(NamedTuple):

@@ -104,7 +104,10 @@ class Runs:
                 with suppress(NotFiniteError):
                     run(sim, tally, until, lambda: bool(caught) or self.wanted is not None, link, autopilots)
             numbers = tally.summary()
-            failure = sim.engine.stages.guard.failure
+            guard = sim.engine.stages.guard
+            failure = guard.failure
+            if guard.discarded and not failure:
+                failure = f"{counted(guard.discarded, 'vehicle')} removed: the state was not finite (on_nan: remove)"
             if autopilots is not None:  # the final status of each, and its link errors
                 statuses = {vehicle.sysid: vehicle.autopilot.status for vehicle in autopilots.bridge.vehicles}
                 numbers["autopilots"] = [

@@ -87,6 +87,7 @@ class Tally:
                 for name, time in sim.engine.pipeline.times.items()
             },
             "events": dict(sorted(self.events.items())),
+            "discarded": sim.engine.stages.guard.discarded,  # vehicles removed because of `on_nan: remove`
             **self._mission(),
             "state_hash": sim.state_hash(),
             "first_tick_seconds": None if self.first_tick_seconds is None else round(self.first_tick_seconds, 3),

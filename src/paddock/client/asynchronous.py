@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from inspect import isawaitable
@@ -56,6 +57,7 @@ class AsyncRemoteSimulation(RemoteVerbs):
         """Start connecting; call `paddock.connect_async` instead."""
         self._loop = asyncio.get_running_loop()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._subscribing: set[Future[None]] = set()  # subscriptions that the server may not have seen yet
         self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
         super().__init__(url, token, name, timeout, Callbacks(self._deliver))
         self.controls = Controls(self.session, self._refuse_blocking, self._answer)
@@ -107,6 +109,9 @@ class AsyncRemoteSimulation(RemoteVerbs):
     async def _ask(self, request: ClientRequest[T]) -> T:
         if self._closed:
             raise PaddockError("the connection is closed")
+        for subscribed in list(self._subscribing):
+            subscribed.add_done_callback(self._subscribing.discard)
+            await asyncio.wrap_future(subscribed)
         asked = self.session.ask(request)
         reply = asyncio.wrap_future(asked)
         if not request.patient:
@@ -154,15 +159,17 @@ class AsyncRemoteSimulation(RemoteVerbs):
             self.controls.send(request.tick, {})
             raise
 
-    def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], None]:
-        """Call the callback; a coroutine runs as a task."""
+    def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        """Subscribe; a coroutine that the callback returns runs as a task. The next request waits for the server."""
 
         def start(news: Any) -> None:
             result = callback(news)
             if isawaitable(result):
                 self._task(result)
 
-        return start
+        end, subscribed = self.watching.add(topic, start, every)
+        self._subscribing.add(subscribed)
+        return end
 
     def _task(self, work: Awaitable[Any]) -> None:
         async def run() -> None:

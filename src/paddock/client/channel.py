@@ -166,8 +166,7 @@ class ClientChannel:
                     while self._published is not None:
                         frames = self._published.recv_multipart(NOBLOCK)
                         if len(frames) == 2:
-                            for received in self._session.on_topic:
-                                received(*frames)
+                            self._session.on_published(*frames)
             else:
                 with suppress(BlockingIOError):
                     self._ear.recv(4096)

@@ -7,11 +7,12 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 from paddock.client.channel import Callbacks, ClientChannel
-from paddock.client.requests import ClientRequest
+from paddock.client.requests import ClientRequest, value
 from paddock.client.states import StateReader
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
@@ -39,6 +40,14 @@ class Asked:
         return f"{self.body[0]}()" if isinstance(self.body, Call | Direct) else f"{type(self.body).__name__}"
 
 
+class Subscribing(NamedTuple):
+    """Subscriptions that the server may not have seen yet."""
+
+    future: Future[None]
+    then: Callable[[int, int], None]
+    at: float  # monotonic s
+
+
 class Session:
     """A session with one server; it sends Hello again when the server no longer knows this client."""
 
@@ -55,6 +64,7 @@ class Session:
         self.on_topic: list[Callable[[bytes, bytes], None]] = []
         self.on_return: list[Callable[[], None]] = []  # after a new Hello
         self._asked: dict[int, Asked] = {}
+        self._subscribing: dict[bytes, Subscribing] = {}  # by the topic of the answer
         self._numbers = count(1)
         self._heard = monotonic()
         self._beat = self._looked = monotonic()
@@ -81,12 +91,42 @@ class Session:
         """Send a request that gets a reply only if it is refused."""
         self.channel.post(encode_request(RequestMessage(0, body, self.token or "")), None)
 
-    def subscribe(self, topic: bytes) -> None:
-        """Subscribe to a topic."""
+    def subscribe(self, *topics: bytes, then: Callable[[int, int], None]) -> Future[None]:
+        """Subscribe; the future is done when the server has seen it, after a call of `then` with run and tick."""
         assert self.welcome is not None
         host = urlsplit(self.url).hostname or "127.0.0.1"
         host = f"[{host}]" if ":" in host else host
-        self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
+        answer = b"ready/%s/" % uuid4().hex.encode() + topics[0]
+        future: Future[None] = Future()
+        future.set_running_or_notify_cancel()
+        self._subscribing[answer] = Subscribing(future, then, monotonic())
+        for topic in (*topics, answer):  # the server sees them in this order
+            self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
+        return future
+
+    def on_published(self, topic: bytes, data: bytes) -> None:
+        """Handle a published message."""
+        if topic in self._subscribing:
+            self._subscribed(topic, PaddockError(f"subscription refused: {data.decode()}") if data else None)
+        for received in self.on_topic:
+            received(topic, data)
+
+    def _subscribed(self, answer: bytes, error: PaddockError | None) -> None:
+        future, then, _ = self._subscribing.pop(answer)
+        self.channel.unsubscribe(answer)
+
+        def begin(clock: Future[Reply]) -> None:
+            if (failed := clock.exception()) is not None:
+                future.set_exception(failed)
+            else:
+                reply = clock.result()
+                then(value(reply)["run"], reply.tick)
+                future.set_result(None)
+
+        if error is None:
+            self.ask(ClientRequest(Call("clock", {}), value)).add_done_callback(begin)
+        else:
+            future.set_exception(error)
 
     def close(self) -> None:
         """Send Goodbye and close; unanswered requests fail."""
@@ -127,6 +167,11 @@ class Session:
             self._beat = now
             token = self.token or ""
             self.channel.beat(encode_request(RequestMessage(next(self._numbers), Heartbeat(), token)))
+        for answer, asking in list(self._subscribing.items()):
+            if now - asking.at > self.timeout:
+                port = self.welcome.publish if self.welcome else 0
+                text = f"no answer to a subscription within {self.timeout:g} s: is port {port} of {self.url} reachable?"
+                self._subscribed(answer, NoAnswerError(f"{text} It is serve.zmq.publish, by default the next port"))
         for number, asked in list(self._asked.items()):
             error = ""
             if now - max(asked.at, self._heard) > self.timeout or (self._meeting and now - asked.at > self.timeout):
@@ -162,6 +207,8 @@ class Session:
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
             self._asked.pop(number).future.set_exception(error)
+        for answer in list(self._subscribing):
+            self._subscribed(answer, error)
 
     def _met(self, done: Future[Reply]) -> None:
         self._meeting = False

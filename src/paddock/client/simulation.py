@@ -166,6 +166,16 @@ class RemoteSimulation(RemoteVerbs):
     def _value(self, ask: Callable[[], Any]) -> Any:
         return ask()
 
+    def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        end, subscribed = self.watching.add(topic, callback, every)
+        try:
+            self.session.channel.finish(subscribed)
+            subscribed.result()
+        except BaseException:
+            end()
+            raise
+        return end
+
     def _ask(self, request: ClientRequest[T], keep: bool = False) -> T:
         """Send a request and wait for the reply; `keep`: the cached state stays valid."""
         if self._closed:

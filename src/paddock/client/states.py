@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -75,11 +77,23 @@ STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
 ALONE = (EVENT, MARKERS)  # topics of messages that need no roster; the others are states
 
 
-class TopicWatcher(NamedTuple):
+@dataclass(eq=False)
+class TopicWatcher:
     """A callback and the topics of its messages."""
 
     topics: tuple[bytes, ...]
     callback: Callable[[Any], object]
+    present: tuple[int, int] | None = None  # run and tick at the subscription: its states are those that follow
+
+    def begin(self, run: int, tick: int) -> None:
+        """Accept the states that follow."""
+        self.present = run, tick
+
+    def wants(self, content: Any) -> bool:
+        """Return whether a message belongs to the subscription; the present state may be published again after it."""
+        if self.topics[0] in ALONE:
+            return True
+        return self.present is not None and (content.run, content.tick) != self.present
 
 
 class Watching:
@@ -92,8 +106,13 @@ class Watching:
         self._watchers: list[TopicWatcher] = []
         session.on_topic.append(self._on_message)
 
-    def add(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
-        """Register a callback for messages of a topic (states: every `every` ticks); return a function that ends it."""
+    def add(
+        self, topic: bytes, callback: Callable[[Any], object], every: int | None = None
+    ) -> tuple[Callable[[], None], Future[None]]:
+        """Register a callback for messages of a topic (states: every `every` ticks).
+
+        Return a function that ends it, and a future that is done when the subscription is in effect.
+        """
         if every is not None and (isinstance(every, bool) or not isinstance(every, int) or not 1 <= every < 1e10):
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         if not callable(callback):
@@ -101,9 +120,7 @@ class Watching:
         topic = topic if every is None else every_topic(every)
         watcher = TopicWatcher((topic,) if topic in ALONE else (topic, ROSTER), callback)
         self._watchers.append(watcher)
-        for one in watcher.topics:
-            self._session.subscribe(one)
-        return lambda: self._remove(watcher)
+        return lambda: self._remove(watcher), self._session.subscribe(*watcher.topics, then=watcher.begin)
 
     def _remove(self, watcher: TopicWatcher) -> None:
         if watcher in self._watchers:
@@ -125,4 +142,5 @@ class Watching:
         except WireError:
             self.damaged += 1
         for watcher in watchers if content is not None else ():
-            self._session.channel.calls.add(partial(watcher.callback, content))
+            if watcher.wants(content):
+                self._session.channel.calls.add(partial(watcher.callback, content))

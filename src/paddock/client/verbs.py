@@ -286,21 +286,21 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         return NotebookPage(address + (f"?token={quote(token, safe='')}" if token else ""), height)
 
     def on_state(self, callback: Callable[[Snapshot], object], every: int | None = None) -> Callable[[], None]:
-        """Call `callback(snapshot)` every so many ticks (None: for every published state).
+        """Call `callback(snapshot)` every so many ticks (None: for every published state), from the next tick on.
 
         Returns a function that ends it. The callback runs in the thread that is in `step` or `run`, if any; in the
         event loop of an asynchronous client.
         """
-        return self.watching.add(STATE, self._called(callback), every)
+        return self._watch(STATE, callback, every)
 
     def on_event(self, callback: Callable[[EventMessage], object]) -> Callable[[], None]:
         """Call `callback(event)` for every event; returns a function to end it."""
-        return self.watching.add(EVENT, self._called(callback))
+        return self._watch(EVENT, callback)
 
     def on_markers(self, callback: Callable[[MarkerCommand], object]) -> Callable[[], None]:
         """Call `callback(command)` with all markers, then with every change; returns a function to end it."""
-        return self.watching.add(MARKERS, self._called(callback))
+        return self._watch(MARKERS, callback)
 
-    def _called(self, callback: Callable[[Any], object]) -> Callable[[Any], object]:
-        """Return the callback in the form that the client calls."""
-        return callback
+    def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
+        """Subscribe; later requests of this client follow when the server has seen the subscription."""
+        raise NotImplementedError

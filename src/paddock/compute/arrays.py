@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextvars import ContextVar
 from functools import partial
 from typing import Any
@@ -15,6 +16,11 @@ from paddock.compute.twin import vectorised
 Floats = NDArray[np.float64]
 NUMPY_MATH = ContextVar("NUMPY_MATH", default=False)
 """Whether to use NumPy's own after all, to verify recordings of versions that did."""
+
+
+def course(dx: float, dy: float) -> float:
+    """Return the direction of one vector, rad; libm's where NumPy's functions are used."""
+    return (math.atan2 if NUMPY_MATH.get() else scalar_math.atan2)(dy, dx)
 
 
 def _of_arrays(function: Any, *values: Any) -> Any:

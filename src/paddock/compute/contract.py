@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import builtins
 import dis
+import inspect
+import math
 import re
+from collections.abc import Iterator
 from functools import lru_cache
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from paddock.compute import math as own
 from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, PaddockError, code_error, code_place, reason
@@ -23,6 +27,14 @@ PATH = np.array([[10.0 * k, 0.0, 0.0, 1.0] for k in range(4)])
 """Stands for a table: a straight path of x, y, z in m and speed in m/s."""
 NOISE = re.compile(r"(Failed in|\s*$)")
 PLACE = re.compile(r'^\s*File "([^"\n]+)", line (\d+)', re.M)
+EXACT = ("sqrt", "fabs", "floor", "ceil", "trunc", "copysign", "isnan", "isinf", "isfinite", "fmod")
+"""Functions of `math` with one right result, which every machine returns."""
+INSTEAD = {name: name for name in own.__all__} | {
+    "abs": "absolute", "fabs": "absolute", "fmin": "minimum", "fmax": "maximum", "clip": "clamp", "where": "select",
+    "rint": "nearest", "round": "nearest", "pow": "power", "arcsin": "asin", "arctan": "atan", "arctan2": "atan2",
+    "acos": "0.5 * PI - asin(x)", "arccos": "0.5 * PI - asin(x)", "hypot": "sqrt(x * x + y * y)", "pi": "PI",
+}  # fmt: skip
+"""Functions of `math` and NumPy -> what to use of `paddock.compute.math`."""
 
 
 def check_functions(plugin: Any) -> None:
@@ -38,8 +50,10 @@ def _check_function(spec: KernelSpec) -> None:
     place = code_place(code.co_filename, code.co_firstlineno)
     try:
         for function in reached(spec.function):  # refuses what has no compiled twin
-            _check_names(function)
+            for line, problem in _problems(function):
+                raise CodeError(f"{code_place(function.__code__.co_filename, line)}: {problem}")
         given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
+        _check_arguments(spec, given)
         result = spec.function(*map(_sample, given))
     except CodeError:
         raise
@@ -49,6 +63,10 @@ def _check_function(spec: KernelSpec) -> None:
         return
     except Exception as error:
         raise code_error(error) from error
+    if not written:
+        if not isinstance(result, float | int | np.number):
+            raise CodeError(f"{place}: {code.co_name}() must return a number as {spec.name}, not {result!r:.100}")
+        return
     parts = (result,) if len(written) == 1 else result if type(result) is tuple else ()
     if len(parts) != len(written) or not all(map(_fits, parts, written)):
         names = [a.fields.__name__ for a in written]
@@ -56,12 +74,53 @@ def _check_function(spec: KernelSpec) -> None:
         raise CodeError(f"{place}: {code.co_name}() must return {wanted} of numbers, not {result!r:.100}")
 
 
-def _check_names(function: FunctionType) -> None:
-    """Refuse names that do not exist, also on lines that the one call does not reach."""
-    for one in dis.get_instructions(function):
-        if one.opname == "LOAD_GLOBAL" and one.argval not in {**function.__globals__, **vars(builtins)}:
-            place = code_place(function.__code__.co_filename, one.positions.lineno if one.positions else None)
-            raise CodeError(f"{place}: {reason(NameError(name=one.argval), function.__globals__)}")
+def _check_arguments(spec: KernelSpec, given: list[Argument]) -> None:
+    """Refuse a function that cannot be called with these arguments: the error of the call would name no line of it."""
+    signature = inspect.signature(spec.function)
+    try:
+        signature.bind(*given)
+    except TypeError:
+        names, what = ", ".join(a.name for a in given), spec.name.rpartition("-")[2]
+        text = f"{spec.function.__name__}{signature.replace(return_annotation=signature.empty)} cannot be called as"
+        raise PaddockError(" ".join(f"{text} {what}({names})".split())) from None
+
+
+def _problems(function: FunctionType) -> Iterator[tuple[int | None, str]]:
+    """Yield line and reason of what must not be used, also on lines that the one call does not reach."""
+    known = {**vars(builtins), **function.__globals__}
+    instructions = list(dis.get_instructions(function))
+    for one, after in zip(instructions, [*instructions[1:], None], strict=True):
+        line = one.positions.lineno if one.positions else None
+        if one.opname == "IMPORT_NAME":
+            yield line, f"import {one.argval!r} at the top of the file, not inside {function.__name__}()"
+        elif after is not None and after.argrepr in ("**", "**=") and type(one.argval) is not int:
+            yield line, "x ** y: use power(x, y) of paddock.compute.math; a whole number as y is valid"
+        elif one.opname == "LOAD_GLOBAL" and one.argval not in known:
+            yield line, reason(NameError(name=one.argval), function.__globals__)
+        elif one.opname == "LOAD_GLOBAL":
+            attribute = after.argval if after is not None and after.opname in ("LOAD_ATTR", "LOAD_METHOD") else ""
+            if problem := _foreign(known[one.argval], one.argval, attribute):
+                yield line, problem
+
+
+def _foreign(value: Any, name: str, attribute: str) -> str:
+    """Return why a function of `math` or NumPy, or of another module by attribute, must not be used; else ""."""
+    if isinstance(value, ModuleType) and attribute:
+        module, name = value, f"{name}.{attribute}"
+        if not hasattr(module, attribute):
+            return reason(AttributeError(name=attribute, obj=module), ())
+        value = getattr(module, attribute)
+        if module not in (math, np) or (module is np and attribute not in INSTEAD):
+            return f"{name}: import it by name, from {module.__name__} import {attribute}"
+    else:
+        module, attribute = None, getattr(value, "__name__", "")
+    home = str(getattr(value, "__module__", None) or type(value).__module__).partition(".")[0]
+    inexact = callable(value) and not isinstance(value, type) and home == "math" and attribute not in EXACT
+    numpys = module is np or (callable(value) and not isinstance(value, type) and home == "numpy")
+    if not (inexact or numpys):
+        return ""
+    use = f"use {INSTEAD[attribute]} of" if attribute in INSTEAD else "its result depends on the machine; see"
+    return f"{name}: {use} paddock.compute.math"
 
 
 def _sample(argument: Argument) -> Any:

@@ -158,12 +158,17 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, ground: f
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
     poses, speeds, n = _floats(place.pose), _floats(place.speed), len(rows)
     one = n == 1 and poses.ndim != 2
-    if poses.shape != ((4,) if one else (n, 4)) or not np.isfinite(poses).all():
+    if poses.shape != ((4,) if one else (n, 4)):
         whole = f"{place.target!r} is a fleet of {n}: give poses ({n}, 4), or place one vehicle, e.g. {place.target}[0]"
-        rule = "a pose is x, y, z (m) and yaw (rad)" if one else whole
-        raise InvalidValueError(f"{rule}, finite numbers, not {place.pose!r:.80}")
-    if speeds.shape not in ((), () if one else (n,)) or not np.isfinite(speeds).all():
-        raise InvalidValueError(f"a speed, finite numbers, not {place.speed!r:.80}")
+        rule = f"{place.target!r} is placed at x, y, z (m) and yaw (rad)" if one else whole
+        raise InvalidValueError(f"{rule}, not {_brief(place.pose)}")
+    if speeds.shape not in ((), () if one else (n,)) or (not speeds.ndim and not np.isfinite(speeds)):
+        many = "" if one else f" or {n} of them"
+        raise InvalidValueError(f"the speed is a finite number (m/s){many}, not {_brief(place.speed)}")
+    for values, names in ((poses.reshape(-1, 4), ("x", "y", "z", "yaw")), (speeds.reshape(-1, 1), ("the speed",))):
+        for row, column in np.argwhere(~np.isfinite(values))[:1]:
+            vehicle = program.fleet.vehicle_name(rows[row])
+            raise InvalidValueError(f"{names[column]} of {vehicle!r} must be finite, not {values[row, column]:g}")
     places = poses.reshape(-1, 4)[:, :3]
     if np.abs(places).max(initial=0.0) > FARTHEST:
         beyond = places[np.abs(places).max(axis=1).argmax()].tolist()
@@ -181,6 +186,12 @@ def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, environ
     varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
     fleet.state[:, rows] = placed_states(program, np.atleast_2d(place.pose), place.speed, environment, varied)
     program.forget_poses()
+
+
+def _brief(values: Any) -> str:
+    """Describe an invalid argument in a few words: the shape of many numbers, a few as they are."""
+    array = _floats(values)
+    return f"an array of shape {array.shape}" if array.size > 8 else " ".join(f"{values!r:.80}".split())
 
 
 def _floats(values: Any) -> Floats:

@@ -158,7 +158,7 @@ class Engine:
         guard.look_again()
         self.pipeline.advance(ticks)
         if guard.failure:
-            raise NotFiniteError(f"the run ended at tick {self.world.clock.tick}: {guard.failure}")
+            raise NotFiniteError(f"the run has ended: {guard.failure}")
 
     def _make_ready(self, progress: Progress | None = None) -> None:
         if not self._prepared:

@@ -69,7 +69,8 @@ class Pacer:
     between: Callable[[], None]  # called between slices, also while paused
 
     def __post_init__(self) -> None:
-        self.mode = self.released = RunMode.RUNNING  # and the mode to which `release` returns
+        self.mode = RunMode.RUNNING
+        self._released = RunMode.RUNNING  # the mode while no client owns the clock: of the last `pause` or `resume`
         self.active = False  # whether a run lasts, paused or not
         self.paced_from = 0  # tick: a run takes earlier ticks as fast as possible
         self.pauses_on_failure = False  # pause, instead of ending the run, when a state is not finite
@@ -106,22 +107,26 @@ class Pacer:
 
     def pause(self) -> None:
         """Pause the run; `step` still works."""
+        self._released = RunMode.PAUSED
         self._set_mode(RunMode.PAUSED)
 
     def resume(self) -> None:
         """Resume a paused or held run."""
+        self._released = RunMode.RUNNING
         self._set_mode(RunMode.RUNNING)
 
     def hold(self, unpause: bool = False) -> None:
         """Let time pass only by requested ticks; a paused run stays paused without `unpause`."""
-        if self.mode is RunMode.RUNNING or (unpause and self.mode is RunMode.PAUSED):
-            self.released = self.mode
+        if unpause or self.mode is not RunMode.PAUSED:
             self._set_mode(RunMode.HELD)
 
+    def proceed(self) -> None:
+        """Let time pass for the client that owns the clock; a run that was paused pauses at the release."""
+        self._set_mode(RunMode.RUNNING)
+
     def release(self) -> None:
-        """End a hold: continue to run, or to pause if the run was paused before."""
-        if self.mode is RunMode.HELD:
-            self._set_mode(self.released)
+        """End a hold: run, or pause if the run was paused and not resumed."""
+        self._set_mode(self._released)
 
     def _set_mode(self, mode: RunMode) -> None:
         self.mode = mode

@@ -79,7 +79,7 @@ def clear_state(engine: Engine) -> None:
     world.clock.tick, world.next_id, world.used_ids = 0, 1, []
     world.seed = engine.scenario.seed
     engine.stages.behave.lost.clear()
-    engine.stages.guard.failure = ""
+    engine.stages.guard.failure, engine.stages.guard.discarded = "", 0
     world.run += 1
     world.roster_version += 1
     world.environment[:] = environment_values(engine.scenario)

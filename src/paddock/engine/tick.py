@@ -223,6 +223,7 @@ class GuardStage:
     applier: Applier
     on_nan: str
     failure: str = ""  # why the run has ended
+    discarded: int = 0  # vehicles removed since the last reset
     enabled: bool = True  # off for a recording of a version without this stage
     name = "guard"
 
@@ -248,6 +249,7 @@ class GuardStage:
             self.events.report(at, alarms[-1][2].kind, fleet, f"{len(alarms) - ALARMS_SHOWN} more vehicles")
         broken = [one for one in alarms if one[2].kind == NOT_FINITE]
         if broken and self.on_nan == "remove":
+            self.discarded += len(broken)
             self.applier.discard(np.array([number for _, number, _ in broken], np.int64), at)
         elif broken and not self.failure:
             self.failure = f"the state of {broken[0][0]!r} is not finite at tick {at}: {broken[0][2].detail}"

@@ -308,7 +308,7 @@ TEXT = ("name", "status", "kind", "state", "agent", "reason")
 def _table(metrics: MissionMetrics, table: str) -> tuple[list[str], list[dict[str, Any]]]:
     """Return the columns and the rows of one of TABLES."""
     if table not in TABLES:
-        raise unknown_name("table of metrics", table, TABLES)
+        raise unknown_name("metrics table", table, TABLES)
     names = [EXPORTED.get(name, name) for name in TABLES[table].__dataclass_fields__ if name != "seconds"]
     found = metrics.to_dict()[table]
     if table == "agents":

@@ -20,6 +20,10 @@ from paddock.world.archive import digest
 if TYPE_CHECKING:
     from paddock.engine.simulation import Simulation
 
+OTHER_PLANS = (
+    "recorded by an earlier version, which planned missions in wind and around zones with other costs: the recording "
+    "can be replayed, but a new plan differs"
+)
 Progress = Callable[[float], None]  # called with the share that is done, 0 to 1
 
 
@@ -47,6 +51,7 @@ class Verification:
     differences: tuple[Difference, ...]  # the first of each section
     other_versions: dict[str, tuple[str, str]] = field(default_factory=dict)  # name -> (recorded, here)
     device: str = "cpu"  # that simulated it again: the recorded one, or the CPU where there is no GPU
+    reason: str = ""  # of the differences, if known
 
     @property
     def same(self) -> bool:
@@ -66,6 +71,7 @@ class Verification:
                 f"  section {diff.section}: first differs at tick {diff.tick:,} ({diff.time:.3f} s): "
                 f"recorded {diff.recorded}, now {diff.computed}"
             )
+        lines += [f"  {self.reason}"] if self.reason else []
         lines += [f"  recorded with {name} {old}, this is {new}" for name, (old, new) in self.other_versions.items()]
         return lines if self.complete else [*lines, "  the recording is truncated: only its readable part is compared"]
 
@@ -89,6 +95,7 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
             part.simulate(lambda ticks, done=done: progress((done + ticks) / total))  # type: ignore[misc]
             done += part.last - part.first
         here = {**versions(), "device": used}
+        differences = tuple(part.difference for part in checked if part.difference is not None)
         recorded = {"device": device, **{name: run.metadata.get(name, "unknown") for name in versions()}}
         return Verification(
             path=run.path,
@@ -97,8 +104,9 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
             hashes=sum(part.compared for part in checked),
             ticks=sum(part.reached - part.first for part in checked),
             actions=sum(part.applied for part in checked),
-            differences=tuple(part.difference for part in checked if part.difference is not None),
+            differences=differences,
             device=used,
+            reason=OTHER_PLANS if differences and run.scenario.mission and "math" not in run.metadata else "",
             other_versions={name: (recorded[name], now) for name, now in here.items() if recorded[name] != now},
         )
 

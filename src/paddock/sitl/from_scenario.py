@@ -142,7 +142,7 @@ def quick_scenario(
 ) -> dict[str, Any]:
     """Return a scenario with `count` vehicles in a row from west to east, facing north; `section`: more of `sitl`."""
     if craft not in VEHICLES:
-        raise unknown_name("type of vehicle", craft, VEHICLES)
+        raise unknown_name("vehicle type", craft, VEHICLES)
     if not 1 <= count <= LAST_SYSID:
         raise InvalidValueError(f"the number of vehicles must be 1 to {LAST_SYSID}, not {count}")
     height, (description, rate) = 100.0 if craft == "plane" else 0.0, AUTOPILOTS[autopilot]

@@ -6,7 +6,7 @@ import builtins
 import dis
 import math
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, TypeVar
 
@@ -313,47 +313,25 @@ def demand_tuple(rig: CheckedSubject, function: str, value: Any, expected: Any) 
             rig.fail(f"{function}() returns {number!r} in column {name!r}: write it as a float")
 
 
-HARMLESS = frozenset(("abs", "bool", "float", "int", "len", "max", "min", "range"))
-"""Built-in functions with the same result everywhere, for functions that may branch."""
-FUNCTIONS = ("step", "pose", "place", "guide", "energy", "report")
-
-
 def check_branch_free(rig: Rig) -> str:
-    """Refuse `if`, ternary, loop, `and`, `or`, `not`, and functions that branch or differ by machine."""
-    declared = [function for name in FUNCTIONS if (function := getattr(rig.model, name)) is not None]
-    return check_source(rig, declared, branches=False)
-
-
-def check_source(subject: CheckedSubject, declared: Iterable[Callable[..., Any]], branches: bool) -> str:
-    """Refuse functions that differ by machine, and without `branches` those that branch."""
-    functions = {reachable for function in declared for reachable in reached(function)} - {select}
+    """Refuse `if`, ternary, loop, `and`, `or`, `not`, and built-in functions, which branch."""
+    functions = {reachable for spec in rig.model.specs() for reachable in reached(spec.function)} - {select}
     for function in sorted(functions, key=lambda f: (f.__module__, f.__qualname__)):
-        where = f"{function.__module__}.{function.__qualname__}"
-        for line, problem in _problems(function, branches):
-            subject.fail(f"{where}, line {line}: {problem}")
+        line = function.__code__.co_firstlineno
+        for one in dis.get_instructions(function):
+            line = one.positions.lineno if one.positions and one.positions.lineno else line
+            if problem := _branch(function, one):
+                rig.fail(f"{function.__module__}.{function.__qualname__}, line {line}: {problem}")
     return f"{len(functions)} functions"
 
 
-def _problems(function: types.FunctionType, branches: bool) -> Iterator[tuple[int, str]]:
-    for line, instruction in [] if branches else list(_lines(function)):
-        opcode = instruction.opname
-        if ("JUMP" in opcode and "IF" in opcode) or opcode in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
-            yield line, "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
-    for line, instruction in _lines(function):
-        called = instruction.argval
-        foreign = instruction.opname == "LOAD_GLOBAL" and _is_foreign(function, called)
-        if foreign and not (branches and called in HARMLESS):
-            yield line, f"calls {called!r}; only functions of paddock.compute.math give the same bits everywhere"
-
-
-def _lines(function: types.FunctionType) -> Iterator[tuple[int, dis.Instruction]]:
-    line = function.__code__.co_firstlineno
-    for instruction in dis.get_instructions(function):
-        line = instruction.positions.lineno if instruction.positions and instruction.positions.lineno else line
-        yield line, instruction
-
-
-def _is_foreign(function: types.FunctionType, name: str) -> bool:
-    value = function.__globals__.get(name, getattr(builtins, name, None))
-    allowed = isinstance(value, types.FunctionType) or value is math.sqrt or hasattr(value, "_fields")
-    return callable(value) and not allowed
+def _branch(function: types.FunctionType, one: dis.Instruction) -> str:
+    """Return why an instruction must not be used; else ""."""
+    if ("JUMP" in one.opname and "IF" in one.opname) or one.opname in ("FOR_ITER", "UNARY_NOT", "CONTAINS_OP"):
+        return "a branch (if, ternary, loop, and, or, not); choose with select(), combine with & and |"
+    known = {**vars(builtins), **function.__globals__} if one.opname == "LOAD_GLOBAL" else {}
+    value = known.get(one.argval)
+    own = isinstance(value, types.FunctionType) or value is math.sqrt or hasattr(value, "_fields")
+    if own or not callable(value) or value is range:  # a loop is refused where it begins
+        return ""
+    return f"calls {one.argval!r}; use only functions of paddock.compute.math"

@@ -13,10 +13,10 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
-from paddock.errors import unknown_name
+from paddock.errors import unknown_name, users_place
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
-from paddock.world.columns import Column, column_index
+from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.pose import Environment, Pose
 
 
@@ -71,7 +71,7 @@ class VehicleModel:
         for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
             for name in names:
                 if name not in column_index(known):
-                    raise unknown_name(f"{what} column", name, column_index(known))
+                    raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
@@ -99,14 +99,22 @@ class VehicleModel:
         return KernelSpec(f"{self.name}-report", self.report, (*given, Rows("report", self.report_type, "write")))
 
     def specs(self) -> tuple[KernelSpec, ...]:
-        """Return a kernel for each function of the contract but `energy`."""
+        """Return a kernel for each function of the contract; that of `energy` writes no column."""
         parameters, environment = Shared("parameters", self.parameters), Shared("environment", Environment)
         placing = Rows("state", self.state, "write"), Rows("at", Placement), parameters, environment
         guiding = Rows("state", self.state), Rows("command", self.command, "update"), parameters, Rows("desire", Desire)
         others = KernelSpec("place", self.place, placing), KernelSpec("guide", self.guide, guiding)
+        energy = KernelSpec("energy", self.energy, (Rows("state", self.state), parameters, environment))
         report = self.report_spec()
-        return (*others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
+        return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
 
 
-MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel, check_functions)
+def check_model(model: VehicleModel) -> None:
+    """Require columns with units, and functions that return them; raise PaddockError."""
+    for tuple_class in filter(None, (model.state, model.command, model.parameters, model.report_type)):
+        columns_of(tuple_class)
+    check_functions(model)
+
+
+MODELS = PluginFolder("model", models, "paddock.vehicles", "MODEL", VehicleModel, check_model)
 find_model, model_names = MODELS.find, MODELS.names

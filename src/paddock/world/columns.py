@@ -9,6 +9,10 @@ this; a fleet stores each as one array of columns x capacity, in the order of th
 
 from __future__ import annotations
 
+import builtins
+import inspect
+import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -18,7 +22,7 @@ from typing import Any, get_args, get_type_hints
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import CodeError, InvalidValueError, code_place, reason, unknown_name
 
 Floats = NDArray[np.float64]
 
@@ -41,18 +45,31 @@ class Column:
 @cache
 def columns_of(tuple_class: type) -> tuple[Column, ...]:
     """Return the columns of a named tuple class, in order."""
-    hints = get_type_hints(tuple_class, include_extras=True)
+    try:
+        hints = get_type_hints(tuple_class, include_extras=True)
+    except NameError as error:  # of annotations that Python has not evaluated yet
+        names = vars(sys.modules.get(tuple_class.__module__, builtins))
+        raise CodeError(f"{_field_place(tuple_class, str(error.name))}: {reason(error, names)}") from None
     defaults = getattr(tuple_class, "_field_defaults", {})
     columns = []
     for name in tuple_class._fields:  # type: ignore[attr-defined]
         found = [a for a in get_args(hints[name])[1:] if isinstance(a, Column)]
         if not found:
-            raise PaddockError(
-                f"{tuple_class.__module__}.{tuple_class.__qualname__}.{name} has no Column with its unit"
-            )
+            raise CodeError(f"{_field_place(tuple_class, name)} has no Column with its unit")
         given = {k: v for k, v in vars(found[0]).items() if k not in ("name", "default")}
         columns.append(Column(**given, name=name, default=defaults.get(name)))
     return tuple(columns)
+
+
+def _field_place(tuple_class: type, name: str) -> str:
+    """Return `my_boat.py:12: State.speed`, without file and line where the source is unavailable."""
+    try:
+        lines, first = inspect.getsourcelines(tuple_class)
+        line = next(k for k, text in enumerate(lines) if re.search(rf"^\s+{name}:|^\s+\w+:.*\b{name}\b", text))
+        place = f"{code_place(inspect.getsourcefile(tuple_class) or '', first + line)}: "
+    except (OSError, TypeError, StopIteration):
+        place = f"{tuple_class.__module__}."
+    return f"{place}{tuple_class.__qualname__}{f'.{name}' if name in tuple_class.__annotations__ else ''}"
 
 
 @cache
@@ -79,7 +96,9 @@ def filled(tuple_class: type, given: Mapping[str, Any], what: str, where: str = 
         values[rows[name]] = checked(columns_of(tuple_class)[rows[name]], value, what, where)
     missing = [name for name, row in rows.items() if np.isnan(values[row])]
     if missing:
-        raise InvalidValueError(f"{where + ': ' if where else ''}{what} {missing[0]!r} has no default: give a value")
+        noun, of, owner = what.partition(" of ")
+        place = f"{where}: " if where else ""
+        raise InvalidValueError(f"{place}{noun} {missing[0]!r}{of}{owner} has no default: give a value")
     return values
 
 

@@ -98,7 +98,7 @@ class Marker:
         """Return the converted fields; an error for values that the kind does not have."""
         kind = self.kind
         if not isinstance(kind, str) or kind not in SCALES:
-            raise unknown_name("kind of marker", str(kind), SCALES)
+            raise unknown_name("marker kind", str(kind), SCALES)
         return {
             "position": _position("position", self.position),
             "quaternion": tuple(unit_quaternion(_vector("quaternion", self.quaternion, 4)).tolist()),

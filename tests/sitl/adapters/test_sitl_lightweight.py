@@ -210,7 +210,7 @@ def test_a_vehicle_added_late_is_measured_from_then_on() -> None:
         ({"acceleration": float("nan")}, "acceleration must be a positive number"),
         ({"noise": -1.0}, "noise must be a factor from 0 on"),
         ({"sensors": {"gns": {}}}, "adapter 'lightweight': unknown sensor 'gns'; did you mean 'gnss'"),
-        ({"sensors": {"gnss": {"ratte": 1}}}, "unknown option of sensor 'gnss' 'ratte'; did you mean 'rate'"),
+        ({"sensors": {"gnss": {"ratte": 1}}}, "unknown option 'ratte' of sensor 'gnss'; did you mean 'rate'"),
         ({"origin": (99.0, 0.0, 0.0)}, "adapter 'lightweight': origin latitude"),
         ({"origin": 5}, r"origin must be 3 numbers \[latitude deg, longitude deg, height m\], not 5"),
         ({"origin": ["a", 2, 3]}, "origin must be 3 numbers"),
@@ -253,7 +253,7 @@ def test_unsupported_vehicles_are_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"bogus": 1}, "unknown option of adapter 'lightweight' 'bogus'; valid: acceleration, noise"),
+        ({"bogus": 1}, "unknown option 'bogus' of adapter 'lightweight'; valid: acceleration, noise"),
         ({"speed_mx": 1}, "did you mean 'speed_max'"),
         ({"speed_max": "x"}, "speed_max must be a .*number, not 'x'"),
         ({"truth": 3}, ": adapter 'sim': truth must be true or false, not 3"),

@@ -33,6 +33,7 @@ export function VehicleHead({ tree }: { tree: InspectedTree }) {
         <Fact name="Kind" value={tree.kind} />
         <Fact name="Model" value={tree.preset === null ? tree.model : `${tree.model}, ${tree.preset}`} />
         <Fact name="Control" value={driverOf(tree)} />
+        <Fact name="Substeps" value={tree.substeps === null ? "" : `${tree.substeps} per tick`} />
         <OverrideFact id={tree.id} />
         <AutopilotFacts id={tree.id} />
       </dl>

@@ -206,6 +206,7 @@ export interface InspectedTree {
   model: string;
   preset: string | null;
   driven_by: string | null;
+  substeps: number | null;
   tick: number;
   time: number;
   state: readonly ValueTree[];
@@ -564,7 +565,7 @@ export interface Methods {
   };
   /** Return all state, command and parameter columns of a vehicle: group -> name -> value; JSON-RPC adds units. */
   inspect: { params: { vehicle_id?: number; vehicle?: string | number }; result: InspectedTree };
-  /** Release the clock that a step has taken; time advances again. */
+  /** Release the clock that a step has taken; time advances again, unless the run was paused. */
   let_go: { params: Empty; result: Moment };
   /** Return the models of which vehicles can be added, with presets (the default first) and inputs. */
   list_models: { params: Empty; result: { models: readonly ModelTree[] } };

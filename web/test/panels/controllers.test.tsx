@@ -84,3 +84,12 @@ it("offers to take over a vehicle that another window drives", async () => {
   await settle();
   expect(calls).toContainEqual(["drive", { vehicle_id: 7, take_over: true }]);
 });
+
+it("shows the substeps of a tick, unless they are unknown", async () => {
+  render(<VehicleHead tree={inspectedRed} />, page);
+  await settle();
+  expect(facts()["Substeps"]).toBe("4 per tick");
+  render(<VehicleHead tree={{ ...inspectedRed, substeps: null }} />, page);
+  await settle();
+  expect(facts()["Substeps"]).toBeUndefined();
+});

@@ -27,6 +27,7 @@ export const inspectedRed: InspectedTree = {
   model: "car.bicycle",
   preset: "sports",
   driven_by: null,
+  substeps: 4,
   tick: 10,
   time: 0.1,
   state: [value("x", "m", 12.5), value("slip", "", 0.25)],

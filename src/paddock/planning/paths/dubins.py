@@ -13,6 +13,7 @@ import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike
 
+from paddock.compute.arrays import course
 from paddock.compute.math import PI, atan2, clamp, floor, maximum, select, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii
@@ -254,7 +255,7 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
         distance = hypot(gx - x, gy - y)
         if distance == 0.0:
             return Path((), (x, y, 0.0, heading if isnan(gheading) else gheading))
-        return Path([line(x, y, atan2(gy - y, gx - x), distance)])
+        return Path([line(x, y, course(gx - x, gy - y), distance)])
     first, curvature = Segment(*begin, t, turns_left(word, 0) / radius), turns_left(word, 2) / radius
     here = ends_at(first)
     if p < SHORT * radius or isnan(gheading) or word > 3:  # the parts in sequence
@@ -262,7 +263,8 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
         return Path((first, middle, Segment(*ends_at(middle), q, curvature)), begin)
     # the outer parts from the start and from the goal, so that both are exact, and the straight between
     x, y, z, heading = ends_at(Segment(gx, gy, 0.0, gheading, q, curvature, gear=-1.0))
-    straight = line(here[0], here[1], atan2(y - here[1], x - here[0]), hypot(x - here[0], y - here[1]))
+    dx, dy = x - here[0], y - here[1]
+    straight = line(here[0], here[1], course(dx, dy), hypot(dx, dy))
     return Path((first, straight, Segment(x, y, z, heading, q, curvature)), begin)
 
 

@@ -34,7 +34,7 @@ class Trial:
 
     method: str
     plan: Plan | None  # None: the method is unavailable
-    seconds: float = 0.0  # computing time
+    seconds: float = 0.0  # computing time without compilation
     problem: str = ""  # why there is no plan
     options: Mapping[str, Any] = field(default_factory=dict)  # that it was given
     note: str = ""  # difference to a run of the method alone
@@ -56,6 +56,8 @@ def compare(
     problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
 ) -> list[Trial]:
     """Return the trials of all methods, best first; `options` overrides those of single methods."""
+    from numba.core.event import install_timer
+
     trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
@@ -63,14 +65,16 @@ def compare(
             progress((k + share) / len(methods))
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
+        compiled, started = [0.0], perf_counter()  # s of compilation that the warm-up left out
         try:
-            started = perf_counter()
-            plan = solve(problem, method, chosen, report)
+            with install_timer("numba:compile", compiled.append):
+                plan = solve(problem, method, chosen, report)
         except MissingFeatureError as error:
             trials.append(Trial(method, None, problem=str(error)))
         else:
             note = "" if options.get(method) else _note(method, chosen)
-            trials.append(Trial(method, plan, perf_counter() - started, options=chosen, note=note))
+            seconds = perf_counter() - started - sum(compiled)
+            trials.append(Trial(method, plan, seconds, options=chosen, note=note))
         report(1.0)
     return ranked(trials, problem.objective)
 

@@ -75,14 +75,14 @@ def step_synchronously(
 
 
 def run(run: LiveSource, client: str, until: float | None = None, pace: float | None = None) -> Any | Future[Any]:
-    """Run; without `until`, resume and return immediately."""
+    """Run; without `until`, let time pass and return immediately."""
     sim = run.sim
     end = None if until is None else sim.clock.tick_until(until)
     run.owner.take(client, "run")
     if pace is not None:
         sim.clock.pace = pace
     if until is None or end is None:
-        sim.clock.resume()
+        sim.clock.proceed()
         return sim.tick
     sim.clock.hold(unpause=True)
     if not sim.clock.active:
@@ -91,15 +91,13 @@ def run(run: LiveSource, client: str, until: float | None = None, pace: float | 
 
 
 def _run(run: LiveSource, until: float) -> int:
-    clock, run.driving = run.sim.clock, True
-    released = clock.released
-    clock.resume()
+    run.driving = True
+    run.sim.clock.proceed()
     try:
         run.sim.run(until)
     finally:
         run.driving = False
-        clock.hold()  # no tick passes after it
-        clock.released = released
+        run.sim.clock.hold()  # no tick passes after it
     return run.sim.tick
 
 

@@ -78,7 +78,7 @@ MarkerCommand = PutMarkers | DeleteMarkers | ClearMarkers | ShowMarkers
 
 def _fields(marker: MarkerMessage) -> dict[str, Any]:
     if marker.kind not in KINDS:
-        raise unknown_name("kind of marker", str(marker.kind), KINDS)
+        raise unknown_name("marker kind", str(marker.kind), KINDS)
     with np.errstate(over="ignore"):  # overflow becomes infinite, which is refused below
         vertices = np.ascontiguousarray(marker.vertices, "<f4").reshape(-1, 3)
     return {

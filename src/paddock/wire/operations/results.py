@@ -124,6 +124,7 @@ class InspectedTree(TypedDict):
     model: str
     preset: str | None
     driven_by: str | None
+    substeps: int | None  # steps of the dynamics in a tick; null in a recording
     tick: int
     time: float
     state: list[ValueTree]

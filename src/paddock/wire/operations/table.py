@@ -124,7 +124,7 @@ class Operations(Protocol):
 
     @entry("post", rpc="let_go", zmq="Call", client="release_clock")
     def let_go(self) -> None:
-        """Release the clock that a step has taken; time advances again."""
+        """Release the clock that a step has taken; time advances again, unless the run was paused."""
 
     @entry("change", rpc="reset", zmq="Reset", slow=True)
     def reset(

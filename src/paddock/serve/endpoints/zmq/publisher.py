@@ -3,11 +3,13 @@
 A message is two frames: its topic (`state`, `roster`, `event`, `markers`) and its content (StateUpdate, Roster, Event,
 MarkerCommand). The topic `every/50/` has the states of all ticks that 50 divides, `state` those of the endpoint's
 rate. A roster is published when it changes, after a subscription and once a second; all markers after a
-subscription to them.
+subscription to them. A subscription to `ready/NONCE/TOPIC` is answered once with that topic: earlier subscriptions of
+the same client are then in effect. The content is empty, or the reason why TOPIC is not published.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from contextlib import suppress
 from time import monotonic
@@ -37,10 +39,11 @@ if TYPE_CHECKING:
     from paddock.serve.hub import Hub, Send
 
 
-STATE, ROSTER, EVENT, MARKERS = b"state", b"roster", b"event", b"markers"
+STATE, ROSTER, EVENT, MARKERS, READY = b"state", b"roster", b"event", b"markers", b"ready/"
 SUBSCRIPTION_MOST = 256  # bytes of a subscription
 PERIODS_MOST = 64  # different periods of states
 REPEAT = 1.0  # s of wall time between rosters
+SHORTEST = 0.05  # s of wall time between rosters that subscriptions cause
 
 
 class Publisher:
@@ -54,7 +57,8 @@ class Publisher:
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
         self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
         self._subscribed: Counter[bytes] = Counter()
-        self._new: set[bytes] = set()  # topics with a new subscription
+        self._new: set[bytes] = set()  # topics with a new subscription, and `ready/` topics to answer
+        self._soon: asyncio.TimerHandle | None = None  # the next `_answer_new`
         self._layout: Layout | None = None  # of the last published roster
         self._sent = 0.0
 
@@ -90,19 +94,32 @@ class Publisher:
         self.port.look()
         if self._gate is not None:
             self._gate.port.look()
+        if monotonic() - self._sent > REPEAT:
+            self._new.add(ROSTER)
+        self._answer_new()
+
+    def _answer_new(self) -> None:
+        """Publish what new subscriptions need: all markers, the roster, and then that they are in effect."""
+        self._soon = None
         if MARKERS in self._new:
             mirror, time = self.hub.mirror, self.hub.time
             mirror.alive(time)
             shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
             self._say([shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
-        if ROSTER in self._new or monotonic() - self._sent > REPEAT:
+        if ROSTER in self._new:
             self._sent = monotonic()
             if self._layout is not None and self._wanted(ROSTER):
                 self._send(ROSTER, encode_roster(roster_of(self._layout)))
+        for topic in self._new.difference((MARKERS, ROSTER)):
+            wanted = topic.split(b"/", 2)[2]
+            full = period_of(wanted) and wanted not in self.periods
+            self._send(topic, b"states of %d different periods are published already" % PERIODS_MOST if full else b"")
         self._new.clear()
 
     def close(self) -> None:
         """Close the socket."""
+        if self._soon is not None:
+            self._soon.cancel()
         self.port.close()
         if self._gate is not None:
             self._gate.port.close()
@@ -124,6 +141,11 @@ class Publisher:
         if flag == b"\1":
             self._subscribed[prefix] += 1
             self._new.update(topic for topic in (ROSTER, MARKERS) if topic.startswith(prefix))
+            if prefix.startswith(READY) and prefix.count(b"/") > 1:
+                self._new.add(prefix)
+            if self._new and self._soon is None:
+                wait = max(0.0, self._sent + SHORTEST - monotonic())
+                self._soon = self.hub.loop.call_later(wait, self._answer_new)
             if (every := period_of(prefix)) and prefix not in self.periods and len(self.periods) < PERIODS_MOST:
                 self.periods[prefix] = every
                 self._report_periods()
