@@ -8,14 +8,17 @@ import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from time import monotonic
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from paddock.errors import PaddockError, suggestion
 from paddock.serve.hub import OperationError, OperationOutcome
-from paddock.serve.methods import answer
+from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
-from paddock.serve.subscribers.subscription import Subscription, View
+from paddock.serve.subscribers.subscription import Subscription, View, ranges
 from paddock.wire.error import WireError
 from paddock.wire.operations import METHODS, ArgumentError
 from paddock.wire.operations.results import Moment
@@ -258,7 +261,15 @@ class Client:
             self.show(token)
         if not (operation.entry.public or self.admitted):
             raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
-        return await answer(self, operation, operation.read(params))
+        arguments = operation.read(params)
+        if (handler := HUB_HANDLERS.get(operation.name)) is not None:
+            found = await handler(self, **arguments)
+        else:
+            reply = await self.request(operation.name, **arguments)
+            if operation.entry.shows:
+                await self.layout(changed=True)
+            found = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
+        return {operation.entry.answer: _plain(found)} if operation.entry.answer else found
 
     async def _command(self, payload: memoryview) -> None:
         try:
@@ -279,6 +290,15 @@ class Client:
         name = "command_refused" if what == "commands" else "refused"
         self.connection.put(notification(name, {"of": what, "reason": text, "count": self._refused}))
         self._refused, self._notified = 0, monotonic()
+
+
+def _plain(value: Any) -> Any:
+    """Return a result without arrays: ids become ranges, numbers lists."""
+    if isinstance(value, np.ndarray):
+        return ranges(value) if value.dtype.kind in "iu" else value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return list(map(_plain, value)) if isinstance(value, list) else value
 
 
 class Allowance:

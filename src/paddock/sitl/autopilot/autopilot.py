@@ -4,8 +4,6 @@ Each exchange runs the estimator and the vehicle's control; every 20 ms of simul
 home, failsafes, fence, mode and telemetry. Its only input are the sensors, so it runs on every simulator.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence

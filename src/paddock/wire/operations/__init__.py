@@ -4,8 +4,6 @@
 JSON-RPC, ZeroMQ, both Python clients, the page's TypeScript types and the documentation are derived from it.
 """
 
-from __future__ import annotations
-
 from paddock.wire.operations.arguments import ArgumentError
 from paddock.wire.operations.operation import Operation
 from paddock.wire.operations.table import METHODS, OPERATIONS, Operations

@@ -1,7 +1,5 @@
 """An entry of the table of operations: its arguments, its result, and who may call it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

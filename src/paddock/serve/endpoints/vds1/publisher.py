@@ -1,7 +1,5 @@
 """STATE datagrams: which columns their 51 values come from, encoding all cars together, and sending them."""
 
-from __future__ import annotations
-
 import socket
 from collections.abc import Iterable, Mapping
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The modes of each vehicle type. To add one, write a `Mode` in `modes/<type>.py` or `modes/<type>_<name>.py`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from importlib import import_module
 from pkgutil import iter_modules

@@ -1,7 +1,5 @@
 """AUTO of copters: fly the mission."""
 
-from __future__ import annotations
-
 from math import hypot, isnan, radians
 
 from paddock.sitl.autopilot.control.copter_path import CopterLegs

@@ -1,7 +1,5 @@
 """The modes STABILIZE, ALT_HOLD, LOITER, CIRCLE, LAND, RTL and BRAKE of copters."""
 
-from __future__ import annotations
-
 from math import cos, radians, sin, tan
 
 from paddock.sitl.autopilot.control.copter_path import MotionLimits

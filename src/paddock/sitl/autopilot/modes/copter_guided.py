@@ -1,7 +1,5 @@
 """GUIDED of copters: positions, velocities, attitudes and take-offs commanded from outside."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import asin, atan2, isnan, nan, radians
 
