@@ -1,16 +1,14 @@
 """The common part of the stream and web endpoints: clients, snapshots as frames, notifications."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_type_hints
+from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import OperationError, OperationOutcome
+from paddock.serve.hub import Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods.vehicles import DEBUG
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.connection import GRACE, Connect, Connection
@@ -22,9 +20,6 @@ from paddock.wire.rpc import notification
 from paddock.wire.stream.events import EventRecord, encode_events
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
 
 T = TypeVar("T")
 SWEEP = 0.1  # s between checks for timeouts and late subscribers

@@ -3,19 +3,17 @@
 Markers in the world are sent in the world's axes; markers in another frame, in the corresponding body axes.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
-from paddock.serve.mirror import FIELDS
+from paddock.serve.mirror import FIELDS, Key, Mirror
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.stream.drawing import (
     NO_FLAGS,
@@ -32,10 +30,6 @@ from paddock.world.markers import Marker
 from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
 from paddock.world.snapshot import Snapshot
 from paddock.world.transforms import Transform
-
-if TYPE_CHECKING:
-    from paddock.serve.mirror import Key, Mirror
-
 
 WORLD = "world"
 
