@@ -3,10 +3,8 @@
 Lines show the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +30,7 @@ class MarkerShape(NamedTuple):
     balls: NDArray[np.float32]  # (m, 4): x, y, z and radius, m
     ball_colors: Bytes  # (m, 4)
 
-    def moved(self, pose: Transform) -> MarkerShape:
+    def moved(self, pose: Transform) -> Self:
         """Return the shape in the parent of its frame, which has this pose there."""
         ends = pose.apply(self.ends.reshape(-1, 3)).reshape(-1, 6).astype(np.float32)
         centres = pose.apply(self.balls[:, :3]).astype(np.float32)
