@@ -22,6 +22,7 @@ from paddock.wire.operations.arguments import (
     ErrorText,
     Expected,
     Id,
+    InRpc,
     Text,
     described,
     fields_of,
@@ -230,15 +231,18 @@ class Operation:
             params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
         values = self._validate_params(params)
         arguments: dict[str, Any] = {}
-        for one in self.arguments:
-            form = one.in_rpc
-            if one.marked(BY_ID):
-                arguments[one.name] = self._vehicle(values["vehicle_id"], values["vehicle"])
-            elif form is not None and not form.name:
-                arguments[one.name] = form.value
+        for name, field, value in self._fields_of_arguments:
+            if field is BY_ID:
+                arguments[name] = self._vehicle(values["vehicle_id"], values["vehicle"])
             else:
-                arguments[one.name] = values[one.name if form is None else form.name]
+                arguments[name] = values[field] if field else value
         return arguments
+
+    @cached_property
+    def _fields_of_arguments(self) -> tuple[tuple[str, Any, Any], ...]:
+        """Each argument, its JSON-RPC field (BY_ID: two fields; empty: none), and its value if it has no field."""
+        forms = [(one, one.in_rpc or InRpc(one.name)) for one in self.arguments]
+        return tuple((one.name, BY_ID if one.marked(BY_ID) else form.name, form.value) for one, form in forms)
 
     def _vehicle(self, by_id: int | None, by_name: str | int | None) -> str | int:
         if by_id is None and by_name is not None:
