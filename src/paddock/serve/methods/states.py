@@ -25,18 +25,8 @@ from paddock.serve.subscribers.subscription import (
     select,
 )
 from paddock.vehicles.model import find_model, model_names
+from paddock.wire.operations import results as r
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
-from paddock.wire.operations.results import (
-    Empty,
-    FleetStateTree,
-    FramesTree,
-    ModelTree,
-    Pong,
-    RosterTree,
-    StatesTree,
-    StateTree,
-    Subscribed,
-)
 from paddock.world.frames import conversion
 from paddock.world.layout import POSE
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, VehicleSnapshot
@@ -47,12 +37,12 @@ if TYPE_CHECKING:
 MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 
 
-async def get_state(client: Client, vehicle: str | int, frame: str) -> StateTree:
+async def get_state(client: Client, vehicle: str | int, frame: str) -> r.StateTree:
     """Answer from the newest snapshot."""
     return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
 
 
-async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> StatesTree:
+async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> r.StatesTree:
     """Answer from the newest snapshot."""
     snapshot = await client.present()
     try:
@@ -73,27 +63,27 @@ async def get_all_states(client: Client, vehicles: list[str | int] | None, frame
     }
 
 
-async def get_roster(client: Client) -> RosterTree:
+async def get_roster(client: Client) -> r.RosterTree:
     """Answer from the newest snapshot."""
     return roster_tree(await client.layout())
 
 
-async def get_frames(client: Client) -> FramesTree:
+async def get_frames(client: Client) -> r.FramesTree:
     """Answer from the mirror."""
     return {"frames": client.hub.mirror.frame_trees()}
 
 
-async def list_models(client: Client) -> list[ModelTree]:
+async def list_models(client: Client) -> list[r.ModelTree]:
     """Return all models; each is loaded once."""
     return await asyncio.to_thread(_models)
 
 
 @cache
-def _models() -> list[ModelTree]:
+def _models() -> list[r.ModelTree]:
     return [tree for name in model_names() if (tree := _model(name)) is not None]
 
 
-def _model(name: str) -> ModelTree | None:
+def _model(name: str) -> r.ModelTree | None:
     """Return one model; None for a broken plug-in, whose error appears when it is used."""
     try:
         model = find_model(name)
@@ -108,20 +98,20 @@ def _model(name: str) -> ModelTree | None:
     }
 
 
-def _state(snapshot: Snapshot, vehicle: VehicleSnapshot, frame: str) -> StateTree:
+def _state(snapshot: Snapshot, vehicle: VehicleSnapshot, frame: str) -> r.StateTree:
     columns = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
     pose = np.array([[columns[name]] for name in POSE])
     moving = {name: values[0] for name, values in _moving(pose, frame).items()}
     others = {name: _plain(value) for name, value in columns.items() if name not in POSE}
     about = {"id": vehicle.id, "name": vehicle.name, "kind": vehicle.kind, "model": vehicle.model}
-    return cast(StateTree, {**about, "tick": snapshot.tick, "time": snapshot.time, **moving, "columns": others})
+    return cast(r.StateTree, {**about, "tick": snapshot.tick, "time": snapshot.time, **moving, "columns": others})
 
 
-def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> FleetStateTree:
+def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> r.FleetStateTree:
     layout, block = snapshot.layout.fleets[fleet], snapshot.layout.block(snapshot.buffer, fleet)
     chosen = block if rows is None else block[:, rows]
     about = {"name": layout.name, "kind": layout.kind, "model": layout.model, "ids": ids.tolist()}
-    return cast(FleetStateTree, {**about, **_moving(chosen[: len(POSE)], frame)})
+    return cast(r.FleetStateTree, {**about, **_moving(chosen[: len(POSE)], frame)})
 
 
 def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
@@ -143,12 +133,12 @@ def _plain(value: float) -> float | None:
     return value if isfinite(value) else None
 
 
-async def ping(client: Client) -> Pong:
+async def ping(client: Client) -> r.Pong:
     """Answer without a token."""
     return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
-async def authenticate(client: Client, token: str) -> Empty:
+async def authenticate(client: Client, token: str) -> r.Empty:
     """Check the token; three wrong tokens end the connection."""
     client.show(token)
     return {}
@@ -162,7 +152,7 @@ async def subscribe(
     vehicles: list[str | int] | None,
     tick: bool,
     columns: list[ColumnList],
-) -> Subscribed:
+) -> r.Subscribed:
     """Subscribe; the first frames follow the answer."""
     layout = await client.layout()
     number = client.next_list()
@@ -199,7 +189,7 @@ async def set_rate(client: Client, rate: float | None) -> float:
     return granted
 
 
-async def unsubscribe(client: Client) -> Empty:
+async def unsubscribe(client: Client) -> r.Empty:
     """End the subscription; refused without one."""
     if client.subscription is None:
         raise PaddockError("unsubscribe: no subscription")

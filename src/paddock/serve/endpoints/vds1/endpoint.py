@@ -1,7 +1,5 @@
 """The VDS1 endpoint: one UDP socket that receives commands and sends the states of all cars, encoded together."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Iterable, Mapping
