@@ -18,7 +18,7 @@ from paddock.record.channels import CHANNELS
 from paddock.scenario import demo_names, demo_path, load_preset, load_scenario, preset_description, preset_names
 from paddock.scenario.scenario import scenario_schema
 from paddock.sensing.sensor import find_sensor, sensor_names
-from paddock.serve.endpoints.vds1.publisher import AXLES, PLAIN, WHEELS, sources
+from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from paddock.serve.endpoints.vds1.publisher import DatagramSender
+from paddock.serve.endpoints.vds1.endpoint import DatagramSender
 
 
 @pytest.fixture

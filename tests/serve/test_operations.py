@@ -4,8 +4,8 @@ from inspect import signature
 from operator import attrgetter
 
 import paddock
+from paddock.serve.live import HANDLERS
 from paddock.serve.methods import HUB_HANDLERS
-from paddock.serve.operations import HANDLERS
 from paddock.serve.replay import REPLAYED
 from paddock.wire.operations import OPERATIONS
 

@@ -16,8 +16,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
-from paddock.serve.live import LiveSource
-from paddock.serve.operations import HANDLERS
+from paddock.serve.live import HANDLERS, LiveSource
 from paddock.serve.replay import ReplaySource
 from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc

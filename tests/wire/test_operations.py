@@ -1,10 +1,13 @@
 """The table of operations: arguments that are accepted, and errors that name the field and the valid values."""
 
+import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import paddock.wire.operations
 from paddock.wire.operations import METHODS, OPERATIONS, ArgumentError
 from paddock.wire.operations.arguments import Axes, described
 from paddock.world.frames import FRAMES
@@ -139,3 +142,16 @@ def test_operations_called_by_name_accept_arrays_as_lists() -> None:
     assert OPERATIONS["order"].validate({"target": np.array([3, 4]), "behaviour": None})["target"] == [3, 4]
     with pytest.raises(ArgumentError, match=r"^position must be a list of numbers, not array.*\]\)$"):
         OPERATIONS["set_frame"].validate({"name": "cam", "position": np.ones((2, 3))})
+
+
+def test_a_valid_command_is_read_in_one_module() -> None:
+    operation, params = METHODS["set_control"], {"vehicle_id": 1, "throttle": 0.3, "timeout": 0.5}
+    assert operation.read(params) == {"target": 1, "inputs": {"throttle": 0.3}, "at_tick": None, "timeout": 0.5}
+    files: set[str] = set()
+    sys.setprofile(lambda frame, event, argument: files.add(frame.f_code.co_filename))
+    try:
+        operation.read(params)
+    finally:
+        sys.setprofile(None)
+    own = Path(paddock.wire.operations.__file__).parent
+    assert [path.name for path in map(Path, sorted(files)) if path.parent == own] == ["operation.py"]

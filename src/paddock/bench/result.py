@@ -1,7 +1,5 @@
 """Measured figures and their targets."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterable, Sequence

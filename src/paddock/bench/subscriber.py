@@ -1,7 +1,5 @@
 """Client processes for the wire benchmarks: subscribers, driving clients and a page without a browser."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import socket

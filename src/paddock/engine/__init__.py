@@ -1,7 +1,5 @@
 """The tick, run modes, actions and events: a `Simulation` and the `Engine` behind it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Actions: everything that changes a run from outside, and the only contents of mailbox, log and recordings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -129,7 +127,7 @@ class Posted:
         }
 
     @staticmethod
-    def from_tree(tree: Mapping[str, Any]) -> Posted:
+    def from_tree(tree: Mapping[str, Any]) -> "Posted":
         """Return the action of a tree that `to_tree` made."""
         if tree.get("kind") not in KINDS:
             raise PaddockError(f"unknown kind of action {tree.get('kind')!r}; valid: {', '.join(KINDS)}")

@@ -5,8 +5,6 @@ A thread drives while it is inside a verb that changes the state (`step`, `run`,
 also served while the engine waits at the barrier.
 """
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator

@@ -1,7 +1,5 @@
 """Commands of vehicles: checked, held until they change, timed out in simulation time, with a failsafe; placing."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import lru_cache
 from math import inf

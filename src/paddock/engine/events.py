@@ -1,7 +1,5 @@
 """Events of a run, in order."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """The fleets of a run: built from entries, populated, removed, and rebuilt from a saved state."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

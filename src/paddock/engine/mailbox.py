@@ -1,7 +1,5 @@
 """The mailbox, through which every action enters a run, and the log of the actions that were applied."""
 
-from __future__ import annotations
-
 import heapq
 from collections import deque
 from collections.abc import Callable, Iterator

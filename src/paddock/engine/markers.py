@@ -4,8 +4,6 @@ A frame is checked when a marker is put in it. If the frame goes stale later, th
 but cannot be drawn meanwhile.
 """
 
-from __future__ import annotations
-
 import logging
 import threading
 from collections.abc import Callable, Iterable, Sequence

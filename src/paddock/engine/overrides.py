@@ -5,8 +5,6 @@ has a `FleetOverrides`: a mark per vehicle, and one group of vehicles per overri
 vehicle on its own are batched, so that one kernel launch serves them all.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple

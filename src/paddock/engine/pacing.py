@@ -5,8 +5,6 @@
 - PAUSED: time passes only by requested ticks that are not paced.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future

@@ -4,8 +4,6 @@ Stages before the motion run at the beginning of a tick, later ones on the new s
 motion is due form one stride: the kernels loop over them in compiled code, with the same result.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Protocol

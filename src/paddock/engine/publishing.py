@@ -1,7 +1,5 @@
 """Snapshots, made once per tick and shared by all watchers, and the poses that other stages read."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from time import monotonic

@@ -1,7 +1,5 @@
 """The channels of a recording. `wire.messages` alone makes and reads the bytes of their messages."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -3,8 +3,6 @@
 Rows are read in batches, so that any run fits in memory.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Snapshots, events and markers in Foxglove's schemas, for Foxglove and other MCAP viewers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from typing import Any

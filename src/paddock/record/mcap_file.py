@@ -5,8 +5,6 @@ chunk again for every query (measured: 2 to 800 times slower when samples are re
 truncated file by index; hence the index here. Supports what our files use: metadata, attachments, indexed chunks.
 """
 
-from __future__ import annotations
-
 import os
 import struct
 import threading

@@ -1,7 +1,5 @@
 """Play a recording like a live run: at a pace, with pause and seek; watchers receive its snapshots."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -1,20 +1,16 @@
 """Plots of a run: tracks from above, speed and height over time; saved as PNG."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.errors import MissingFeatureError, PaddockError
+from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
-
-if TYPE_CHECKING:
-    from paddock.record.reader import RecordedRun
-    from paddock.world.snapshot import FleetSnapshot
+from paddock.world.snapshot import FleetSnapshot
 
 SAMPLES = 1500  # maximum number of samples drawn
 TRACKS = 60  # maximum number of tracks drawn per fleet

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.record.channels import ACTIONS
+from paddock.record.reader import RecordedRun, RunSection
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
-
-if TYPE_CHECKING:
-    from paddock.record.reader import RecordedRun, RunSection
-    from paddock.world.snapshot import FleetSnapshot
+from paddock.world.snapshot import FleetSnapshot
 
 MOVING = 0.1  # speed above which a vehicle counts as moving, m/s
 

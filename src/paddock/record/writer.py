@@ -1,7 +1,5 @@
 """Write a recording: an MCAP file that is readable at any moment up to its last chunk."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -10,7 +8,7 @@ from io import RawIOBase
 from itertools import groupby
 from math import inf
 from time import monotonic
-from typing import Any
+from typing import Any, Self
 
 from foxglove_schemas_protobuf.SceneUpdate_pb2 import SceneUpdate
 from mcap.writer import CompressionType, Writer
@@ -75,7 +73,7 @@ class RecordingFile:
         self.valid = 0  # bytes up to which the file is readable
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> RecordingFile:
+    def open(cls, path: str | os.PathLike[str]) -> Self:
         """Create the file; an existing one is overwritten."""
         try:
             return cls(open(path, "wb", buffering=0))

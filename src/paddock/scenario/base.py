@@ -1,7 +1,5 @@
 """Common parts of all sections of a scenario: strict types, short vectors, choices by name, errors with a location."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Self
 

@@ -1,7 +1,5 @@
 """Load scenarios from files, demos, text and dicts, and vehicle presets from the catalog."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping
 from difflib import get_close_matches

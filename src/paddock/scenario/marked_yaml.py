@@ -6,8 +6,6 @@ Python's, only `true` and `false` are booleans, and ambiguous scalars are errors
 pure Python loader.
 """
 
-from __future__ import annotations
-
 import math
 import os
 import re

@@ -1,7 +1,5 @@
 """The section `mission`: tasks, zones and events of a fleet, and how the mission is planned and flown."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from math import cos, sin

@@ -1,7 +1,5 @@
 """Errors of a scenario, each with the file, line and column of the value."""
 
-from __future__ import annotations
-
 import re
 import reprlib
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """The whole scenario as typed data, its sections `clock`, `world`, `every` and `record`, and its JSON schema."""
 
-from __future__ import annotations
-
 import math
 import re
 from itertools import pairwise
@@ -193,7 +191,7 @@ class Scenario(Section):
         """Return the location of a key, for errors about the key rather than its value."""
         return self._marks.at_key(path)
 
-    def with_vehicles(self, vehicles: Entries) -> Scenario:
+    def with_vehicles(self, vehicles: Entries) -> Self:
         """Return a copy with other vehicle entries at the same locations."""
         changed = self.model_copy(update={"vehicles": vehicles})
         changed._written = None

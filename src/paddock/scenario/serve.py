@@ -1,7 +1,5 @@
 """The section `serve`: endpoints, their ports, and access from other machines."""
 
-from __future__ import annotations
-
 import ipaddress
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """The section `sitl`: autopilots in the loop, the vehicles they fly, their simulators, time and ground stations."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator

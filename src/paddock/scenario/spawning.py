@@ -1,7 +1,5 @@
 """Start poses of a fleet, computed as arrays."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

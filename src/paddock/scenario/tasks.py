@@ -1,7 +1,5 @@
 """Tasks and no-fly zones of a mission."""
 
-from __future__ import annotations
-
 from collections.abc import Collection
 from typing import Annotated, Any, Literal, Self
 

@@ -1,7 +1,5 @@
 """An entry of `vehicles`: one vehicle or a fleet of equal ones, and the spawn pattern of a fleet."""
 
-from __future__ import annotations
-
 from typing import Literal, Self
 
 from pydantic import Field, model_validator

@@ -1,7 +1,5 @@
 """The hub process: `python -m paddock.serve LINK DOORBELL`; the simulation starts it."""
 
-from __future__ import annotations
-
 import sys
 
 from paddock.serve.hub import main

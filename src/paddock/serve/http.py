@@ -1,7 +1,5 @@
 """The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import logging
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """The hub: one process and event loop for all endpoints. It reads the ring and forwards operations."""
 
-from __future__ import annotations
-
 import asyncio
 import gc
 import logging
@@ -149,7 +147,7 @@ class Hub:
         return future
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
-        """Like `ask`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
+        """Like `request`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
         self._number += 1
         self._requests[self._number] = then
         message = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
@@ -161,7 +159,7 @@ class Hub:
             then(OperationError("LinkClosedError", str(error)))
 
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
-        """Like `ask`, without a reply; a refusal is counted."""
+        """Like `request`, without a reply; a refusal is counted."""
         with suppress(LinkClosedError):
             self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
 

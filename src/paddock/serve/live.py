@@ -1,12 +1,11 @@
 """A running simulation as a source: dispatches operations to their handlers, pushes events and changes."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, is_dataclass
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from paddock.engine.actions import FrameAction, Posted
@@ -19,7 +18,7 @@ from paddock.scenario import Scenario
 from paddock.serve.describe import simulation_figures
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import change_tree, placed_tree
-from paddock.serve.operations import HANDLERS
+from paddock.serve.operations import clock, mission, vehicles, world
 from paddock.serve.operations.mission import MissionTrees
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
@@ -94,13 +93,11 @@ class LiveSource:
 
     def read(self, work: Callable[[], Any]) -> Future[Any]:
         """Schedule a read of the state between two ticks, or while the barrier waits."""
-        done = self.sim.engine.thread.request(work, look=True)
-        self._wake.set()
-        return done
+        return self.change(work, look=True)
 
-    def change(self, work: Callable[[], Any]) -> Future[Any]:
+    def change(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
         """Schedule a change of the state between two ticks."""
-        done = self.sim.engine.thread.request(work)
+        done = self.sim.engine.thread.request(work, look)
         self._wake.set()
         return done
 
@@ -220,3 +217,31 @@ class LiveSource:
 
     def _on_markers(self, change: MarkerChange) -> None:
         self.push("markers", change_tree(change))
+
+
+def _handlers() -> dict[str, Callable[..., Any]]:
+    modules = (clock, mission, vehicles, world)
+    found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
+    own = {name: one for name, one in found.items() if one.__module__ in [module.__name__ for module in modules]}
+    rest = {name: one for name, one in OPERATIONS.items() if one.entry.where != "hub" and name not in own}
+    return {**own, **{name: _calling(".".join(filter(None, one.client))) for name, one in rest.items()}}
+
+
+def _calling(path: str) -> Callable[..., Any]:
+    """Return the handler that calls a method of the simulation, such as `frames.set`."""
+    method = attrgetter(path)
+
+    def handler(run: LiveSource, client: str, **arguments: Any) -> Any:
+        result = method(run.sim)(**arguments)
+        return list(map(_tree, result)) if isinstance(result, list) else result
+
+    return handler
+
+
+def _tree(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
+
+
+HANDLERS = _handlers()  # the handlers by the names of their operations

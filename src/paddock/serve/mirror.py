@@ -1,7 +1,5 @@
 """The hub's copy of markers, frames and figures, and the encoding of markers for the link."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from math import isinf
 from typing import Any

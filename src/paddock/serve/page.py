@@ -1,7 +1,5 @@
 """The files of the page."""
 
-from __future__ import annotations
-
 import mimetypes
 import os
 from pathlib import Path

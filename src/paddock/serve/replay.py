@@ -1,7 +1,5 @@
 """A recording as a source: clients can watch, pause, pace and seek it, but not change it."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor

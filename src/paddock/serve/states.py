@@ -1,7 +1,5 @@
 """Snapshots as ZeroMQ messages."""
 
-from __future__ import annotations
-
 from time import time as wall_clock
 
 from paddock.wire.messages.replies import ControlRequestMessage, Reply, encode_reply

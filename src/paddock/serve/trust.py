@@ -1,7 +1,5 @@
 """Names that clients may use: installed plug-ins and those of the scenario. Other names would import modules."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -12,8 +12,6 @@ An aileron above 0 rolls to the right, an elevator above 0 raises the nose, a ru
 Quadrotor motors as ArduPilot numbers them: 1 front right, 2 rear left, 3 front left, 4 rear right.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np
@@ -67,6 +65,6 @@ class ActuatorCommands:
         """(8,), -1 to 1."""
         return self.row[1 + MOTORS :]
 
-    def copy(self) -> ActuatorCommands:
+    def copy(self) -> "ActuatorCommands":
         """Return a copy with its own row."""
         return ActuatorCommands(self.row.copy())

@@ -1,7 +1,5 @@
 """The contract of a simulator for autopilots, and how one is found by its type."""
 
-from __future__ import annotations
-
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """One simulator on the bridge: its connection, its time, the rows of its vehicles, and what happens on a timeout."""
 
-from __future__ import annotations
-
 import threading
 from bisect import insort
 from collections.abc import Callable, Sequence

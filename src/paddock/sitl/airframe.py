@@ -4,8 +4,6 @@ A new one is a file in `airframes/`, or an entry point, with `AIRFRAME = MyAirfr
 models that it is for.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ At an exchange the bridge offers each autopilot the sensors of its vehicle, then
 other processes work in parallel.
 """
 
-from __future__ import annotations
-
 import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable

@@ -6,16 +6,15 @@ lockstep it waits for each live autopilot until a deadline; free-running it neve
 engine's pace.
 """
 
-from __future__ import annotations
-
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic, perf_counter_ns
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from paddock.engine.pipeline import HaltedError
+from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
@@ -30,9 +29,6 @@ from paddock.sitl.bridge_vehicle import (
     TimeoutPolicy,
     problem,
 )
-
-if TYPE_CHECKING:
-    from paddock.engine.simulation import Simulation
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")

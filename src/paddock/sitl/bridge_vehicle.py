@@ -1,7 +1,5 @@
 """A vehicle on the bridge with its autopilot and status row; deadlines and fallbacks."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field

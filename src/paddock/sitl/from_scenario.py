@@ -1,7 +1,5 @@
 """From the `sitl` section of a scenario to vehicles with autopilots; and scenarios made from a few arguments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from inspect import Parameter, signature
 from math import pi

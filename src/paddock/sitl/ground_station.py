@@ -3,29 +3,25 @@
 Packets pass through memory, so that a lockstep run repeats byte for byte.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from enum import Enum
 from math import isfinite, isnan, nan
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, MissionResult, check_mission
+from paddock.sitl.from_scenario import FlownVehicle
+from paddock.sitl.mavlink.hub import MavlinkHub
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeers
 from paddock.sitl.mavlink.mission_protocol import DEGREE, decode, encode
 from paddock.sitl.mavlink.packets import PacketReader, PacketWriter, mav
 from paddock.wire.json_document import parse_document
 from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_commands, read_waypoints
-
-if TYPE_CHECKING:
-    from paddock.sitl.from_scenario import FlownVehicle
-    from paddock.sitl.mavlink.hub import MavlinkHub
 
 SYSTEM, COMPONENT = 255, 190  # ids of a ground station
 STATION: Address = ("station", 0)  # address of the ground station; no socket has it

@@ -5,8 +5,6 @@ not measured is NaN. Each sensor has the time of its sample, so that a reading i
 delivered. Several vehicles are a block (n, WIDTH); a row of it is one vehicle's SensorData, without a copy.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,6 +120,6 @@ class SensorData:
         """Return all values as Python floats: the fast way to read many."""
         return SensorColumns(*self.row.tolist())
 
-    def copy(self) -> SensorData:
+    def copy(self) -> "SensorData":
         """Return a copy with its own row."""
         return SensorData(self.row.copy())

@@ -5,8 +5,6 @@ ArduPilot does not parse the JSON: it searches for the keys and reads the number
 north-east-down and body forward-right-down.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable, Sequence
 from math import isfinite

@@ -1,7 +1,5 @@
 """The error of the decoders."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from paddock.errors import PaddockError

@@ -1,7 +1,5 @@
 """GeoJSON (RFC 7946) as plain features: longitude and latitude on WGS 84, rings closed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """JSON files of other programs: strict parsing, typed access, errors at `file:line:column`."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys

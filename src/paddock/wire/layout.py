@@ -5,8 +5,6 @@ POINT.dtype, POINT.size          # packed, 16 bytes
 byte_table(POINT)                # rows of offset, bytes, type, field, unit, meaning
 """
 
-from __future__ import annotations
-
 import struct
 from dataclasses import dataclass
 from functools import cached_property

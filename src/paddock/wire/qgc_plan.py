@@ -4,8 +4,6 @@ Positions are latitude and longitude in deg, altitudes in m in the frame of thei
 `read_plan` refuses what QGroundControl refuses to load (KEYS); `write_plan` checks its result in the same way.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

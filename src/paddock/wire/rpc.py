@@ -1,7 +1,5 @@
 """The JSON-RPC 2.0 envelope: one message per line, between the frames on the stream's socket."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The layout of the shared memory that carries stream frames; `world/ring.py` writes and reads it."""
 
-from __future__ import annotations
-
 from paddock.wire.layout import Field, Record
 from paddock.wire.stream.frames import TICK
 

@@ -1,7 +1,5 @@
 """Strict JSON: refuses input that parsers treat differently (NaN, huge numbers, duplicate keys, lone surrogates)."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

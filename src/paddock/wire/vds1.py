@@ -4,8 +4,6 @@ All start with the same 24 bytes and end with a CRC32 of everything before it. W
 wheels in the order front left, front right, rear left, rear right.
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from functools import cache

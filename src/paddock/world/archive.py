@@ -7,8 +7,6 @@ Bytes: magic, u32 version, body, xxh3_128 of the body. The body is one value: a 
 little-endian, dict keys ascending, arrays in C order. `digest` hashes the bytes that `pack` writes.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -7,8 +7,6 @@ A model's state, command and parameters, a behaviour's options and memory, and a
 this; a fleet stores each as one array of columns x capacity, in the order of the fields.
 """
 
-from __future__ import annotations
-
 import builtins
 import inspect
 import re

@@ -4,8 +4,6 @@ Exact, through Earth-centred coordinates (ECEF): valid at any distance and at th
 arrays of any shape. Not pymap3d, whose results differ in the last bits, so that recorded runs would not verify.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 

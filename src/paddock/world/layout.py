@@ -4,8 +4,6 @@ A layout is valid until vehicles are added or removed; thousands of snapshots sh
 block of (columns, n) in C order, at an offset that is a multiple of 64 bytes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -173,7 +171,7 @@ class Layout:
         return self._bytes
 
     @staticmethod
-    def from_bytes(blob: bytes | memoryview) -> Layout:
+    def from_bytes(blob: bytes | memoryview) -> "Layout":
         """Return the layout from the bytes of `to_bytes`; PaddockError if they are damaged."""
         tree = unpack(blob)
         try:

@@ -5,8 +5,6 @@ Buffers are not returned explicitly: a snapshot, or any array cut out of it, kee
 and the pool reuses a buffer when only the pool refers to it.
 """
 
-from __future__ import annotations
-
 import sys
 from threading import Lock
 

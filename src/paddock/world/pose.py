@@ -1,7 +1,5 @@
 """The public columns of every vehicle: position, attitude and motion; and the environment of all vehicles."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.world.columns import Column

@@ -15,8 +15,6 @@ loads happen in program order; other machines are refused. The exception are the
 hence the fences.
 """
 
-from __future__ import annotations
-
 import os
 import secrets
 import struct

@@ -5,8 +5,6 @@ float32 stays float32; everything else is float64. Not scipy's Rotation, which i
 bits, so that recorded runs would not verify.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

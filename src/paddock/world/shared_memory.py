@@ -3,8 +3,6 @@
 Only the process that created a segment removes it; the next writer removes the segments of a dead process.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import re

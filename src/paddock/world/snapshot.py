@@ -4,8 +4,6 @@ All arrays are read-only views of the snapshot's buffer: they are cheap to creat
 buffer from being reused. Copy data that you keep for long.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import SupportsIndex

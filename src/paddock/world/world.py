@@ -1,7 +1,5 @@
 """The world: clock, environment, fleets and vehicle ids."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite

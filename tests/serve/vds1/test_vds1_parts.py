@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
+from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
 from paddock.serve.endpoints.vds1.inbox import Senders, SequenceTrack
-from paddock.serve.endpoints.vds1.publisher import StateMapping, StatePublisher
 from paddock.serve.hub import LimitedLog
 from paddock.wire.vds1 import STATE_NAMES, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout

@@ -13,7 +13,7 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control.plane import roll_for_circle, roll_for_course, roll_for_line
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane.piloted import PlaneCruise
+from paddock.sitl.autopilot.modes.plane import PlaneCruise
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.sensor_data import COLUMN, Floats

@@ -14,7 +14,7 @@ import paddock
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
-from paddock.sitl.autopilot.modes.plane.piloted import PlaneCruise
+from paddock.sitl.autopilot.modes.plane import PlaneCruise
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.host import SitlHost

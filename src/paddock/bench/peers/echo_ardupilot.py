@@ -1,7 +1,5 @@
 """A stand-in for ArduPilot that sends the next servo packet as soon as it has a state: `python -m ... PORT`."""
 
-from __future__ import annotations
-
 import socket
 import struct
 import sys

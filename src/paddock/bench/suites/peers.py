@@ -1,7 +1,5 @@
 """Comparison with other simulators in the same run: crazyflow and CommonRoad's vehicle models."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from collections.abc import Iterator

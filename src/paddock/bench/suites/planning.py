@@ -1,7 +1,5 @@
 """Speed of planning, and quality of the plans."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from typing import Any

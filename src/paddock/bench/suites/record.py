@@ -1,7 +1,5 @@
 """Cost of recording: share of the tick budget, and bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory

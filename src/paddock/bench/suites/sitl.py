@@ -1,7 +1,5 @@
 """Latency and throughput with autopilots in the loop."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

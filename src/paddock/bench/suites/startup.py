@@ -1,7 +1,5 @@
 """Memory per vehicle, time to import, and time from the command to the first tick."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Cost of the page for the server, and its speed in a browser."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Latency, throughput and cost of the wires."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from math import inf
 from statistics import median

@@ -1,7 +1,5 @@
 """Charts of a plan: timetable, progress over time, cost matrix."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A plan and the flown outcome as plain values, for `plan.json` and `--json`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite

@@ -1,7 +1,5 @@
 """All files about a plan in one folder; equal plans give equal bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence

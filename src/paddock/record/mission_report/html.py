@@ -1,7 +1,5 @@
 """The HTML report of a plan, a single file."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape

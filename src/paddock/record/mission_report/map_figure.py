@@ -1,7 +1,5 @@
 """The map of a plan: tasks, zones, base and routes; the common style of all figures."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO

@@ -1,11 +1,9 @@
 """Prometheus metrics, health and readiness over HTTP: /metrics, /healthz, /readyz."""
 
-from __future__ import annotations
-
 import hmac
 from collections.abc import Iterator
 from time import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
@@ -15,10 +13,8 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from paddock.serve.http import HttpServer
+from paddock.serve.hub import Hub, Send
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
 
 CONNECTIONS = 32  # at the same time
 STALE = 3.0  # s without a message from the simulation after which it counts as unhealthy

@@ -1,17 +1,13 @@
 """The stream's frames in shared memory: encoded once into a ring for any number of local renderers."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from paddock.serve.hub import Hub, Send
 from paddock.serve.subscribers.groups import DRAWN, U32, GroupEncoder
 from paddock.serve.subscribers.subscription import View
 from paddock.world.ring import FrameRingWriter
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
 
 SOON = 0.02  # s after which changed markers are drawn, so that changes are collected
 

@@ -8,13 +8,13 @@ import socket
 from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.hub import LimitedLog
+from paddock.serve.hub import Hub, LimitedLog
 from paddock.serve.subscribers.connection import SEND_BUFFER, Connection, Lost, OnMessage, listening_socket
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
@@ -26,9 +26,6 @@ from paddock.world.frames import conversion
 from paddock.world.layout import Layout
 from paddock.world.rotation import euler_from_quaternion
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub
 
 PAUSE = 0.2  # s without accepting after the system has run out of a resource
 

@@ -1,14 +1,12 @@
 """The web endpoint: the page over HTTP, clients over WebSocket, and the checks of Host and Origin."""
 
-from __future__ import annotations
-
 import asyncio
 import ipaddress
 import logging
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -20,15 +18,13 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.protocol import State
 
 from paddock.serve.http import HttpServer
+from paddock.serve.hub import Hub
 from paddock.serve.page import FOLDER, NOT_BUILT, find_file
 from paddock.serve.subscribers.connection import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
 from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub
 
 LOG = logging.getLogger("paddock.web")
 SOCKET = "/ws"

@@ -1,8 +1,9 @@
-"""Methods that read the state: from snapshots and the hub's mirror, never from the thread that ticks."""
+"""Methods of the connection (token, subscription, rate), and reads of the state, never by the thread that ticks."""
 
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Any, cast
@@ -12,17 +13,20 @@ import numpy as np
 from paddock.errors import PaddockError
 from paddock.scenario import preset_names
 from paddock.serve.describe import column_trees
-from paddock.serve.subscribers.subscription import NATIVE, refuse_unknown, roster_tree, select
-from paddock.vehicles.model import find_model, model_names
-from paddock.wire.operations.arguments import ArgumentError
-from paddock.wire.operations.results import (
-    FleetStateTree,
-    FramesTree,
-    ModelTree,
-    RosterTree,
-    StatesTree,
-    StateTree,
+from paddock.serve.subscribers.subscription import (
+    NATIVE,
+    ColumnChoice,
+    Subscription,
+    View,
+    refuse_too_many,
+    refuse_unknown,
+    refuse_unknown_columns,
+    roster_tree,
+    select,
 )
+from paddock.vehicles.model import find_model, model_names
+from paddock.wire.operations import results as r
+from paddock.wire.operations.arguments import ArgumentError, ColumnList
 from paddock.world.frames import conversion
 from paddock.world.layout import POSE
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, VehicleSnapshot
@@ -33,12 +37,12 @@ if TYPE_CHECKING:
 MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 
 
-async def get_state(client: Client, vehicle: str | int, frame: str) -> StateTree:
+async def get_state(client: Client, vehicle: str | int, frame: str) -> r.StateTree:
     """Answer from the newest snapshot."""
     return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
 
 
-async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> StatesTree:
+async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> r.StatesTree:
     """Answer from the newest snapshot."""
     snapshot = await client.present()
     try:
@@ -59,27 +63,27 @@ async def get_all_states(client: Client, vehicles: list[str | int] | None, frame
     }
 
 
-async def get_roster(client: Client) -> RosterTree:
+async def get_roster(client: Client) -> r.RosterTree:
     """Answer from the newest snapshot."""
     return roster_tree(await client.layout())
 
 
-async def get_frames(client: Client) -> FramesTree:
+async def get_frames(client: Client) -> r.FramesTree:
     """Answer from the mirror."""
     return {"frames": client.hub.mirror.frame_trees()}
 
 
-async def list_models(client: Client) -> list[ModelTree]:
+async def list_models(client: Client) -> list[r.ModelTree]:
     """Return all models; each is loaded once."""
     return await asyncio.to_thread(_models)
 
 
 @cache
-def _models() -> list[ModelTree]:
+def _models() -> list[r.ModelTree]:
     return [tree for name in model_names() if (tree := _model(name)) is not None]
 
 
-def _model(name: str) -> ModelTree | None:
+def _model(name: str) -> r.ModelTree | None:
     """Return one model; None for a broken plug-in, whose error appears when it is used."""
     try:
         model = find_model(name)
@@ -94,20 +98,20 @@ def _model(name: str) -> ModelTree | None:
     }
 
 
-def _state(snapshot: Snapshot, vehicle: VehicleSnapshot, frame: str) -> StateTree:
+def _state(snapshot: Snapshot, vehicle: VehicleSnapshot, frame: str) -> r.StateTree:
     columns = dict(zip(vehicle.columns, vehicle.block[:, vehicle.row].tolist(), strict=True))
     pose = np.array([[columns[name]] for name in POSE])
     moving = {name: values[0] for name, values in _moving(pose, frame).items()}
     others = {name: _plain(value) for name, value in columns.items() if name not in POSE}
     about = {"id": vehicle.id, "name": vehicle.name, "kind": vehicle.kind, "model": vehicle.model}
-    return cast(StateTree, {**about, "tick": snapshot.tick, "time": snapshot.time, **moving, "columns": others})
+    return cast(r.StateTree, {**about, "tick": snapshot.tick, "time": snapshot.time, **moving, "columns": others})
 
 
-def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> FleetStateTree:
+def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> r.FleetStateTree:
     layout, block = snapshot.layout.fleets[fleet], snapshot.layout.block(snapshot.buffer, fleet)
     chosen = block if rows is None else block[:, rows]
     about = {"name": layout.name, "kind": layout.kind, "model": layout.model, "ids": ids.tolist()}
-    return cast(FleetStateTree, {**about, **_moving(chosen[: len(POSE)], frame)})
+    return cast(r.FleetStateTree, {**about, **_moving(chosen[: len(POSE)], frame)})
 
 
 def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
@@ -127,3 +131,71 @@ def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
 
 def _plain(value: float) -> float | None:
     return value if isfinite(value) else None
+
+
+async def ping(client: Client) -> r.Pong:
+    """Answer without a token."""
+    return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
+
+
+async def authenticate(client: Client, token: str) -> r.Empty:
+    """Check the token; three wrong tokens end the connection."""
+    client.show(token)
+    return {}
+
+
+async def subscribe(
+    client: Client,
+    rate: float | None,
+    frame: str,
+    kinds: list[str],
+    vehicles: list[str | int] | None,
+    tick: bool,
+    columns: list[ColumnList],
+) -> r.Subscribed:
+    """Subscribe; the first frames follow the answer."""
+    layout = await client.layout()
+    number = client.next_list()
+    wanted = None if vehicles is None else tuple(vehicles)
+    view = View(frame, tuple(kinds), wanted, tick, _lists(columns), number)
+    try:
+        refuse_unknown(layout, view.vehicles or ())
+    except PaddockError as error:
+        raise ArgumentError("value", f"subscribe: 'vehicles': {error}") from None
+    refuse_too_many(layout, view.columns)
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
+    client.subscribe(Subscription(view, granted), layout)
+    return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **roster_tree(layout)}
+
+
+async def set_columns(client: Client, columns: list[ColumnList]) -> int:
+    """Set the columns; unknown columns are refused."""
+    lists = _lists(columns)
+    layout = await client.layout()
+    try:
+        refuse_unknown_columns(layout, lists)
+    except PaddockError as error:
+        raise ArgumentError("value", f"set_columns: 'columns': {error}") from None
+    refuse_too_many(layout, lists)
+    number = client.next_list()
+    client.change(view=replace(client.subscribed.view, columns=lists, wanted=number))
+    return number
+
+
+async def set_rate(client: Client, rate: float | None) -> float:
+    """Set the rate, up to the server's limit."""
+    granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
+    client.change(rate=granted)
+    return granted
+
+
+async def unsubscribe(client: Client) -> r.Empty:
+    """End the subscription; refused without one."""
+    if client.subscription is None:
+        raise PaddockError("unsubscribe: no subscription")
+    client.unsubscribe()
+    return {}
+
+
+def _lists(columns: list[ColumnList]) -> tuple[ColumnChoice, ...]:
+    return tuple(ColumnChoice(one.of, tuple(one.columns)) for one in columns)

@@ -8,30 +8,21 @@ import logging
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from time import monotonic
+from types import NoneType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
 
 from paddock.errors import PaddockError, suggestion
 from paddock.serve.hub import OperationError, OperationOutcome
-from paddock.serve.methods import answer
+from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
-from paddock.serve.subscribers.subscription import Subscription, View
+from paddock.serve.subscribers.subscription import Subscription, View, ranges
+from paddock.wire import rpc
 from paddock.wire.error import WireError
 from paddock.wire.operations import METHODS, ArgumentError
 from paddock.wire.operations.results import Moment
-from paddock.wire.rpc import (
-    INTERNAL_ERROR,
-    INVALID_PARAMS,
-    METHOD_NOT_FOUND,
-    Notification,
-    Request,
-    Response,
-    RpcError,
-    failure,
-    notification,
-    parse,
-    result,
-)
 from paddock.wire.stream.commands import Commands, decode_commands
 from paddock.wire.stream.split import JsonLine, StreamFrame
 from paddock.world.layout import Layout
@@ -106,7 +97,7 @@ class Client:
         self.endpoint.count("wrong_tokens")
         if self._wrong_tokens >= WRONG_TOKENS:
             self.connection.cut_off("token", f"{self._wrong_tokens} wrong tokens")
-        raise RpcError("token", "the token is wrong", TOKEN_NEEDED)
+        raise rpc.RpcError("token", "the token is wrong", TOKEN_NEEDED)
 
     @property
     def subscribed(self) -> Subscription:
@@ -159,7 +150,7 @@ class Client:
             self.markers = MarkerFeed(self.hub.loop, mirror, subscription.view.frame, self.connection.put)
             self.markers.add(sorted(mirror.markers))
             if frames := mirror.frame_trees():
-                self.connection.put(notification("frames", {"frames": frames}))
+                self.connection.put(rpc.notification("frames", {"frames": frames}))
         self._show(subscription)
 
     def _show(self, subscription: Subscription) -> None:
@@ -183,11 +174,11 @@ class Client:
                 self._start(self._command(message.payload))
             return
         try:
-            parsed = parse(message.line)
-        except RpcError as error:
+            parsed = rpc.parse(message.line)
+        except rpc.RpcError as error:
             if self._allowed(error.id):
                 self.endpoint.count("malformed", reason=error.reason)
-                self.connection.put(failure(error.id, error.code, str(error)))
+                self.connection.put(rpc.failure(error.id, error.code, str(error)))
             return
         if isinstance(parsed, list):
             if all(self._allowed(getattr(message, "id", None)) for message in parsed):
@@ -202,14 +193,14 @@ class Client:
             if len(self._tasks) < MOST_AT_ONCE:
                 return True
             self.endpoint.count("malformed", reason="too_many_at_once")
-            self.connection.put(failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
+            self.connection.put(rpc.failure(id, TOO_MANY, f"more than {MOST_AT_ONCE} unanswered requests"))
             return False
         text = f"more than {allowance.rate:g} requests per second"
         if allowance.warned:
             self.connection.cut_off("requests", text)
         else:
             allowance.warned = True
-            self.connection.put(failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
+            self.connection.put(rpc.failure(id, TOO_MANY, f"{text}: the connection ends if this continues"))
         return False
 
     def _start(self, work: Coroutine[Any, Any, None]) -> None:
@@ -223,47 +214,55 @@ class Client:
         if lines:
             self.connection.put(b"[" + b",".join(lines) + b"]\n")
 
-    async def _single(self, message: Request | Notification | Response) -> None:
+    async def _single(self, message: rpc.Message) -> None:
         if answer := await self._answered(message):
             self.connection.put(answer)
 
-    async def _answered(self, message: Request | Notification | Response | RpcError) -> bytes:
+    async def _answered(self, message: rpc.Message | rpc.RpcError) -> bytes:
         """Return the line that answers a message; empty for a notification."""
-        if isinstance(message, RpcError):
+        if isinstance(message, rpc.RpcError):
             self.endpoint.count("malformed", reason=message.reason)
-            return failure(message.id, message.code, str(message))
-        if isinstance(message, Response):
+            return rpc.failure(message.id, message.code, str(message))
+        if isinstance(message, rpc.Response):
             self.endpoint.count("malformed", reason="response")  # to no request
             return b""
         try:
             value = await self._called(message)
-            return result(message.id, value) if isinstance(message, Request) else b""
+            return rpc.result(message.id, value) if isinstance(message, rpc.Request) else b""
         except Exception as error:
             code, text, data = _described(error, message.method)
-            if isinstance(message, Request):
-                return failure(message.id, code, text, data)
+            if isinstance(message, rpc.Request):
+                return rpc.failure(message.id, code, text, data)
             self._refuse(text, message.method)
             return b""
 
-    async def _called(self, call: Request | Notification) -> Any:
+    async def _called(self, call: rpc.Request | rpc.Notification) -> Any:
         operation, params = METHODS.get(call.method), call.params
         if operation is None:
             name = call.method[:60]
-            raise RpcError("method", f"unknown method {name!r}; {suggestion(name, METHODS)}", METHOD_NOT_FOUND)
+            raise rpc.RpcError("method", f"unknown method {name!r}; {suggestion(name, METHODS)}", rpc.METHOD_NOT_FOUND)
         if isinstance(params, dict) and "token" in params and call.method != "authenticate":
             params = dict(params)
             token = params.pop("token")
             if not isinstance(token, str):
-                raise RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
+                raise rpc.RpcError("token", f"{call.method}: 'token' must be a text", TOKEN_NEEDED)
             self.show(token)
         if not (operation.entry.public or self.admitted):
-            raise RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
-        return await answer(self, operation, operation.read(params))
+            raise rpc.RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
+        arguments = operation.read(params)
+        if (handler := HUB_HANDLERS.get(operation.name)) is not None:
+            found = await handler(self, **arguments)
+        else:
+            reply = await self.request(operation.name, **arguments)
+            if operation.entry.shows:
+                await self.layout(changed=True)
+            found = Moment(tick=reply.tick, time=reply.time) if operation.result is NoneType else reply.result
+        return {operation.entry.answer: _plain(found)} if operation.entry.answer else found
 
     async def _command(self, payload: memoryview) -> None:
         try:
             if not self.admitted:
-                raise RpcError("token", "call authenticate with the token first", TOKEN_NEEDED)
+                raise rpc.RpcError("token", "call authenticate with the token first", TOKEN_NEEDED)
             commands: Commands = decode_commands(payload)
             inputs = {name: commands.values[:, k] for k, name in enumerate(commands.names)}
             await self.request("command_many", ids=commands.ids, inputs=inputs)
@@ -277,8 +276,17 @@ class Client:
         if monotonic() - self._notified < NOTIFY_EVERY:
             return
         name = "command_refused" if what == "commands" else "refused"
-        self.connection.put(notification(name, {"of": what, "reason": text, "count": self._refused}))
+        self.connection.put(rpc.notification(name, {"of": what, "reason": text, "count": self._refused}))
         self._refused, self._notified = 0, monotonic()
+
+
+def _plain(value: Any) -> Any:
+    """Return a result without arrays: ids become ranges, numbers lists."""
+    if isinstance(value, np.ndarray):
+        return ranges(value) if value.dtype.kind in "iu" else value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    return list(map(_plain, value)) if isinstance(value, list) else value
 
 
 class Allowance:
@@ -304,14 +312,14 @@ class Allowance:
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:
     """Return (code, one line, data) for an error."""
     text = "; ".join(line.strip() for line in str(error).splitlines() if line.strip())
-    if isinstance(error, RpcError):
+    if isinstance(error, rpc.RpcError):
         return error.code, text, None
     if isinstance(error, ArgumentError):
-        return INVALID_PARAMS, text, None
+        return rpc.INVALID_PARAMS, text, None
     if isinstance(error, OperationError):
         internal = error.kind == "InternalError"
-        return (INTERNAL_ERROR if internal else REFUSED), text, {"kind": error.kind}
+        return (rpc.INTERNAL_ERROR if internal else REFUSED), text, {"kind": error.kind}
     if isinstance(error, WireError | PaddockError):
         return REFUSED, text, {"kind": type(error).__name__}
     LOG.error("%s failed", what, exc_info=error)
-    return INTERNAL_ERROR, f"{what} failed inside the server", None
+    return rpc.INTERNAL_ERROR, f"{what} failed inside the server", None

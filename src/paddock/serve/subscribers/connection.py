@@ -1,7 +1,5 @@
 """Connections to clients, over TCP or WebSocket, and their outgoing messages. Sending never blocks."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from abc import ABC, abstractmethod

@@ -5,14 +5,13 @@ mode and its sticks are its commands, which snapshots carry for fleets of up to 
 armed, its mode is 255 and its sticks are 0.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from paddock.serve.mirror import Mirror
 from paddock.serve.subscribers.connection import FrameGroup
 from paddock.serve.subscribers.markers import Drawing
 from paddock.serve.subscribers.subscription import (
@@ -42,10 +41,6 @@ from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, enco
 from paddock.world.frames import FRAMES, conversion
 from paddock.world.layout import FleetLayout, Ints, Layout
 from paddock.world.snapshot import ANGULAR_VELOCITY, VELOCITY, Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.mirror import Mirror
-
 
 U32 = 0xFFFFFFFF
 DRAWN = ("lines", "spheres")  # kinds that show markers, not vehicles

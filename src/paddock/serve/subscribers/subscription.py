@@ -1,7 +1,5 @@
 """Subscriptions: which vehicles, columns and kinds of frames, in which axes, at which rate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass

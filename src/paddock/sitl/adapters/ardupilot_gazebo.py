@@ -5,8 +5,6 @@ The plugin of each vehicle has its own UDP port (`fdm_port_in`) and takes one si
 `paddock.sensing`'s, on the true state.
 """
 
-from __future__ import annotations
-
 import select
 import socket
 from time import monotonic

@@ -19,6 +19,7 @@ from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
 from paddock.world.frames import conversion
 from paddock.world.geodesy import geodetic_to_ecef
+from paddock.world.rotation import quaternion_from_euler
 
 FOOT = 0.3048  # m
 KNOT = 0.5144444444444445  # m/s
@@ -123,15 +124,7 @@ class Aircraft:
     def quaternion(self) -> Floats:
         """Return the attitude x, y, z, w, body to north-east-down."""
         angles = (float(self.fdm[f"attitude/{angle}-rad"]) for angle in ("phi", "theta", "psi"))
-        (sr, cr), (sp, cp), (sy, cy) = ((sin(a / 2), cos(a / 2)) for a in angles)
-        return np.array(
-            [
-                sr * cp * cy - cr * sp * sy,
-                cr * sp * cy + sr * cp * sy,
-                cr * cp * sy - sr * sp * cy,
-                cr * cp * cy + sr * sp * sy,
-            ]
-        )
+        return quaternion_from_euler(*angles).astype(np.float64)
 
     def pose(self, place: Floats, axes: Floats) -> Floats:
         """Return a column of Pose: position along the axes from a place (ECEF, m), the rest by the local vertical."""

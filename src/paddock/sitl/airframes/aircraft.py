@@ -5,8 +5,6 @@ fastest climb, the throttle an airspeed between the slowest and the fastest. The
 airborne: disarmed, it glides at its slowest speed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from paddock.sitl.airframe import FIRST_SERVO, Airframe, Inputs, Rows

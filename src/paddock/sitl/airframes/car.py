@@ -9,8 +9,6 @@ A model without tyres rolls wherever its wheels point. Here it turns no tighter 
 speed the front wheels slide over the rest of their angle.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from paddock.engine.program import FleetProgram

@@ -1,7 +1,5 @@
 """Skid-steer rover: a motor for the wheels of each side."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from paddock.sitl.airframe import Airframe, Inputs, Rows

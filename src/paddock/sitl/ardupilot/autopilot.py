@@ -1,7 +1,5 @@
 """An unmodified ArduPilot as the autopilot of a vehicle: it sends servo packets and waits for the state after them."""
 
-from __future__ import annotations
-
 import select
 import socket
 from math import isfinite

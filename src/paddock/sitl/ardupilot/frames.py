@@ -1,7 +1,5 @@
 """ArduPilot frames: what each output channel drives, and the command lines that start such an ArduPilot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import degrees, sqrt

@@ -17,7 +17,7 @@ from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, req
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
-from paddock.sitl.autopilot.modes.copter.circle import CopterCircle
+from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
 
 if TYPE_CHECKING:

@@ -1,11 +1,8 @@
 """Quadrotors: the setpoint that modes write, the compiled control that reads it, and landing detection."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import control_period, write_gains
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
@@ -14,9 +11,6 @@ from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MIN, VehicleControl
 from paddock.sitl.sensor_data import Floats
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
 STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between

@@ -1,7 +1,5 @@
 """The estimator's result: one row of float64 with named columns, in a local north-east-down frame."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

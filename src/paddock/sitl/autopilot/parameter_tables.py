@@ -4,17 +4,11 @@
 default, lowest and highest value, type on the wire (REAL32 unless given), summary.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter, ParamKind
-from paddock.sitl.autopilot.vehicle import PWM_MAX, PWM_MID, PWM_MIN, drives
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.vehicle import VehicleControl
+from paddock.sitl.autopilot.vehicle import PWM_MAX, PWM_MID, PWM_MIN, VehicleControl, drives
 
 INT8, INT16, INT32, REAL32 = ParamKind.INT8, ParamKind.INT16, ParamKind.INT32, ParamKind.REAL32
 

@@ -1,7 +1,5 @@
 """The parameter store of one vehicle: typed values with limits, saved in a file (tables: `parameter_tables`)."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

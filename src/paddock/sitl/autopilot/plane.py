@@ -1,18 +1,12 @@
 """Planes: throttle, aileron, elevator, rudder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory, PlaneSetpoint, plane_control, plane_gains
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import PLANE
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.sitl.sensor_data import Floats
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 FLYING_SHARE = 0.5  # of AIRSPEED_MIN: faster is flying
 

@@ -1,10 +1,7 @@
 """Rovers: skid-steered (a motor on each side), or with Ackermann steering (a motor and a steering servo)."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from paddock.sitl.actuators import MOTORS
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
 from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
 from paddock.sitl.autopilot.modes import find_modes
@@ -12,9 +9,6 @@ from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import PWM_MID, VehicleControl
 from paddock.sitl.sensor_data import Floats
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 
 class Rover(VehicleControl):

@@ -14,7 +14,7 @@ from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.mission.legs import NavTarget
+    from paddock.sitl.autopilot.mission.items import NavTarget
     from paddock.sitl.autopilot.parameters import Parameter
 
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us

@@ -16,8 +16,8 @@ from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
 from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.link import Address, Sender
-    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 SEND_BANNER = 42428  # ArduPilot's MAV_CMD_DO_SEND_BANNER
 VERSION, HOME = mav.MAVLINK_MSG_ID_AUTOPILOT_VERSION, mav.MAVLINK_MSG_ID_HOME_POSITION

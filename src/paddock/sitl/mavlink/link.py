@@ -14,8 +14,8 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.mavlink.packets import PacketCounters, PacketReader, renumbered
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.streams import Streams
-    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 RECEIVE_BUFFER = 1 << 18  # bytes: for bursts while the simulation is busy
 

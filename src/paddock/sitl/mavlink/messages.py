@@ -1,18 +1,14 @@
 """Telemetry messages: tables of encoders that turn the autopilot's newest values into the fields of a message."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi, sqrt
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.estimate import Estimate
+from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.estimate import Estimate
-    from paddock.sitl.autopilot.telemetry import Telemetry
-    from paddock.sitl.sensor_data import SensorColumns
+from paddock.sitl.sensor_data import SensorColumns
 
 GRAVITY = 9.80665  # m/s2
 FREEZING = 273.15  # K

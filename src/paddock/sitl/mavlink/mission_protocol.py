@@ -15,8 +15,8 @@ from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.packets import int32, mav
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.link import Address, Sender
-    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 DEGREE = 1e7  # units of an integer latitude
 PLAIN_FRAMES = {  # MAV_FRAME -> altitude frame; others are unsupported

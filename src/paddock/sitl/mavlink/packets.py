@@ -4,8 +4,6 @@ No input raises an exception. A datagram holds whole packets, so invalid bytes f
 MAVLink 1 and 2 are read. Signatures are not checked: a signed packet counts as an unsigned one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import isfinite
 from typing import Any, TypeVar

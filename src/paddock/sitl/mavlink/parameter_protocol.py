@@ -10,8 +10,8 @@ from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.link import Address, Sender
-    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
 RATE = "SR0_PARAMS"

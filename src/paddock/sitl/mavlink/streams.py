@@ -14,8 +14,8 @@ from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import by_id, mav
 
 if TYPE_CHECKING:
+    from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer
-    from paddock.sitl.mavlink.vehicle import MavlinkVehicle
 
 
 class StreamGroup(NamedTuple):

@@ -1,7 +1,5 @@
 """An unmodified PX4 as the autopilot of a quadrotor: HIL messages out, motor controls in, and how to start it."""
 
-from __future__ import annotations
-
 import select
 import socket
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """HIL messages of PX4: sensor rows to messages in their units, and actuator controls back to a row."""
 
-from __future__ import annotations
-
 from math import atan2, degrees, hypot, isfinite, sqrt
 from typing import Any
 

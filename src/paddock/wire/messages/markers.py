@@ -1,7 +1,5 @@
 """Markers, and commands that show, hide and delete them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 

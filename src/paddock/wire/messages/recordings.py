@@ -1,7 +1,5 @@
 """Messages of recordings other than states: starts of runs, actions, events, and state hashes."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from paddock.errors import InvalidValueError

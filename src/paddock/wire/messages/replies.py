@@ -1,7 +1,5 @@
 """Messages to one client: replies and, with the id 0, control requests and refusals."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

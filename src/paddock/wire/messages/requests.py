@@ -1,7 +1,5 @@
 """Requests of clients: operations with their arguments, encoded as messages."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 

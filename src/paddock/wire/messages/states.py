@@ -4,8 +4,6 @@ The blocks are those of a snapshot, from which a client builds the same snapshot
 or on request; every state has the number of its roster.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ declared in the table of operations; typed messages would repeat it in a second 
 need a new message. JSON keeps them readable from any language, and the arrays stay binary.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,10 +1,8 @@
 """The table of operations: everything that a client can request from a simulation, defined once.
 
-`table.py` has the entries, `arguments.py` their argument types and the validation, `results.py` what they return.
+`table.py` has the entries, `operation.py` validates their arguments, `arguments.py` and `results.py` have the types.
 JSON-RPC, ZeroMQ, both Python clients, the page's TypeScript types and the documentation are derived from it.
 """
-
-from __future__ import annotations
 
 from paddock.wire.operations.arguments import ArgumentError
 from paddock.wire.operations.operation import Operation

@@ -1,4 +1,4 @@
-"""Arguments of operations: their types, and the one place that validates them (pydantic, strict).
+"""Arguments of operations: their types and descriptions. `operation.py` validates them (pydantic, strict).
 
 An argument is an annotated parameter of an entry in `table.py`. Its annotation carries the limits that pydantic checks
 and, as a plain string, its meaning for the documentation.
@@ -6,11 +6,10 @@ and, as a plain string, its meaning for the documentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 from annotated_types import Ge, Le, Len
@@ -21,11 +20,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     FailFast,
-    ValidationError,
-    create_model,
 )
 
-from paddock.errors import SHOWN, suggestion
 from paddock.wire.error import WireError
 from paddock.wire.strict_json import dumps
 
@@ -275,89 +271,6 @@ def _limits(notes: Iterable[Any]) -> str:
 
 def _shortest(limit: Any) -> Any:
     return int(limit) if limit == int(limit) else limit
-
-
-# validating ----------------------------------------------------------------------------------------------------------
-
-
-class Validator:
-    """Validates the arguments of one operation, by name, and fills in defaults."""
-
-    def __init__(self, name: str, arguments: tuple[Argument, ...], texts: bool = False) -> None:
-        """`texts`: report an invalid argument with its ErrorText, if it has one."""
-        self._name = name
-        self._texts = texts
-        self._fields = {argument.name: argument for argument in arguments}
-        fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
-        self._validate: Callable[[Any], Any] = create_model(
-            name, __config__=STRICT, **fields
-        ).__pydantic_validator__.validate_python
-
-    def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return all arguments; raise an ArgumentError of one line that names the first invalid one."""
-        if len(given) > MOST_FIELDS:
-            _refuse_unknown(self._name, sorted(given.keys() - self._fields)[:SHOWN], self._fields)
-        try:
-            values: dict[str, Any] = self._validate(given).__dict__
-        except ValidationError as error:
-            self._refuse(given, error)
-        return values
-
-    def _refuse(self, given: Mapping[str, Any], error: ValidationError) -> NoReturn:
-        """Raise the ArgumentError that describes an error of pydantic."""
-        where, fields = self._name, self._fields
-        found = error.errors(include_url=False, include_context=False)
-        wrong = next((one for one in found if one["type"] != "extra_forbidden"), found[0])
-        location = wrong["loc"]
-        if wrong["type"] not in ("missing", "extra_forbidden"):
-            name = str(location[0])
-            text = next((note for note in notes_of(fields[name].annotation) if isinstance(note, ErrorText)), None)
-            if self._texts and text is not None and not isinstance(location[-1], int):  # the argument, not an item
-                raise ArgumentError("value", f"{text.text}, not {' '.join(repr(given[name]).split())}")
-            _refuse_value(where, fields, given, location)
-        inside = location[:-1]  # the object in a list of objects, if any
-        if inside:
-            where, fields = (
-                f"{where}: {inside[0]}[{inside[1]}]",
-                {one.name: one for one in fields[str(inside[0])].members},
-            )
-        extra = [one["loc"] for one in found if one["type"] == "extra_forbidden"]
-        unknown = sorted(str(one[-1])[:40] for one in extra if one[:-1] == inside)[:SHOWN]
-        if wrong["type"] == "missing":
-            field = fields[str(location[-1])]
-            near = get_close_matches(field.name, unknown, n=1)
-            hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
-            raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
-        _refuse_unknown(where, unknown, fields)
-
-
-def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoReturn:
-    plural = "s" if len(unknown) > 1 else ""
-    names = ", ".join(repr(name[:40]) for name in unknown)
-    raise ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
-
-
-def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
-    """Describe the innermost field or item at a location, and its valid values."""
-    name, field = str(location[0]), fields[str(location[0])]
-    annotation, value = field.annotation, given[name]
-    if field.marked(MEMBERS) and len(location) > 1:
-        name, value = str(location[1])[:40], value[location[1]]
-    for step in location[1:]:
-        kind = plain(annotation)
-        if any(isinstance(note, Expected) for note in notes_of(annotation)):
-            break
-        if isinstance(step, int) and get_origin(kind) is list:
-            annotation, value, name = get_args(kind)[0], value[step], f"{name}[{step}]"
-        elif isinstance(kind, type) and issubclass(kind, BaseModel) and step in kind.model_fields:
-            where, name = f"{where}: {name}", str(step)
-            annotation, value = {one.name: one for one in fields_of(kind)}[name].annotation, value[step]
-        else:
-            break
-    if get_origin(plain(annotation)) is Literal and isinstance(value, str):
-        hint = suggestion(value[:40], get_args(plain(annotation)))
-        raise ArgumentError("value", f"{where}: {name!r} cannot be {value[:40]!r}; {hint}")
-    raise ArgumentError("value", f"{where}: {name!r} must be {described(annotation)}, got {shown(value)}")
 
 
 def shown(value: Any) -> str:

@@ -4,8 +4,6 @@ To add one: write its entry here and its handler in `paddock.serve.operations` (
 `paddock.serve.methods`). Validation, JSON-RPC, the page's types and the documentation follow from the entry.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Protocol
 
 from annotated_types import Ge, Le, Len

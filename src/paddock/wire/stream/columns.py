@@ -1,7 +1,5 @@
 """Frame 0x15: requested columns of some vehicles, one block for each entry of the request."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Sequence
 from typing import Any, NamedTuple

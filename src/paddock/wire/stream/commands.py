@@ -1,7 +1,5 @@
 """Frame 0x20, inbound: commands for the same inputs of many vehicles; other inputs keep their values."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Frames 0x03, 0x04 and 0x12: debug lines, debug spheres, and markers by namespace and id."""
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Frame 0x13: events."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -9,8 +9,6 @@ written. Decoders return views of the payload without copying. The modules of th
     frames.py     TICK (this module)
 """
 
-from __future__ import annotations
-
 import math
 import struct
 from collections.abc import Callable, Sequence

@@ -5,12 +5,10 @@ component, which follows from the others, exact to a quarter of a degree; positi
 accurate.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial, reduce
 from operator import add
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -65,7 +63,7 @@ class FrameChange(NamedTuple):
     quaternion: tuple[float, ...] | None = None  # (16,)
 
     @classmethod
-    def of(cls, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> FrameChange:
+    def of(cls, position: NDArray[np.float64], quaternion: NDArray[np.float64]) -> Self:
         """Return the change of matrices (3, 3) and (4, 4); make it once per subscription."""
         return cls(_unless_identity(position, 3), _unless_identity(quaternion, 4))
 

@@ -1,7 +1,5 @@
 """Split a byte stream into frames and JSON lines, for any chunking of the bytes."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from typing import NamedTuple, NoReturn
 

@@ -1,7 +1,5 @@
 """Frames 0x02 and 0x11: telemetry of every vehicle, 17 bytes each, and the first-person state of drones, 56 bytes."""
 
-from __future__ import annotations
-
 from enum import IntFlag
 from functools import partial
 

@@ -1,7 +1,5 @@
 """VDS1 over UDP: states of all cars to every subscriber, commands from any number of senders."""
 
-from __future__ import annotations
-
 from paddock.serve.endpoints.vds1.endpoint import Vds1Server
 
 ENDPOINT = Vds1Server

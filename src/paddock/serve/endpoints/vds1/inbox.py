@@ -7,22 +7,18 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.serve.endpoints.vds1.publisher import Address
-from paddock.serve.hub import LimitedLog
+from paddock.serve.hub import Hub, LimitedLog
 from paddock.wire.error import WireError
 from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub
-
-
+Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
 CLIENT = "vds1"  # the client name of VDS1 commands
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
 """The inputs of a CMD, in the order of paddock.wire.vds1.Command."""

@@ -10,17 +10,14 @@ thrust as a share of full thrust. The constants below are columns of the arrays.
 from __future__ import annotations
 
 from math import pi, radians
-from typing import TYPE_CHECKING
 
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import rotate, unrotate
 from paddock.compute.routine import routine
 from paddock.sitl.autopilot.estimate import PLACE
+from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 Three = tuple[float, float, float]
 

@@ -7,16 +7,14 @@ controls altitude, the throttle airspeed, with a feed-forward for the climb.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
 from paddock.compute.routine import routine
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE, Point, wrap
+from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import COLUMN, Floats
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 DIRECT, ATTITUDE, FLIGHT = 0.0, 1.0, 2.0
 """Kinds of setpoint: surfaces; roll, pitch and throttle; heading (or roll), altitude and airspeed."""

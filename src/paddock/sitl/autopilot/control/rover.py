@@ -7,16 +7,14 @@ curvature (1/m, Ackermann) at full steering start from the parameters and are le
 from __future__ import annotations
 
 from math import radians
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
 from paddock.compute.routine import routine
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE
+from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import Floats
-
-if TYPE_CHECKING:
-    from paddock.sitl.autopilot.parameters import AutopilotParameters
 
 REST, DIRECT, RATES = 0.0, 1.0, 2.0  # kinds of setpoint: motors off; throttle and steering; speed and turn rate
 

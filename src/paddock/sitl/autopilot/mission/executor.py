@@ -14,8 +14,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied
 from paddock.sitl.autopilot.estimate import Ned
-from paddock.sitl.autopilot.mission.items import DO_CHANGE_SPEED, ITEM_KINDS, MissionItem, NavTask, PlanKind, Role
-from paddock.sitl.autopilot.mission.legs import MIN_RADIUS, MissionLeg, NavTarget, make_leg, place_of
+from paddock.sitl.autopilot.mission.items import (
+    DO_CHANGE_SPEED,
+    ITEM_KINDS,
+    MIN_RADIUS,
+    MissionItem,
+    MissionLeg,
+    NavTarget,
+    NavTask,
+    PlanKind,
+    Role,
+    make_leg,
+    place_of,
+)
 from paddock.sitl.autopilot.telemetry import CurrentItem, ItemReached, Severity
 
 if TYPE_CHECKING:

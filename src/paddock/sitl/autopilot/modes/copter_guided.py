@@ -1,14 +1,11 @@
-"""GUIDED: positions, velocities, attitudes and take-offs commanded from outside."""
-
-from __future__ import annotations
+"""GUIDED of copters: positions, velocities, attitudes and take-offs commanded from outside."""
 
 from dataclasses import replace
 from math import asin, atan2, isnan, nan, radians
 
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.modes.copter.common import FACING_DISTANCE, STALE_US, CopterMode, bearing
-from paddock.sitl.autopilot.modes.copter.manoeuvres import TakeOff
+from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, TakeOff, bearing
 from paddock.sitl.autopilot.telemetry import Landed
 
 LIFT_OFF_THRUST = 0.55  # where 0.5 holds the altitude

@@ -1,14 +1,10 @@
-"""AUTO: fly the mission."""
-
-from __future__ import annotations
+"""AUTO of copters: fly the mission."""
 
 from math import hypot, isnan, radians
 
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
-from paddock.sitl.autopilot.mission.items import NavTask
-from paddock.sitl.autopilot.mission.legs import NavTarget
-from paddock.sitl.autopilot.modes.copter.common import FACING_DISTANCE, CopterMode
-from paddock.sitl.autopilot.modes.copter.manoeuvres import Descent, Homeward, Orbit, TakeOff
+from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
+from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode
 

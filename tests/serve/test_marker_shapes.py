@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paddock.world.marker_shapes import CORNERS, shape_of
+from paddock.serve.subscribers.markers import CORNERS, shape_of
 from paddock.world.markers import Marker
 from paddock.world.transforms import Transform
 
