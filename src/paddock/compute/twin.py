@@ -163,15 +163,17 @@ def _callee_flags() -> dict[str, Any]:
     Numba optimises a function and generates its machine code, then does both again in every caller that it is linked
     into. Here a callee stays unoptimised until its outermost caller is complete: a third of the compile time.
     """
-    from numba.core.codegen import JITCodeLibrary
-    from numba.core.compiler import Compiler
+    from numba.core import codegen, compiler
+
+    library_class: Any = codegen.JITCodeLibrary
+    compiler_class: Any = compiler.Compiler
 
     class Environments:
         @staticmethod
         def set_env(name: str, environment: Any) -> None:
             """Ignore the environment: code without Python objects needs none, nor has it one if loaded from a cache."""
 
-    class Callee(JITCodeLibrary):  # type: ignore[misc]
+    class Callee(library_class):  # type: ignore[misc]
         codegen = Environments
 
         def finalize(self) -> None:
@@ -186,7 +188,7 @@ def _callee_flags() -> dict[str, Any]:
             """Return 0, Numba's value for functions without machine code."""
             return 0
 
-    class CalleeCompiler(Compiler):  # type: ignore[misc]
+    class CalleeCompiler(compiler_class):  # type: ignore[misc]
         def compile_extra(self, func: Any) -> Any:
             self.state.library = Callee(self.state.targetctx.codegen(), func.__qualname__)
             return super().compile_extra(func)
