@@ -176,11 +176,11 @@ def _callee_flags() -> dict[str, Any]:
     class Callee(library_class):  # type: ignore[misc]
         codegen = Environments
 
-        def finalize(self) -> None:
-            """Link the callees, and leave optimising and machine code to the caller."""
-            for library in dict.fromkeys(self._linking_libraries):
-                self._reload_init.update(library._reload_init)
-                self._final_module.link_in(library._get_module_for_linking(), preserve=True)
+        def _optimize_final_module(self) -> None:
+            """Leave optimising to the caller."""
+
+        def _finalize_final_module(self) -> None:
+            """Leave the machine code to the caller."""
             self._finalize_dynamic_globals()
             self._finalized = True
 
