@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from math import hypot, inf
 from typing import NamedTuple
@@ -38,19 +38,24 @@ class Costs:
     Where zones have a floor or a ceiling, they also have the same height.
     """
 
-    def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
-        """`covered` caches the paths of tasks between plannings."""
+    def __init__(self, problem: Problem, covered: Covered | None = None, transits: Transits | None = None) -> None:
+        """`covered` caches the paths of tasks between plannings; `transits` are those of equal zones and wind."""
         self.problem = problem
         self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
-        self.transits = Transits(problem)
+        self.covered: Covered = {} if covered is None else covered
+        self.transits = Transits(problem) if transits is None else transits
         self.movers = [mover(vehicle, self.transits) for vehicle in problem.vehicles]
         kinds = [kind_of(vehicle, problem) for vehicle in problem.vehicles]
         self._kinds = list(dict.fromkeys(kinds))
         self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each vehicle
         first = [kinds.index(kind) for kind in self._kinds]
-        known: Covered = {} if covered is None else covered
-        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, known) for k in first]
+        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, self.covered) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
+
+    def headed(self, headings: Mapping[int, float]) -> Costs:
+        """Return the costs with these headings, by index, for tasks with a free heading; any for all others."""
+        problem = self.problem.with_headings(headings)
+        return self if problem is self.problem else Costs(problem, self.covered, self.transits)
 
     def jobs(self, vehicle: int) -> Jobs:
         """Return the tasks for a vehicle."""

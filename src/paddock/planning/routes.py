@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import hypot, isfinite
+from math import hypot, isfinite, nan, pi
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -127,6 +128,7 @@ class Plan:
 
 
 SOON = 1e-9  # s: shorter waiting times are ignored
+HEADINGS = tuple(2.0 * pi * k / 16 for k in range(16))  # rad, with which a task is passed that leaves no way otherwise
 
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
@@ -139,7 +141,7 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     writer = _Writer(costs, vehicle)
     for t in order:
         writer.do(t)
-    writer.follow("return", None, writer.way(who.home), who.home[3])
+    writer.follow("return", None, writer.onward(who.home), who.home[3])
     return Route(who.name, tuple(writer.legs), who.speed)
 
 
@@ -177,7 +179,7 @@ def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
     for k, t in enumerate(order):
         try:
             writer.do(t)
-            writer.way(writer.who.home)
+            writer.onward(writer.who.home)
         except InfeasibleError:
             return k
     return len(order) - 1
@@ -199,6 +201,7 @@ class _Writer:
         self.here: Pose = self.who.pose
         self.time = self.who.ready
         self.legs: list[Leg] = []
+        self.last: tuple[int, int, Pose, float] | None = None  # a task with any heading, and what was before it
 
     def entry(self, task: int) -> tuple[float, float, float | None]:
         """Return the start of a task for the vehicle: x, y in m, heading in rad (None: any)."""
@@ -208,6 +211,25 @@ class _Writer:
     def way(self, goal: Goal, here: Pose | None = None) -> Path:
         """Return the path to a goal from a pose, by default from here."""
         return self.costs.transits.path(self.who, here or self.here, goal)
+
+    def onward(self, goal: Goal) -> Path:
+        """Return the path to a goal; where the last task was passed with a heading that leaves no way, with another."""
+        try:
+            return self.way(goal)
+        except InfeasibleError:
+            if self.last is None:
+                raise
+            (t, legs, here, time), (x, y, z, _) = self.last, self.here
+            ways: list[tuple[float, float]] = []
+            for heading in HEADINGS:
+                with suppress(InfeasibleError):
+                    there = self.way((x, y, z, heading), here).flown
+                    ways.append((there + self.way(goal, (x, y, z, heading)).flown, heading))
+            if not ways:
+                raise
+            self.legs, self.here, self.time, self.last = self.legs[:legs], here, time, None
+            self.do(t, min(ways)[1])
+            return self.way(goal)
 
     def coverage(self, task: int, here: Pose) -> Path:
         """Return the path of a task from a pose; raise InfeasibleError."""
@@ -229,11 +251,21 @@ class _Writer:
         self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))
         self.here = end
 
-    def do(self, t: int) -> None:
-        """Go to a task, wait for it and do it, each measured on its path."""
+    def do(self, t: int, chosen: float | None = None) -> None:
+        """Go to a task, wait for it and do it, each measured on its path; with a `chosen` heading (rad)."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
         x, y, heading = self.entry(t)
-        way = self.way((x, y, height_of(self.who) if task.z is None else task.z, heading))
+        z, free = height_of(self.who) if task.z is None else task.z, task.shape.entry.heading is None
+        if chosen is not None:
+            heading = leave = chosen
+        try:
+            way = self.onward((x, y, z, heading))
+        except InfeasibleError:
+            if not free or heading is None:
+                raise
+            way, heading, leave = self.onward((x, y, z, None)), None, nan
+        if chosen is None:
+            self.last = (t, len(self.legs), self.here, self.time) if free else None
         if self.stays:
             self.stay(task, task.opens - way.flown / self.who.speed)
         self.follow("transit", task, way, heading)

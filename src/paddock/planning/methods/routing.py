@@ -55,7 +55,7 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
         search = RoutingSearch(headed, options)
         orders = search.orders(lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
         headings = chosen_headings(costs, orders)
-        headed = Costs(costs.problem.with_headings(headings))
+        headed = costs.headed(headings)
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
         if (reached := value(headed, orders)) < least:
             best, least = MethodResult(orders, {"iterations": int(options.iterations)}, headings), reached
