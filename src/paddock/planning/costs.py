@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from paddock.planning.coverage.polygon import FieldShape
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, Rows, ways_around
 from paddock.planning.paths.climb import along
@@ -262,7 +262,9 @@ def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | Infeasible
     zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
         if isinstance(task.shape, FieldShape):
-            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance), vehicle, z)
+            windy = transits.drift(vehicle)
+            drift = Drift(vehicle.radius, *windy) if windy != (0.0, 0.0) else CALM
+            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance, drift), vehicle, z)
         x, y, _ = task.shape.entry
         zone = inside(x, y, zones) if zones else None
         if zone is not None:

@@ -222,6 +222,8 @@ class _Writer:
             (t, legs, here, time), (x, y, z, _) = self.last, self.here
             ways: list[tuple[float, float]] = []
             for heading in HEADINGS:
+                if not self.costs.transits.roomy(self.who, (x, y, z, heading)):
+                    continue
                 with suppress(InfeasibleError):
                     there = self.way((x, y, z, heading), here).flown
                     ways.append((there + self.way(goal, (x, y, z, heading)).flown, heading))
