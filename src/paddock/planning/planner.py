@@ -183,7 +183,10 @@ def _in_range(route: Route, who: Vehicle) -> bool:
 def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
     limits = [vehicle.range for vehicle in costs.problem.vehicles]
-    for task in _missing(costs, orders):
+    for vehicle, order in enumerate(insert_tasks(costs, orders, limits, _missing(costs, orders))):
+        if order != orders[vehicle]:
+            routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
+    for task in _missing(costs, orders) if costs.problem.zones else ():
         room = [ABOVE * limit for limit in limits]
         for _ in range(TRIES):
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
