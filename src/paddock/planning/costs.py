@@ -154,23 +154,27 @@ class Costs:
         starts = np.vstack([np.array([(out.end[0], out.end[1], out.end[3]) for out in outs]), jobs.leave])
         goals = np.vstack([jobs.entry, np.array([(x, y, heading) for x, y, _, heading in homes])])
         at = np.where(np.isnan(jobs.z), height_of(first), jobs.z)
-        here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
-        there = np.concatenate([at, [home[2] for home in homes]])
-        low, high = np.minimum(here, there), np.maximum(here, there)
-        sets, which = np.ones((1, len(zones)), bool), np.zeros(low.shape, np.int64)  # of zones, by the height of a way
+        shape = len(starts), len(goals)
+        among = {zones: np.ones(shape, bool)}  # the ways that pass at the heights of these zones
         if kind_of(first, self.problem)[-1] is not None:
+            here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
+            there = np.concatenate([at, [home[2] for home in homes]])
+            low, high = np.minimum(here, there), np.maximum(here, there)
             near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).transpose(1, 2, 0)
             sets, which = np.unique(near.reshape(-1, len(zones)), axis=0, return_inverse=True)
+            among = {
+                tuple(zone for zone, counts in zip(zones, one, strict=True) if counts): which.reshape(shape) == k
+                for k, one in enumerate(sets)
+            }
         left = np.array([bool(out.segments) for out in outs] + [False] * self.tasks)
         never = np.full((1, 2, WAY_COLUMNS), np.nan)
         never[..., COST] = inf
-        rows, found, count = np.full(low.shape, -1, np.int32), [never], 1
-        for k, one in enumerate(sets):
-            some = tuple(zone for zone, counts in zip(zones, one, strict=True) if counts)
+        rows, found, count = np.full(shape, -1, np.int32), [never], 1
+        for some, pairs in among.items():
             if some:
-                among = which.reshape(low.shape) == k
-                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, among)
-                rows = np.where(new >= 0, new + count, rows).astype(np.int32)
+                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, pairs)
+                blocked = new >= 0
+                rows[blocked] = new[blocked] + count
                 found, count = [*found, more], count + len(more)
         every = np.concatenate(found)
         for k, out in enumerate(outs):

@@ -192,10 +192,14 @@ def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
                 break
             vehicle = next(k for k, order in enumerate(found) if order != orders[k])
-            order = list(found[vehicle])
-            route = _fitted(costs, vehicle, order)
-            if order == found[vehicle]:
-                orders[vehicle], routes[vehicle] = order, route
+            try:
+                route = route_of(costs, vehicle, found[vehicle])
+            except InfeasibleError:  # for all that turn like it
+                like = costs.class_of[vehicle]
+                room = [-1.0 if costs.class_of[k] == like else most for k, most in enumerate(room)]
+                continue
+            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
+                orders[vehicle], routes[vehicle] = found[vehicle], route
                 break
             room[vehicle] = -1.0  # not this one
 
@@ -206,12 +210,14 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
     for task in _missing(costs, orders):
         able = [vehicle for vehicle in _idle(costs, task, orders) if costs.alone[vehicle, task] < inf]
         for vehicle in able[:TRIES]:
-            with suppress(InfeasibleError):
+            try:
                 route, heading = alone(costs, vehicle, task)
-                if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
-                    orders[vehicle], routes[vehicle] = [task], route
-                    headings |= heading
-                    break
+            except InfeasibleError:
+                break
+            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
+                orders[vehicle], routes[vehicle] = [task], route
+                headings |= heading
+                break
     if not headings:
         return costs
     before = {k: task.heading for k, task in enumerate(costs.problem.tasks) if task.heading is not None}
@@ -271,10 +277,11 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
     beyond = _too_far(costs, task)
     nearest = min(able, key=lambda k: (beyond[k], bool(orders[k])))
-    why = _why_not(costs, nearest, task) or _too_busy(costs, task, orders)
-    if idle and idle[0] != nearest:
-        return f"{why}; nearest idle vehicle: {_why_not(costs, idle[0], task)}"
-    return why if idle or _why_not(costs, nearest, task) else f"{why}; no vehicle is idle"
+    far = _why_not(costs, nearest, task)
+    why = far or _too_busy(costs, task, orders)
+    if idle and idle[0] != nearest and (other := _why_not(costs, idle[0], task)):
+        return f"{why}; nearest idle vehicle: {other}"
+    return why if far or idle else f"{why}; no vehicle is idle"
 
 
 def _why_not(costs: Costs, vehicle: int, task: int) -> str:

@@ -174,14 +174,16 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
-    """Return the position in an infeasible order of the first task without a path to it, or home from it."""
+    """Return the position in an infeasible order of the first task that cannot be reached, or that has no way home."""
     writer = _Writer(costs, vehicle)
     for k, t in enumerate(order):
         try:
             writer.do(t)
-            writer.onward(writer.who.home)
         except InfeasibleError:
-            return k
+            with suppress(InfeasibleError):
+                writer.onward(writer.who.home)
+                return k
+            return max(k - 1, 0)
     return len(order) - 1
 
 
