@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import hypot, inf
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot, inf, isnan, sqrt
+from math import inf, isnan
 from typing import NamedTuple
 
 import numpy as np
 from numpy import empty, int64, zeros
 
+from paddock.compute.math import hypot, sqrt
 from paddock.compute.routine import parallel_range
 from paddock.planning.costs import Costs
 from paddock.planning.tours import (

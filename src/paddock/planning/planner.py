@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute.math import hypot
 from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
@@ -300,7 +301,7 @@ def _why_not(costs: Costs, vehicle: int, task: int) -> str:
     if costs.transits.drift(who) != (0.0, 0.0):
         still = Costs(replace(problem, wind=(0.0, 0.0)))
         if (flown := alone(still, vehicle, task)[0].flown) <= who.range:
-            far += f" in {float(np.hypot(*problem.wind)):.3g} m/s of wind ({flown:,.0f} m in still air)"
+            far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
     return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
 
 

@@ -6,15 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import hypot, isfinite, nan, pi
+from math import isfinite, nan, pi
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
+from paddock.compute.math import hypot
 from paddock.errors import unknown_name
 from paddock.planning.costs import Costs, height_of
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
+from paddock.planning.paths.wind import course_of
 from paddock.planning.problem import Problem, Task, renamed
 from paddock.planning.transits import Goal
 from paddock.world.columns import Floats
@@ -284,7 +284,7 @@ class _Writer:
         elif heading is None:
             drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
             still = hypot(drift_x, drift_y) == 0.0
-            heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
+            heading = nose if still else course_of(nose, drift_x, drift_y)
         self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), lambda: path)
 
     @property

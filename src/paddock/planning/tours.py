@@ -6,12 +6,13 @@ Plain scalar functions (see compute/routine.py) that methods call inside their o
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, ceil, hypot, inf, isnan, sqrt
+from math import ceil, inf, isnan
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.math import atan2, hypot, sqrt
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
 from paddock.planning.obstacles.detours import Rows, around

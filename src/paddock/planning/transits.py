@@ -5,9 +5,7 @@ from __future__ import annotations
 from math import floor, pi
 from typing import Any
 
-import numpy as np
-
-from paddock.compute.math import sincos
+from paddock.compute.math import hypot, sincos
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap, on_border, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
@@ -110,7 +108,7 @@ class Transits:
         if not self._windy(vehicle):
             return vehicle.radius
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
-        return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
+        return max(vehicle.radius, tightest * (1.0 + hypot(*self.wind) / vehicle.speed) ** 2)
 
     def _around(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
         """Return a way around zones. One that begins or ends inside, at a home, crosses their borders nearby."""

@@ -17,6 +17,7 @@ import shapely
 from shapely import LineString, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from paddock.compute import arrays
 from paddock.compute.math import cos
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
@@ -189,4 +190,4 @@ def corner_near(sweep: Sweep, x: float, y: float) -> int:
     """Return the node at a corner of a cell whose start is closest to a point (m)."""
     corners = [node for cell in sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
     starts, _ = poses_of(sweep.to_world(lines_of(sweep.swaths)))
-    return corners[int(np.argmin(np.hypot(*(starts[corners, :2] - (x, y)).T)))]
+    return corners[int(np.argmin(arrays.hypot(*(starts[corners, :2] - (x, y)).T)))]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from math import cos, isfinite, nan, pi, sin
+from math import isfinite, nan, pi
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.field import ObstructedField, corner_near, flown_over, polygons_of, zone_area
 from paddock.planning.coverage.shapes import (
@@ -227,9 +228,8 @@ class PolygonShape:
         """Return the part of an area that lies in the band."""
         if self.band is None:
             return area
-        c, s = cos(self.angle or 0.0), sin(self.angle or 0.0)
         corners = shapely.get_coordinates(shapely.box(-BEYOND, self.band[0], BEYOND, self.band[1]))
-        return area & Polygon(corners @ np.array([[c, s], [-s, c]]) + self.outer[0])
+        return area & Polygon(arrays.rotated(corners, self.angle or 0.0, self.outer[0]))
 
 
 FieldShape = AreaShape | PolygonShape

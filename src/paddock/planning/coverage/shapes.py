@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import cos, isfinite, pi, sin, tau
+from math import isfinite, pi, tau
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from paddock.compute import arrays
+from paddock.compute.math import cos, sin
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
 from paddock.planning.paths.wind import over_ground
@@ -258,6 +260,4 @@ class AreaShape(HeadedShape):
         side = 1.0 if self.left else -1.0
         near, far = -0.5 * side * self.spacing, (self.passes - 0.5) * side * self.spacing
         ring = np.array([(0.0, near), (self.length, near), (self.length, far), (0.0, far), (0.0, near)])
-        c, s = cos(self.heading), sin(self.heading)
-        turned: Floats = ring @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
-        return turned
+        return arrays.rotated(ring, self.heading, (self.x, self.y))

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import exp, inf
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64, zeros
 from scipy.spatial import cKDTree
 
+from paddock.compute.math import exp
 from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import Packed, insert_tasks, packed, unpacked

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.compute import arrays
+from paddock.compute.math import hypot
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.methods import MethodResult
@@ -250,7 +251,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     if far.any():  # poses are requested only if needed
         rows = np.flatnonzero(far)
         here = np.array([poses(row)[:2] for row in rows.tolist()])
-        way = np.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
+        way = arrays.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
         vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"

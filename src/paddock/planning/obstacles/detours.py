@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop
-from math import atan2, cos, hypot, inf, isnan, nan, pi, sin
+from math import inf, isnan, nan, pi
 
 import numpy as np
 from numpy import empty, int64
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
+from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, tangent
@@ -73,9 +75,9 @@ def turns_at(places: Floats, radius: float) -> Floats:
     """Return the bends (n, 2, COLUMNS) to the left and right through places; points where any heading will do."""
     found = np.zeros((len(places), 2, COLUMNS))
     wide = np.where(np.isnan(places[:, 2]), 0.0, radius)[:, None]
-    way, heading = np.array([1.0, -1.0]), np.nan_to_num(places[:, 2:])
-    found[..., X] = places[:, :1] - way * wide * np.sin(heading)
-    found[..., Y] = places[:, 1:2] + way * wide * np.cos(heading)
+    way, (sine, cosine) = np.array([1.0, -1.0]), arrays.sincos(np.nan_to_num(places[:, 2:]))
+    found[..., X] = places[:, :1] - way * wide * sine
+    found[..., Y] = places[:, 1:2] + way * wide * cosine
     found[..., RADIUS], found[..., WAY], found[..., GROUP] = wide, way, -1.0
     found[:, 1, GROUP] -= wide[:, 0] == 0.0  # a point needs no second turn
     return found

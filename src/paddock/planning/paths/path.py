@@ -5,14 +5,14 @@ from __future__ import annotations
 import math as libm
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import hypot, isfinite, nan
+from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.compute import arrays
-from paddock.compute.math import sin, sincos, sqrt
+from paddock.compute.math import hypot, sin, sincos, sqrt
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 

@@ -9,12 +9,12 @@ with heading 0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot, inf
+from math import inf
 
 from numpy import empty
 from numpy.typing import ArrayLike
 
-from paddock.compute.math import PI, absolute, atan2, clamp, maximum, minimum, sincos, sqrt, wrap_angle
+from paddock.compute.math import PI, absolute, atan2, clamp, hypot, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.paths.dubins import HALF_PI, NOISE, TIE
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii

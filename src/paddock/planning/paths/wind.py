@@ -19,12 +19,12 @@ have a solution.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, hypot, inf, isnan, radians
+from math import ceil, inf, isnan, radians
 
 import numpy as np
 
 from paddock.compute import arrays
-from paddock.compute.math import PI, absolute, asin, atan2, maximum, minimum, sincos, sqrt, wrap_angle
+from paddock.compute.math import PI, absolute, asin, atan2, hypot, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import (
     HALF_PI,
