@@ -209,18 +209,17 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
     """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
     headings: dict[int, float] = {}
     for task in _missing(costs, orders):
-        able = [vehicle for vehicle in _idle(costs, task, orders) if costs.alone[vehicle, task] < inf]
-        for vehicle in able[:TRIES]:
-            try:
+        beyond = _beyond(costs, task)
+        for vehicle in _idle(costs, task, orders)[:TRIES]:
+            who = costs.problem.vehicles[vehicle]
+            if not beyond[vehicle] < (ABOVE - 1.0) * who.range + 2.0 * pi * costs.movers[vehicle].held:
+                continue  # too far, with any heading
+            with suppress(InfeasibleError):
                 route, heading = alone(costs, vehicle, task)
-            except InfeasibleError:
-                break
-            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
-                orders[vehicle], routes[vehicle] = [task], route
-                headings |= heading
-                break
-    if not headings:
-        return costs
+                if _in_range(route, who) and late_task(costs, route) is None:
+                    orders[vehicle], routes[vehicle] = [task], route
+                    headings |= heading
+                    break
     before = {k: task.heading for k, task in enumerate(costs.problem.tasks) if task.heading is not None}
     return costs.headed(before | headings)
 
@@ -228,35 +227,37 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
 def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]:
     """Return vehicles without tasks, the nearest to a task first by estimate; of equal ones the first."""
     seen: dict[Vehicle, int] = {}
-    for vehicle in np.argsort(_too_far(costs, task), kind="stable").tolist():
+    for vehicle in np.argsort(_beyond(costs, task), kind="stable").tolist():
         if not orders[vehicle] and not isinstance(costs.coverage(vehicle, task), InfeasibleError):
             seen.setdefault(replace(costs.problem.vehicles[vehicle], name=""), vehicle)
     return list(seen.values())
 
 
-def _too_far(costs: Costs, task: int) -> Floats:
+def _beyond(costs: Costs, task: int) -> Floats:
     """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
-    ranges = [vehicle.range for vehicle in costs.problem.vehicles]
-    return np.array([way - most if way < inf else inf for way, most in zip(costs.alone[:, task], ranges, strict=True)])
+    ways, ranges = costs.alone[:, task].tolist(), [vehicle.range for vehicle in costs.problem.vehicles]
+    return np.array([way - most if way < inf else inf for way, most in zip(ways, ranges, strict=True)])
 
 
 def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float]]:
     """Return the shortest route on which a vehicle does one task, and its heading there if that is chosen."""
-    problem, own = costs.problem, costs.problem.tasks[task]
-    who, own = problem.vehicles[vehicle], own if own.heading is None else replace(own, heading=None)
-    free = Costs(replace(problem, vehicles=(who,), tasks=(own,)), transits=costs.transits)
-    found: list[tuple[Route, dict[int, float]]] = []
-    error: InfeasibleError | None = None
-    for headings in ({}, chosen) if (chosen := chosen_headings(free, [[0]])) else ({},):
-        try:
-            route = route_of(free.headed(headings) if headings else free, 0, [0])
-        except InfeasibleError as wrong:
-            error = error or wrong
-        else:
-            found.append((route, {task: headings[0]} if headings else {}))
-    if error and not found:
-        raise error
+    free = Costs(_only(costs.problem, vehicle, task), transits=costs.transits)
+    if not (chosen := chosen_headings(free, [[0]])):
+        return route_of(free, 0, [0]), {}
+    found = []
+    with suppress(InfeasibleError):
+        found.append((route_of(free.headed(chosen), 0, [0]), {task: chosen[0]}))
+    try:
+        found.append((route_of(free, 0, [0]), {}))
+    except InfeasibleError:
+        if not found:
+            raise
     return min(found, key=lambda pair: pair[0].flown)
+
+
+def _only(problem: Problem, vehicle: int, task: int) -> Problem:
+    """Return the problem with one vehicle and one task, whose heading is not chosen."""
+    return replace(problem, vehicles=(problem.vehicles[vehicle],), tasks=(problem.tasks[task],)).with_headings({})
 
 
 def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
@@ -276,7 +277,7 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
         return _too_late(costs, task)
     idle = _idle(costs, task, orders)[:1]
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
-    beyond = _too_far(costs, task)
+    beyond = _beyond(costs, task)
     nearest = min(able, key=lambda k: (beyond[k], bool(orders[k])))
     far = _why_not(costs, nearest, task)
     why = far or _too_busy(costs, task, orders)
@@ -299,9 +300,10 @@ def _why_not(costs: Costs, vehicle: int, task: int) -> str:
         return ""
     far = f"it takes {route.flown:,.0f} m there and back"
     if costs.transits.drift(who) != (0.0, 0.0):
-        still = Costs(replace(problem, wind=(0.0, 0.0)))
-        if (flown := alone(still, vehicle, task)[0].flown) <= who.range:
-            far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
+        still = Costs(replace(_only(problem, vehicle, task), wind=(0.0, 0.0)))
+        with suppress(InfeasibleError):
+            if (flown := alone(still, 0, 0)[0].flown) <= who.range:
+                far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
     return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
 
 
