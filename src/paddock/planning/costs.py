@@ -66,6 +66,11 @@ class Costs:
         """Return the path of a vehicle over a task, at height 0, or the reason why there is none."""
         return self._coverage[self.class_of[vehicle]][task]
 
+    @cached_property
+    def ranges(self) -> Floats:
+        """Remaining metres of each vehicle, (vehicles,)."""
+        return np.array([vehicle.range for vehicle in self.problem.vehicles])
+
     def detours(self, vehicle: int) -> Detours:
         """Return the ways of a vehicle around zones."""
         found, start, ways, home = self._detours

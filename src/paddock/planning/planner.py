@@ -115,10 +115,10 @@ def split_fields(problem: Problem) -> Problem:
 
 def _parts(problem: Problem, task: Task) -> Sequence[Task]:
     """Return as few parts of a field as single vehicles can do, or the task itself."""
-    ranges = np.array([vehicle.range for vehicle in problem.vehicles])
-    if not isinstance(task.shape, FieldShape) or not np.isfinite(ranges).any():
+    if not isinstance(task.shape, FieldShape) or all(vehicle.range == inf for vehicle in problem.vehicles):
         return [task]
     whole = Costs(replace(problem, tasks=(task,)))
+    ranges = whole.ranges
     cover = np.array([whole.jobs(k).cover[0] for k in range(whole.vehicles)])
     share = float(np.max((ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
     best, most = [task], 0
@@ -183,12 +183,11 @@ def _in_range(route: Route, who: Vehicle) -> bool:
 
 def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    limits = [vehicle.range for vehicle in costs.problem.vehicles]
-    for vehicle, order in enumerate(insert_tasks(costs, orders, limits, _missing(costs, orders))):
+    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _missing(costs, orders))):
         if order != orders[vehicle]:
             routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
     for task in _missing(costs, orders) if costs.problem.zones else ():
-        room = [ABOVE * limit for limit in limits]
+        room = ABOVE * costs.ranges
         for _ in range(TRIES):
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
                 break
@@ -196,8 +195,7 @@ def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
             try:
                 route = route_of(costs, vehicle, found[vehicle])
             except InfeasibleError:  # for all that turn like it
-                like = costs.class_of[vehicle]
-                room = [-1.0 if costs.class_of[k] == like else most for k, most in enumerate(room)]
+                room[np.array(costs.class_of) == costs.class_of[vehicle]] = -1.0
                 continue
             if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
                 orders[vehicle], routes[vehicle] = found[vehicle], route
@@ -235,8 +233,8 @@ def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]
 
 def _beyond(costs: Costs, task: int) -> Floats:
     """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
-    ways, ranges = costs.alone[:, task].tolist(), [vehicle.range for vehicle in costs.problem.vehicles]
-    return np.array([way - most if way < inf else inf for way, most in zip(ways, ranges, strict=True)])
+    ways = costs.alone[:, task]
+    return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
 
 
 def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float]]:
@@ -309,7 +307,7 @@ def _why_not(costs: Costs, vehicle: int, task: int) -> str:
 
 def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     """Return why no vehicle does a task beside its others: how far the one would go to which it adds least."""
-    found = insert_tasks(costs, orders, [inf] * costs.vehicles, [task])
+    found = insert_tasks(costs, orders, np.full(costs.vehicles, inf), [task])
     for vehicle, order in enumerate(found):
         if len(order) > len(orders[vehicle]):
             who = costs.problem.vehicles[vehicle]

@@ -118,14 +118,9 @@ def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..
     return others
 
 
-def tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Make a function run compiled, on the calling thread."""
-    return TourRoutine(function, False)
-
-
-def parallel_tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Make a function run compiled, its `parallel_range` shared by all threads."""
-    return TourRoutine(function, True)
+def tour_routine(function: Callable[P, R], parallel: bool = False) -> TourRoutine[P, R]:
+    """Make a function run compiled, on the calling thread or with its `parallel_range` shared by all threads."""
+    return TourRoutine(function, parallel)
 
 
 NOISE = 1e-6  # m: rounding error of a lower bound
@@ -312,7 +307,7 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
 
 write_legs = tour_routine(legs_of)
 write_single_ways = tour_routine(single_ways)
-ways_between = parallel_tour_routine(across)
+ways_between = tour_routine(across, parallel=True)
 
 
 class TourData(NamedTuple):

@@ -19,7 +19,7 @@ from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
-from paddock.planning.problem import Problem, Vehicle
+from paddock.planning.problem import Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.planning.separation import raised
 from paddock.world.columns import Floats
@@ -66,10 +66,15 @@ def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     spec = _at(state, vehicle, pose)
     drawn = Drawn(spec, (), len(state.zones))
     try:
-        route = route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ())
+        route = _home(state, spec, state.zones)
     except InfeasibleError as error:
         route, drawn = straight_home(state, vehicle, spec, str(error))
     state.begin(vehicle, route, drawn)
+
+
+def _home(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
+    """Return the route home of a vehicle around zones; raise InfeasibleError."""
+    return route_of(Costs(replace(state.problem, vehicles=(spec,), zones=zones)), 0, ())
 
 
 def straight_home(
@@ -77,17 +82,16 @@ def straight_home(
 ) -> tuple[Route, Drawn]:
     """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    costs = Costs(Problem((spec,), (), (), state.problem.wind))
-    return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
+    return _home(state, spec), Drawn(spec, (), 0, rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
     """Return metres flown home from a pose."""
     spec = _at(state, vehicle, pose)
     try:
-        return route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ()).flown
+        return _home(state, spec, state.zones).flown
     except InfeasibleError:
-        return route_of(Costs(Problem((spec,), (), (), state.problem.wind)), 0, ()).flown
+        return _home(state, spec).flown
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:

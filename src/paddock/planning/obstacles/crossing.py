@@ -197,8 +197,3 @@ def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) ->
     if k < 0 and path.segments:
         k = first_entry(borders, path.table)[2]
     return zones[k] if k >= 0 else None
-
-
-def clear(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> bool:
-    """Return whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
-    return blocked_by(path, zones, clearance) is None

@@ -111,24 +111,9 @@ def _all_ways(
         wanted = wanted_turns(rows[i], goals)
         if len(wanted) > 0:
             turns = starts[i][: 1 if isnan(leaves[i]) else 2]
+            ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
             for k in range(2 if isnan(leaves[i]) else 1):
-                ways_from(
-                    w,
-                    bends,
-                    links,
-                    turns,
-                    leaves[i],
-                    goals,
-                    arrivals,
-                    tails,
-                    headings,
-                    wanted,
-                    wx,
-                    wy,
-                    rows[i],
-                    found,
-                    k,
-                )
+                ways_from(w, bends, links, ends, tails, headings, wanted, rows[i], found, k)
 
 
 def wanted_turns(rows: Rows, goals: Floats) -> Ints:
@@ -158,10 +143,11 @@ def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> 
 
 
 def ways_from(
-    w: Walls, bends: Floats, links: Links, turns: Floats, heading: float, goals: Floats, arrivals: Floats,
-    tails: Floats, headings: Floats, wanted: Ints, wx: float, wy: float, rows: Rows, found: Floats, alternative: int,
+    w: Walls, bends: Floats, links: Links, whole: WayEnds, tails: Floats, headings: Floats, wanted: Ints,
+    rows: Rows, found: Floats, alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""
+    turns, heading, goals, arrivals, _, _, wx, wy = whole
     n, free = len(bends), isnan(heading)
     ends = WayEnds(turns, heading, empty((0, COLUMNS)), empty(0), 0.0, 0.0, wx, wy)
     known = flood(w, bends, links, ends, 1.0 - 2.0 * alternative if free else 0.0)

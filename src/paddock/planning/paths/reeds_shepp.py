@@ -214,11 +214,7 @@ def _lengths(starts: Floats, turn: Floats, goals: Floats) -> Floats:
     for i in parallel_range(len(starts)):
         x, y, heading, radius = starts[i, 0], starts[i, 1], starts[i, 2], turn[i]
         for j in range(len(goals)):
-            gx, gy, gheading = goals[j, 0], goals[j, 1], goals[j, 2]
-            if radius > 0.0:
-                out[i, j] = between(x, y, heading, gx, gy, gheading, radius)[0] * radius
-            else:
-                out[i, j] = sqrt((gx - x) * (gx - x) + (gy - y) * (gy - y))
+            out[i, j] = shortest_length(x, y, heading, goals[j, 0], goals[j, 1], goals[j, 2], radius)
     return out
 
 
