@@ -47,7 +47,6 @@ from paddock.planning.paths.path import (
     not_negative,
     point_along,
     pose,
-    positive,
 )
 
 Best = tuple[float, int, float, float, float]  # duration, number of the word, its three parts: all in radii
@@ -349,7 +348,7 @@ def flown_in_wind(
 
 def _relative(speed: float, wind: PoseLike) -> tuple[float, float]:
     """Return the wind as a fraction of the airspeed, checked."""
-    positive("speed", speed)
+    not_negative("speed", speed, zero=False)
     try:
         east, north = (float(part) for part in wind if part is not None)
     except (TypeError, ValueError):
