@@ -95,10 +95,10 @@ def test_cost_and_path_agree_where_turns_overlap() -> None:
 def test_a_range_of_the_path_is_enough(y: float) -> None:
     """At 1,700 m the way home begins close to the wall: its turn is part of the cost."""
     far = Problem((aircraft(range_=1e6),), (task("a", -300.0 if y > 2000.0 else 0.0, y),), (WALL,), clearance=10.0)
-    needed = solve(far, "greedy").routes[0].flown
+    needed = solve(far, "local_search").routes[0].flown
     assert 2.0 * hypot(1200.0, 1400.0) < needed < 7000.0  # around one end of the wall
     for share, done in ((1.005, 1), (0.995, 0)):
-        plan = solve(Problem((aircraft(range_=share * needed),), far.tasks, (WALL,), clearance=10.0), "greedy")
+        plan = solve(Problem((aircraft(range_=share * needed),), far.tasks, (WALL,), clearance=10.0), "local_search")
         assert plan.done == done
 
 
@@ -182,8 +182,8 @@ def undone(problem: Problem) -> str:
 
 def test_reasons_are_measured() -> None:
     one = (task("a", 0.0, -3000.0),)
-    still = solve(Problem((aircraft(range_=1e6),), one), "greedy").routes[0].flown
-    windy = solve(Problem((aircraft(range_=1e6),), one, wind=WIND), "greedy").routes[0].flown
+    still = solve(Problem((aircraft(range_=1e6),), one), "local_search").routes[0].flown
+    windy = solve(Problem((aircraft(range_=1e6),), one, wind=WIND), "local_search").routes[0].flown
     assert windy > 1.5 * still  # 3 km against and with 11 m/s at 17.5 m/s: 17.5^2 / (17.5^2 - 11^2) = 1.65
     assert undone(Problem((aircraft(range_=7000.0),), one, wind=WIND)) == (
         f"it takes {windy:,.0f} m there and back in 11 m/s of wind ({still:,.0f} m in still air), "
@@ -193,7 +193,7 @@ def test_reasons_are_measured() -> None:
         f"it takes {windy:,.0f} m there and back, a has a range of 5,000 m left"
     )
     around = Problem((aircraft(range_=4000.0), aircraft("b", 3000.0)), (task("a", 0.0, 2200.0),), (WALL,))
-    path = solve(replace(around, vehicles=(aircraft(range_=1e6),)), "greedy").routes[0].flown
+    path = solve(replace(around, vehicles=(aircraft(range_=1e6),)), "local_search").routes[0].flown
     assert undone(around) == f"it takes {path:,.0f} m there and back, a has a range of 4,000 m left"
 
 
@@ -201,10 +201,56 @@ def test_a_busy_vehicle_is_the_reason_only_where_all_are() -> None:
     hover = Vehicle("d", (0.0,) * 4, (0.0,) * 4, 10.0, 0.0, 2000.0, moves="hover")
     tasks = (task("a", 900.0, 0.0), task("b", -900.0, 0.0))
     assert undone(Problem((hover,), tasks)) == (
-        "d would fly 3,600 m with it beside its other task, it has a range of 2,000 m left; no other has more room"
+        "d would fly 3,600 m with it beside its other task, it has a range of 2,000 m left; no vehicle is idle"
     )
     late = (task("a", 900.0, 0.0), replace(task("b", -900.0, 0.0), closes=100.0))
     far = replace(hover, range=1e6)
     assert solve(Problem((far,), late), "greedy").done == 2  # b first
     both = (replace(task("a", 900.0, 0.0), closes=100.0), late[1])
-    assert undone(Problem((far,), both)) == ("no vehicle has time in its window from 0 to 100 s beside its other tasks")
+    assert undone(Problem((far,), both)) == (
+        "no vehicle has time in its window from 0 to 100 s beside its other tasks; no vehicle is idle"
+    )
+
+
+def test_a_reason_names_the_nearest_idle_vehicle_and_drives_rovers() -> None:
+    """Both tasks are 900 m away; the second rover has a range of 1,700 m."""
+    rover = Vehicle("r", (0.0,) * 4, (0.0,) * 4, 2.0, 0.0, 2000.0, moves="ground")
+    tasks = (task("a", 900.0, 0.0), task("b", -900.0, 0.0))
+    assert undone(Problem((rover, replace(rover, name="s", range=1700.0)), tasks)) == (
+        "r would drive 3,600 m with it beside its other task, it has a range of 2,000 m left; "
+        "nearest idle vehicle: it takes 1,800 m there and back, s has a range of 1,700 m left"
+    )
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0), WIND])
+def test_the_metres_of_a_reason_are_the_range_that_is_enough(wind: tuple[float, float]) -> None:
+    """The method chooses the heading of a task that it plans: the reason states the path that it would build."""
+    problem = Problem((aircraft(range_=500.0),), (task("a", 1300.0, 700.0),), (WALL,), wind, clearance=10.0)
+    (found,) = solve(problem, "local_search").undone
+    metres = float(found.reason.split(" m there")[0].split()[-1].replace(",", ""))
+    for more, done in ((1.0, 1), (-1.0, 0)):
+        plan = solve(replace(problem, vehicles=(aircraft(range_=metres + more),)), "local_search")
+        assert plan.done == done
+        assert [route.flown for route in plan.routes if route.legs] == pytest.approx([metres] * done, abs=0.5)
+
+
+@pytest.mark.parametrize("method", ["greedy", "hungarian", "clustered_greedy", "local_search"])
+def test_tasks_beside_zones_are_done_in_wind(method: str) -> None:
+    """One is 17 m from a mast: with most headings there is no room for a turn after it."""
+    zones = (WALL, CircleZone("tower", -900.0, 500.0, 250.0), CircleZone("mast", 700.0, 600.0, 60.0))
+    places = [
+        (153, 564),
+        (-524, 661),
+        (1950, 1462),
+        (697, 523),
+        (720, -119),
+        (-1793, 2136),
+        (-1964, 2534),
+        (1308, 1934),
+    ]
+    tasks = tuple(task(f"t{k}", float(x), float(y)) for k, (x, y) in enumerate(places))
+    plan = solve(Problem((aircraft("u0", 16e3), aircraft("u1", 16e3)), tasks, zones, WIND, clearance=10.0), method)
+    assert plan.done == 8, plan.undone
+    for route in plan.routes:
+        assert route.flown <= 16e3 and route.flown == pytest.approx(sum(leg.path.flown for leg in route.legs))
+        assert all(blocked_by(leg.path, zones) is None for leg in route.legs)

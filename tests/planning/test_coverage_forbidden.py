@@ -170,12 +170,40 @@ def test_in_wind_rows_are_ordered_so_that_turns_can_be_held() -> None:
     path = Costs(problem).coverage(0, 0)
     tightest = problem.vehicles[0].tightest
     assert isinstance(path, Path) and tightest is not None
-    for segment in path.segments:  # the turn rate over the ground is at most that of the tightest turn in the air
-        assert (
-            abs(segment.curvature) * segment.pace * 17.5
-            <= (1.0 + 5.0 / 17.5) * 17.5 / (tightest * (9 / 7) ** 2) * 1.001
-        )
+    for segment in path.segments:  # in the air, or held over the ground: no faster than the tightest turn in the air
+        held = (1.0 + 5.0 / 17.5) / (tightest * (9 / 7) ** 2)
+        most = 1.0 / tightest if segment.drift_x or segment.drift_y else held / segment.pace
+        assert abs(segment.curvature) <= most * 1.001
     assert raster_share([path], 200.0, Polygon(AreaShape(0, 0, 0.4, 500, 200, 5).outline())) >= 0.99
+
+
+@pytest.mark.parametrize("wind", [(5.0, 0.0), (0.0, 5.0)])
+def test_turns_stay_in_the_field_in_wind(wind: tuple[float, float]) -> None:
+    """Turns that drift upwind reach 57 m beyond rows across the wind; those held over the ground take up to 361 m."""
+    shape, start = PolygonShape(SQUARE, spacing=40.0, margin=80.0), (-500.0, 0.0, 0.0, 0.0)
+    task, plane = Task("field", shape), Vehicle("u", start, start, 17.5, 80.0)
+    path = Costs(Problem((plane,), (task,), wind=wind)).coverage(0, 0)
+    assert isinstance(path, Path)
+    assert track(path).difference(Polygon(SQUARE).buffer(0.1)).length == 0.0
+    for segment in path.segments:  # 80 m in the air, or turned no faster over the ground than that at any course
+        assert abs(segment.curvature) <= (1.0 if segment.drift_x or segment.drift_y else (7 / 9) ** 2) / 80.0 * 1.001
+    ends = np.array([ends_at(segment)[:2] for segment in path.segments])
+    assert np.hypot(*(ends[:-1] - path.table[1:, :2]).T).max() < 1e-6
+    assert raster_share([path], 40.0, Polygon(SQUARE).buffer(-80.0, join_style="mitre")) >= 0.99
+
+
+def test_a_wider_margin_never_covers_more() -> None:
+    """Rows count, not the straight parts of turns; in wind as in still air."""
+    start = (-500.0, 0.0, 0.0, 0.0)
+    plane, last = Vehicle("u", start, start, 17.5, 80.0), 1.0
+    for margin in (80.0, 120.0, 140.0):
+        shape = PolygonShape(SQUARE, spacing=40.0, angle=0.0, margin=margin)
+        path = Costs(Problem((plane,), (Task("field", shape),), wind=(5.0, 0.0))).coverage(0, 0)
+        assert isinstance(path, Path)
+        share = swept(shape, path, ())[0]
+        assert share < last and share == pytest.approx(swept(shape, shape.path(80.0), ())[0], abs=0.01)
+        assert share >= ((600.0 - 2.0 * margin) / 600.0) ** 2  # what is left inside the margin
+        last = share
 
 
 def test_the_covered_share_of_a_margin_is_reported() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import cos, pi, sin, sqrt
 
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from shapely import LineString, Point, Polygon
 from shapely.geometry.base import BaseGeometry
 
-from paddock.planning.obstacles.crossing import blocked_by, clear, inside, path_entry
+from paddock.planning.obstacles.crossing import blocked_by, inside, path_entry
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone, walls
 from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
 
@@ -19,6 +20,10 @@ ROUND = CircleZone("round", 0.0, 0.0, 10.0)
 BLOCK = PolygonZone("block", ((20.0, -5.0), (30.0, -5.0), (30.0, 5.0), (20.0, 5.0)))
 HOOK = PolygonZone("hook", ((-40.0, -40.0), (0.0, -40.0), (0.0, -15.0), (-8.0, -15.0), (-8.0, -30.0), (-40.0, -30.0)))
 ZONES = (ROUND, BLOCK, HOOK)
+
+
+def clear(path: Path, zones: Sequence[Zone], clearance: float = 0.0) -> bool:
+    return blocked_by(path, zones, clearance) is None
 
 
 def shape(zone: Zone, clearance: float) -> BaseGeometry:

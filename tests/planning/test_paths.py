@@ -1,6 +1,8 @@
 """Segments and paths: exact lengths, sampling, parts, drift and pace."""
 
+import ast
 import math
+import pathlib
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
+from paddock import planning
 from paddock.compute import math as scalar
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins
@@ -18,6 +21,22 @@ from paddock.planning.paths.wind import dubins_in_wind, over_ground
 PI = math.pi
 place = st.floats(-300.0, 300.0)
 angle = st.floats(-PI, PI)
+
+
+LIBM = {"sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "exp", "log", "pow"}
+NUMPY = {"sin", "cos", "tan", "arcsin", "arccos", "arctan", "arctan2", "hypot", "exp", "log", "power"}
+
+
+def test_plans_use_no_functions_that_differ_between_processors() -> None:
+    folder = pathlib.Path(planning.__file__).parent
+    for file in sorted(folder.rglob("*.py")):
+        if file.name == "qgc_missions.py":  # writes files only
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ImportFrom) and node.module == "math":
+                assert not LIBM & {name.name for name in node.names}, file
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "np":
+                assert node.attr not in NUMPY, f"{file}:{node.lineno}"
 
 
 def some_path(kind: str, x: float, y: float, heading: float) -> Path:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from math import pi
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from paddock.planning.problem import Objective, Problem, Task, Vehicle
 from paddock.planning.random_missions import generate
 from paddock.planning.routes import Plan
 
-pytest.importorskip("pyvrp")
+pyvrp = pytest.importorskip("pyvrp")
 QUICK = {"iterations": 200, "polish": 4000}
 
 
@@ -44,6 +46,18 @@ def test_equal_iterations_give_equal_plans(objective: Objective) -> None:
 def test_each_objective_minimises_its_own_value() -> None:
     total, makespan = (solve(drawn(5, o), "routing", QUICK) for o in ("total", "makespan"))
     assert total.total <= makespan.total and makespan.makespan <= total.makespan
+
+
+def test_warnings_of_the_search_stay_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Warnings are errors here: this one would reach the user's terminal."""
+    found = pyvrp.solve
+
+    def warned(*arguments: Any, **named: Any) -> Any:
+        warnings.warn("a penalty is at its bound", pyvrp.exceptions.PenaltyBoundWarning, stacklevel=2)
+        return found(*arguments, **named)
+
+    monkeypatch.setattr(pyvrp, "solve", warned)
+    assert solve(drawn(1), "routing", QUICK).done == 12
 
 
 def held(plan: Plan) -> None:

@@ -17,7 +17,7 @@ from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.bends import Start
-from paddock.planning.obstacles.crossing import arc_entry, clear, inside, known_walls, line_entry, within
+from paddock.planning.obstacles.crossing import arc_entry, blocked_by, inside, known_walls, line_entry, within
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Walls, Zone
 from paddock.planning.paths.dubins import STRAIGHT, dubins, dubins_lengths, shortest, turns_left
 from paddock.planning.paths.path import Path, ends_at
@@ -92,7 +92,7 @@ def turned(x: float, y: float) -> tuple[float, float]:
 
 def check(path: Path, start: Pose, goal: Goal, radius: float, zones: tuple[Zone, ...], clearance: float = 0.0) -> None:
     """It is clear, begins and ends as it should, is continuous, and turns no tighter than it may."""
-    assert clear(path, zones, clearance)
+    assert blocked_by(path, zones, clearance) is None
     assert path.start[:2] == pytest.approx(start[:2], abs=1e-6)
     assert path.end[:2] == pytest.approx(goal[:2], abs=1e-6)
     for before, after in zip(path.segments, path.segments[1:], strict=False):

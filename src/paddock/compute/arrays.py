@@ -32,6 +32,18 @@ sin, cos, sincos, arctan2 = (
 )
 
 
+def hypot(x: Any, y: Any) -> Any:
+    """Return the lengths of vectors (x, y)."""
+    return np.sqrt(x * x + y * y)
+
+
+def rotated(points: Any, angle: float, to: tuple[float, float] = (0.0, 0.0)) -> Floats:
+    """Return points (..., 2) turned about the origin by an angle (rad ccw), then moved; BLAS fuses what `@` adds."""
+    s, c = scalar_math.sincos(angle)
+    x, y = np.moveaxis(np.asarray(points, np.float64), -1, 0)
+    return np.stack([c * x - s * y + to[0], s * x + c * y + to[1]], axis=-1)
+
+
 def norm(vector: Any) -> float:
     """Return the length of one vector; BLAS fuses multiplication and addition on some processors."""
     return float(np.linalg.norm(vector) if NUMPY_MATH.get() else np.sqrt(np.square(vector).sum()))

@@ -19,6 +19,7 @@ __all__ = [
     "cos",
     "exp",
     "floor",
+    "hypot",
     "log",
     "maximum",
     "minimum",
@@ -137,6 +138,11 @@ def tan(angle: float) -> float:
     """Return the tangent of an angle in rad; the angle must not be an exact multiple of pi/2."""
     s, c = sincos(angle)
     return s / c
+
+
+def hypot(x: float, y: float) -> float:
+    """Return the length of the vector (x, y)."""
+    return sqrt(x * x + y * y)
 
 
 def atan(x: float) -> float:

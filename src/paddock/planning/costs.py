@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from math import hypot, inf
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, Rows, ways_around
 from paddock.planning.paths.climb import along
@@ -38,19 +39,24 @@ class Costs:
     Where zones have a floor or a ceiling, they also have the same height.
     """
 
-    def __init__(self, problem: Problem, covered: Covered | None = None) -> None:
-        """`covered` caches the paths of tasks between plannings."""
+    def __init__(self, problem: Problem, covered: Covered | None = None, transits: Transits | None = None) -> None:
+        """`covered` caches the paths of tasks between plannings; `transits` are those of equal zones and wind."""
         self.problem = problem
         self.vehicles, self.tasks = len(problem.vehicles), len(problem.tasks)  # how many
-        self.transits = Transits(problem)
+        self.covered: Covered = {} if covered is None else covered
+        self.transits = Transits(problem) if transits is None else transits
         self.movers = [mover(vehicle, self.transits) for vehicle in problem.vehicles]
         kinds = [kind_of(vehicle, problem) for vehicle in problem.vehicles]
         self._kinds = list(dict.fromkeys(kinds))
         self.class_of = [self._kinds.index(kind) for kind in kinds]  # of each vehicle
         first = [kinds.index(kind) for kind in self._kinds]
-        known: Covered = {} if covered is None else covered
-        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, known) for k in first]
+        self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, self.covered) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
+
+    def headed(self, headings: Mapping[int, float]) -> Costs:
+        """Return the costs with these headings, by index, for tasks with a free heading; any for all others."""
+        problem = self.problem.with_headings(headings)
+        return self if problem is self.problem else Costs(problem, self.covered, self.transits)
 
     def jobs(self, vehicle: int) -> Jobs:
         """Return the tasks for a vehicle."""
@@ -59,6 +65,11 @@ class Costs:
     def coverage(self, vehicle: int, task: int) -> Path | InfeasibleError:
         """Return the path of a vehicle over a task, at height 0, or the reason why there is none."""
         return self._coverage[self.class_of[vehicle]][task]
+
+    @cached_property
+    def ranges(self) -> Floats:
+        """Remaining metres of each vehicle, (vehicles,)."""
+        return np.array([vehicle.range for vehicle in self.problem.vehicles])
 
     def detours(self, vehicle: int) -> Detours:
         """Return the ways of a vehicle around zones."""
@@ -149,23 +160,27 @@ class Costs:
         starts = np.vstack([np.array([(out.end[0], out.end[1], out.end[3]) for out in outs]), jobs.leave])
         goals = np.vstack([jobs.entry, np.array([(x, y, heading) for x, y, _, heading in homes])])
         at = np.where(np.isnan(jobs.z), height_of(first), jobs.z)
-        here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
-        there = np.concatenate([at, [home[2] for home in homes]])
-        low, high = np.minimum(here, there), np.maximum(here, there)
-        sets, which = np.ones((1, len(zones)), bool), np.zeros(low.shape, np.int64)  # of zones, by the height of a way
+        shape = len(starts), len(goals)
+        among = {zones: np.ones(shape, bool)}  # the ways that pass at the heights of these zones
         if kind_of(first, self.problem)[-1] is not None:
+            here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
+            there = np.concatenate([at, [home[2] for home in homes]])
+            low, high = np.minimum(here, there), np.maximum(here, there)
             near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).transpose(1, 2, 0)
             sets, which = np.unique(near.reshape(-1, len(zones)), axis=0, return_inverse=True)
+            among = {
+                tuple(zone for zone, counts in zip(zones, one, strict=True) if counts): which.reshape(shape) == k
+                for k, one in enumerate(sets)
+            }
         left = np.array([bool(out.segments) for out in outs] + [False] * self.tasks)
         never = np.full((1, 2, WAY_COLUMNS), np.nan)
         never[..., COST] = inf
-        rows, found, count = np.full(low.shape, -1, np.int32), [never], 1
-        for k, one in enumerate(sets):
-            some = tuple(zone for zone, counts in zip(zones, one, strict=True) if counts)
+        rows, found, count = np.full(shape, -1, np.int32), [never], 1
+        for some, pairs in among.items():
             if some:
-                among = which.reshape(low.shape) == k
-                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, among)
-                rows = np.where(new >= 0, new + count, rows).astype(np.int32)
+                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, pairs)
+                blocked = new >= 0
+                rows[blocked] = new[blocked] + count
                 found, count = [*found, more], count + len(more)
         every = np.concatenate(found)
         for k, out in enumerate(outs):
@@ -257,7 +272,9 @@ def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | Infeasible
     zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
         if isinstance(task.shape, FieldShape):
-            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance), vehicle, z)
+            windy = transits.drift(vehicle)
+            drift = Drift(vehicle.radius, *windy) if windy != (0.0, 0.0) else CALM
+            return transits.over(task.shape.path(radius, 0.0, zones, transits.clearance, drift), vehicle, z)
         x, y, _ = task.shape.entry
         zone = inside(x, y, zones) if zones else None
         if zone is not None:

@@ -27,13 +27,14 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from math import atan2, cos, degrees, hypot, pi, radians, remainder, sin
+from math import degrees, pi, radians, remainder
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.scenario import MissionSection
 from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain as plain_values

@@ -6,12 +6,13 @@ import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, tan
+from math import inf
 from typing import Any, TypeVar, get_args
 
 import numpy as np
 
 from paddock.compute import arrays
+from paddock.compute.math import tan
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.coverage.polygon import FieldShape, PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape

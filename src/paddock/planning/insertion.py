@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import hypot, inf, isnan, sqrt
+from math import inf, isnan
 from typing import NamedTuple
 
 import numpy as np
 from numpy import empty, int64, zeros
 
+from paddock.compute.math import hypot, sqrt
 from paddock.compute.routine import parallel_range
 from paddock.planning.costs import Costs
 from paddock.planning.tours import (
@@ -24,7 +25,6 @@ from paddock.planning.tours import (
     fits,
     jobs_of,
     mover_of,
-    parallel_tour_routine,
     slackened,
     slowest,
     step,
@@ -230,7 +230,7 @@ _insert = tour_routine(insert_each)
 
 
 def insert_tasks(
-    costs: Costs, orders: Sequence[Sequence[int]], limits: Sequence[float], tasks: Sequence[int]
+    costs: Costs, orders: Sequence[Sequence[int]], limits: Floats, tasks: Sequence[int]
 ) -> list[list[int]]:
     """Return orders with each task at its cheapest position (metres, or the end of its tour for `makespan`)."""
     able = costs.possible(np.array(tasks, np.int64))
@@ -238,7 +238,7 @@ def insert_tasks(
         return [list(order) for order in orders]
     arrays = packed(orders, costs.tasks)
     by_time = costs.problem.objective == "makespan"
-    _insert(costs.fleet, arrays, np.array(limits, np.float64), able, by_time)
+    _insert(costs.fleet, arrays, limits, able, by_time)
     return unpacked(arrays)
 
 
@@ -312,5 +312,5 @@ def append_all(fleet: TourData, ends: TourEnds, vehicles: Ints, tasks: Ints) -> 
             append(fleet, ends, vehicles[k], tasks[k])
 
 
-append_costs = parallel_tour_routine(matrix)
+append_costs = tour_routine(matrix, parallel=True)
 append_pairs = tour_routine(append_all)

@@ -2,15 +2,16 @@
 
 1. `Costs` measures every way in metres flown: in wind, around zones, climbing.
 2. A method searches orders of tasks in those costs (`methods/`).
-3. `build` turns the orders into routes along real paths (`routes.py`). Near zones a path may still be longer or shorter
-   than its cost: a task by which its tour is too long or too late moves to another vehicle that can do it, or is
-   undone; a task that was left out is added where its path fits.
+3. `build` turns the orders into routes along real paths (`routes.py`), whose lengths count from here on. A tour that is
+   too long or too late on its path loses the tasks by which it is; a task that was left out is added where its path
+   fits, or given to an idle vehicle, or is undone with a reason.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from math import ceil, inf, pi
 from types import MappingProxyType
@@ -18,18 +19,22 @@ from typing import Any
 
 import numpy as np
 
+from paddock.compute.math import hypot
 from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
+from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.obstacles.crossing import inside
-from paddock.planning.problem import Problem, Task
+from paddock.planning.problem import Problem, Task, Vehicle
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
 from paddock.planning.separation import separated
 from paddock.planning.transits import between
+from paddock.world.columns import Floats
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
+AGREES = 1.01  # a path at most this much longer than its cost agrees with it
 ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -77,31 +82,20 @@ def _searched(method: Method, options: Any, costs: Costs, progress: Progress) ->
 
 def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
     """Return the plan of a method's result; each task is in one route, or undone with a reason."""
-    if result.headings:
-        costs = Costs(costs.problem.with_headings(result.headings))
+    free, costs = costs, costs.headed(result.headings) if result.headings else costs
     orders = [list(order) for order in result.orders]
     given = [task for order in orders for task in order]
     if len(given) != len(set(given)):
         raise RuntimeError(f"method {method!r} gave a task to two vehicles")
-    limits = [vehicle.range for vehicle in costs.problem.vehicles]
-    for vehicle, order in enumerate(orders):
-        if vehicle not in _kept(orders, standing):
-            while order and not costs.tour(vehicle, order)[0] <= limits[vehicle] * (1.0 + MEASURED):
-                order.pop(_worst(costs, vehicle, order))
-    orders = insert_tasks(costs, orders, limits, _missing(costs, orders))
-    routes: list[Route] = []
-    refused: dict[int, tuple[int, str]] = {}  # tasks without a path: the vehicle, and the reason
-    for vehicle, order in enumerate(orders):
-        if vehicle in _kept(orders, standing):
-            routes.append(standing[vehicle][1])
-            continue
-        while (route := _fitting(costs, vehicle, order, refused)) is None:
-            pass
-        routes.append(route)
-    _place(costs, orders, routes, limits, refused)
+    routes = [
+        standing[k][1] if k in _kept(orders, standing) else _fitted(costs, k, order) for k, order in enumerate(orders)
+    ]
+    headings = {t: h for k, order in enumerate(orders) for t, h in _kept_headings(costs, free, k, order, routes)}
+    costs = costs.headed(headings)
+    _place(costs, orders, routes)
+    costs = _send_idle(costs, orders, routes)
     vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
-    missing = [(t, costs.problem.tasks[t].name) for t in _missing(costs, orders)]
-    undone = [Undone(name, refused[t][1] if t in refused else reason(costs, t, orders)) for t, name in missing]
+    undone = [Undone(costs.problem.tasks[t].name, reason(costs, t, orders)) for t in _missing(costs, orders)]
     problem = replace(costs.problem, vehicles=vehicles)
     return Plan(problem, method, tuple(routes), tuple(undone), result.notes, meetings)
 
@@ -121,10 +115,10 @@ def split_fields(problem: Problem) -> Problem:
 
 def _parts(problem: Problem, task: Task) -> Sequence[Task]:
     """Return as few parts of a field as single vehicles can do, or the task itself."""
-    ranges = np.array([vehicle.range for vehicle in problem.vehicles])
-    if not isinstance(task.shape, FieldShape) or not np.isfinite(ranges).any():
+    if not isinstance(task.shape, FieldShape) or all(vehicle.range == inf for vehicle in problem.vehicles):
         return [task]
     whole = Costs(replace(problem, tasks=(task,)))
+    ranges = whole.ranges
     cover = np.array([whole.jobs(k).cover[0] for k in range(whole.vehicles)])
     share = float(np.max((ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
     best, most = [task], 0
@@ -151,46 +145,117 @@ def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
     return int(np.argmin([costs.tour(vehicle, order[:k] + order[k + 1 :])[0] for k in range(len(order))]))
 
 
-def _fitting(costs: Costs, vehicle: int, order: list[int], refused: dict[int, tuple[int, str]]) -> Route | None:
-    """Return the route along its paths; None after a task that does not fit was removed from the order."""
-    spec = costs.problem.vehicles[vehicle]
+def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
+    """Return the route along its paths, and leave only tasks in the order with which it is feasible and in range."""
+    who = costs.problem.vehicles[vehicle]
+    for _ in range(len(order)):
+        try:
+            route = route_of(costs, vehicle, order)
+        except InfeasibleError:
+            order.pop(first_infeasible(costs, vehicle, order))
+            continue
+        late = late_task(costs, route)
+        if late is None and _in_range(route, who):
+            return route
+        order.pop(_worst(costs, vehicle, order) if late is None else late)
     try:
-        route = route_of(costs, vehicle, order)
-    except InfeasibleError as error:
-        if not order:
-            return Route(spec.name, (), spec.speed)  # no way home
-        refused[order.pop(first_infeasible(costs, vehicle, order))] = vehicle, str(error)
-        return None
-    late = late_task(costs, route)
-    if not order or (late is None and route.flown <= spec.range * (1.0 + MEASURED)):
-        return route
-    order.pop(_worst(costs, vehicle, order) if late is None else late)
-    return None
+        return route_of(costs, vehicle, order)
+    except InfeasibleError:  # no way home
+        return Route(who.name, (), who.speed)
 
 
-def _place(
-    costs: Costs,
-    orders: list[list[int]],
-    routes: list[Route],
-    limits: Sequence[float],
-    refused: Mapping[int, tuple[int, str]],
-) -> None:
+def _kept_headings(
+    costs: Costs, free: Costs, vehicle: int, order: Sequence[int], routes: list[Route]
+) -> list[tuple[int, float]]:
+    """Return the chosen headings of a tour; none where zones make its path longer than without: it takes that one."""
+    chosen = [(t, h) for t in order if (h := costs.problem.tasks[t].heading) is not None]
+    if chosen and free is not costs and routes[vehicle].flown > AGREES * costs.tour(vehicle, order)[0]:
+        with suppress(InfeasibleError):
+            other = route_of(free, vehicle, order)
+            if other.flown < routes[vehicle].flown and late_task(costs, other) is None:
+                routes[vehicle], chosen = other, []
+    return chosen
+
+
+def _in_range(route: Route, who: Vehicle) -> bool:
+    return route.flown <= who.range * (1.0 + MEASURED)
+
+
+def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    for task in _missing(costs, orders):
-        room = [ABOVE * limit for limit in limits]
-        if task in refused:  # by a vehicle, and so by all that turn like it
-            like = costs.class_of[refused[task][0]]
-            room = [-1.0 if costs.class_of[k] == like else limit for k, limit in enumerate(room)]
+    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _missing(costs, orders))):
+        if order != orders[vehicle]:
+            routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
+    for task in _missing(costs, orders) if costs.problem.zones else ():
+        room = ABOVE * costs.ranges
         for _ in range(TRIES):
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
                 break
             vehicle = next(k for k, order in enumerate(found) if order != orders[k])
-            order = list(found[vehicle])
-            route = _fitting(costs, vehicle, order, {})
-            if route is not None:
-                orders[vehicle], routes[vehicle] = order, route
+            try:
+                route = route_of(costs, vehicle, found[vehicle])
+            except InfeasibleError:  # for all that turn like it
+                room[np.array(costs.class_of) == costs.class_of[vehicle]] = -1.0
+                continue
+            if _in_range(route, costs.problem.vehicles[vehicle]) and late_task(costs, route) is None:
+                orders[vehicle], routes[vehicle] = found[vehicle], route
                 break
             room[vehicle] = -1.0  # not this one
+
+
+def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:
+    """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
+    headings: dict[int, float] = {}
+    for task in _missing(costs, orders):
+        beyond = _beyond(costs, task)
+        for vehicle in _idle(costs, task, orders)[:TRIES]:
+            who = costs.problem.vehicles[vehicle]
+            if not beyond[vehicle] < (ABOVE - 1.0) * who.range + 2.0 * pi * costs.movers[vehicle].held:
+                continue  # too far, with any heading
+            with suppress(InfeasibleError):
+                route, heading = alone(costs, vehicle, task)
+                if _in_range(route, who) and late_task(costs, route) is None:
+                    orders[vehicle], routes[vehicle] = [task], route
+                    headings |= heading
+                    break
+    before = {k: task.heading for k, task in enumerate(costs.problem.tasks) if task.heading is not None}
+    return costs.headed(before | headings)
+
+
+def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return vehicles without tasks, the nearest to a task first by estimate; of equal ones the first."""
+    seen: dict[Vehicle, int] = {}
+    for vehicle in np.argsort(_beyond(costs, task), kind="stable").tolist():
+        if not orders[vehicle] and not isinstance(costs.coverage(vehicle, task), InfeasibleError):
+            seen.setdefault(replace(costs.problem.vehicles[vehicle], name=""), vehicle)
+    return list(seen.values())
+
+
+def _beyond(costs: Costs, task: int) -> Floats:
+    """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
+    ways = costs.alone[:, task]
+    return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
+
+
+def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float]]:
+    """Return the shortest route on which a vehicle does one task, and its heading there if that is chosen."""
+    free = Costs(_only(costs.problem, vehicle, task), transits=costs.transits)
+    if not (chosen := chosen_headings(free, [[0]])):
+        return route_of(free, 0, [0]), {}
+    found = []
+    with suppress(InfeasibleError):
+        found.append((route_of(free.headed(chosen), 0, [0]), {task: chosen[0]}))
+    try:
+        found.append((route_of(free, 0, [0]), {}))
+    except InfeasibleError:
+        if not found:
+            raise
+    return min(found, key=lambda pair: pair[0].flown)
+
+
+def _only(problem: Problem, vehicle: int, task: int) -> Problem:
+    """Return the problem with one vehicle and one task, whose heading is not chosen."""
+    return replace(problem, vehicles=(problem.vehicles[vehicle],), tasks=(problem.tasks[task],)).with_headings({})
 
 
 def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
@@ -201,50 +266,60 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     errors = [error for error in wrong if isinstance(error, InfeasibleError)]
     if len(errors) == len(wrong):
         return str(errors[0])
-    alone = costs.alone[:, task]
-    ranges = np.array([vehicle.range for vehicle in costs.problem.vehicles])
-    if not np.isfinite(alone).any():
-        homes = [(v.home, between(costs.problem.zones, v.home[2], v.home[2])) for v in costs.problem.vehicles]
-        around = [inside(home[0], home[1], zones) if zones else None for home, zones in homes]
-        closed = [zone.name for zone in around if zone is not None]
-        if len(closed) == len(homes):
-            return f"the base lies in the no-fly zone {closed[0]!r}"
-        if costs.problem.tasks[task].closes < inf:
-            return _too_late(costs, task)
-        return "no way leads there and back around the no-fly zones"
-    able = np.flatnonzero(alone <= ranges)
-    idle = [vehicle for vehicle in able.tolist() if not orders[vehicle]]
-    if not len(able) or idle:  # an idle one would do it, if its path were not longer than its cost
-        return _too_far(costs, task, idle[0] if idle else int(np.argmin(alone - ranges)))
-    found = insert_tasks(costs, orders, [inf] * costs.vehicles, [task])
+    homes = [(v.home, between(costs.problem.zones, v.home[2], v.home[2])) for v in costs.problem.vehicles]
+    around = [inside(home[0], home[1], zones) if zones else None for home, zones in homes]
+    closed = [zone.name for zone in around if zone is not None]
+    if len(closed) == len(homes):
+        return f"the base lies in the no-fly zone {closed[0]!r}"
+    if not np.isfinite(costs.alone[:, task]).any() and costs.problem.tasks[task].closes < inf:
+        return _too_late(costs, task)
+    idle = _idle(costs, task, orders)[:1]
+    able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
+    beyond = _beyond(costs, task)
+    nearest = min(able, key=lambda k: (beyond[k], bool(orders[k])))
+    far = _why_not(costs, nearest, task)
+    why = far or _too_busy(costs, task, orders)
+    if idle and idle[0] != nearest and (other := _why_not(costs, idle[0], task)):
+        return f"{why}; nearest idle vehicle: {other}"
+    return why if far or idle else f"{why}; no vehicle is idle"
+
+
+def _why_not(costs: Costs, vehicle: int, task: int) -> str:
+    """Return why a vehicle cannot do a task even alone, and whether the wind is the cause; empty: it can."""
+    who, problem = costs.problem.vehicles[vehicle], costs.problem
+    try:
+        route, _ = alone(costs, vehicle, task)
+    except InfeasibleError as error:
+        return str(error)
+    if late_task(costs, route) is not None:
+        begins = next(leg.begins for leg in route.legs if leg.kind == "coverage")
+        return f"{who.name} cannot begin before {begins:.0f} s, its window closes at {problem.tasks[task].closes:g} s"
+    if _in_range(route, who):
+        return ""
+    far = f"it takes {route.flown:,.0f} m there and back"
+    if costs.transits.drift(who) != (0.0, 0.0):
+        still = Costs(replace(_only(problem, vehicle, task), wind=(0.0, 0.0)))
+        with suppress(InfeasibleError):
+            if (flown := alone(still, 0, 0)[0].flown) <= who.range:
+                far += f" in {hypot(*problem.wind):.3g} m/s of wind ({flown:,.0f} m in still air)"
+    return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
+
+
+def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
+    """Return why no vehicle does a task beside its others: how far the one would go to which it adds least."""
+    found = insert_tasks(costs, orders, np.full(costs.vehicles, inf), [task])
     for vehicle, order in enumerate(found):
         if len(order) > len(orders[vehicle]):
-            who, flown = costs.problem.vehicles[vehicle], _measured(costs, vehicle, order)
+            who = costs.problem.vehicles[vehicle]
             others = "its other task" if len(order) == 2 else f"its {len(order) - 1} other tasks"
-            left = f"a range of {who.range:,.0f} m left"
-            return f"{who.name} would fly {flown} with it beside {others}, it has {left}; no other has more room"
+            try:
+                flown = f"{route_of(costs, vehicle, order).flown:,.0f} m"
+            except InfeasibleError as error:
+                return f"{who.name} has no path to it beside {others}: {error}"
+            verb, left = "drive" if who.moves == "ground" else "fly", f"a range of {who.range:,.0f} m left"
+            return f"{who.name} would {verb} {flown} with it beside {others}, it has {left}"
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
     return f"no vehicle has time in its window from {opens:g} to {closes:g} s beside its other tasks"
-
-
-def _measured(costs: Costs, vehicle: int, order: Sequence[int]) -> str:
-    """Return metres flown on a tour along its paths, in words; estimated where there are none."""
-    try:
-        return f"{route_of(costs, vehicle, order).flown:,.0f} m"
-    except InfeasibleError:
-        return f"about {costs.tour(vehicle, order)[0]:,.0f} m"
-
-
-def _too_far(costs: Costs, task: int, vehicle: int) -> str:
-    """Return how far a task is for a vehicle without others, and whether the wind makes it so far."""
-    who, problem = costs.problem.vehicles[vehicle], costs.problem
-    far = f"it takes {_measured(costs, vehicle, [task])} there and back"
-    if costs.transits.drift(who) != (0.0, 0.0):
-        still = Costs(replace(problem, vehicles=(who,), tasks=(problem.tasks[task],), wind=(0.0, 0.0)))
-        strength = float(np.hypot(*problem.wind))
-        if (flown := still.tour(0, [0])[0]) <= who.range:
-            far += f" in {strength:g} m/s of wind ({flown:,.0f} m in still air)"
-    return f"{far}, {who.name} has a range of {who.range:,.0f} m left"
 
 
 def _too_late(costs: Costs, task: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.spatial import cKDTree
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.scenario import Scenario, load_scenario
 from paddock.scenario.mission import Generate, MissionSection, fleet_entry
@@ -139,7 +140,7 @@ def _zones(
         sizes = _between(u[:, 2], *(radius * many for many in ZONE_RADIUS))
         room = taken.query(places)[0] - sizes
         for x, y, size in found:
-            room = np.minimum(room, np.hypot(places[:, 0] - x, places[:, 1] - y) - sizes - size)
+            room = np.minimum(room, arrays.hypot(places[:, 0] - x, places[:, 1] - y) - sizes - size)
         fitting = np.flatnonzero(room >= CLEARANCE * radius)
         if not len(fitting):
             raise InvalidValueError(f"there is room for {k} of {count} zones beside the tasks; make the area larger")
@@ -154,9 +155,8 @@ def _footprint(task: TaskEntry) -> Floats:
         return np.array([[x, y]])
     sign = 1.0 if getattr(shape, "turn", getattr(shape, "side", "left")) == "left" else -1.0
     if task.kind == "circle":
-        angle = np.linspace(0.0, 2 * np.pi, 128)
-        along, across = shape.radius * np.sin(angle), sign * shape.radius * (1.0 - np.cos(angle))
-        return _local(x, y, heading, along, across)
+        sine, cosine = arrays.sincos(np.linspace(0.0, 2 * np.pi, 128))
+        return _local(x, y, heading, shape.radius * sine, sign * shape.radius * (1.0 - cosine))
     along = np.arange(-0.5, shape.length + 20.0, 20.0)
     if task.kind == "line":
         return _local(x, y, heading, along, np.zeros(len(along)))
@@ -169,5 +169,4 @@ def _footprint(task: TaskEntry) -> Floats:
 
 def _local(x: float, y: float, heading: float, along: Floats, across: Floats) -> Floats:
     """Return world points (n, 2) at distances ahead and to the left of a pose."""
-    cos, sin = np.cos(heading), np.sin(heading)
-    return np.stack([x + cos * along - sin * across, y + sin * along + cos * across], axis=1)
+    return arrays.rotated(np.stack([along, across], axis=1), heading, (x, y))

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from math import hypot, isfinite
+from math import isfinite, nan, pi
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
+from paddock.compute.math import hypot
 from paddock.errors import unknown_name
 from paddock.planning.costs import Costs, height_of
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
+from paddock.planning.paths.wind import course_of
 from paddock.planning.problem import Problem, Task, renamed
 from paddock.planning.transits import Goal
 from paddock.world.columns import Floats
@@ -127,6 +128,7 @@ class Plan:
 
 
 SOON = 1e-9  # s: shorter waiting times are ignored
+HEADINGS = tuple(2.0 * pi * k / 16 for k in range(16))  # rad, with which a task is passed that leaves no way otherwise
 
 
 def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
@@ -139,7 +141,7 @@ def route_of(costs: Costs, vehicle: int, order: Sequence[int]) -> Route:
     writer = _Writer(costs, vehicle)
     for t in order:
         writer.do(t)
-    writer.follow("return", None, writer.way(who.home), who.home[3])
+    writer.follow("return", None, writer.onward(who.home), who.home[3])
     return Route(who.name, tuple(writer.legs), who.speed)
 
 
@@ -172,14 +174,16 @@ def _predicted(costs: Costs, vehicle: int, order: Sequence[int]) -> list[Leg]:
 
 
 def first_infeasible(costs: Costs, vehicle: int, order: Sequence[int]) -> int:
-    """Return the position in an infeasible order of the first task without a path to it, or home from it."""
+    """Return the position in an infeasible order of the first task that cannot be reached, or that has no way home."""
     writer = _Writer(costs, vehicle)
     for k, t in enumerate(order):
         try:
             writer.do(t)
-            writer.way(writer.who.home)
         except InfeasibleError:
-            return k
+            with suppress(InfeasibleError):
+                writer.onward(writer.who.home)
+                return k
+            return max(k - 1, 0)
     return len(order) - 1
 
 
@@ -199,6 +203,7 @@ class _Writer:
         self.here: Pose = self.who.pose
         self.time = self.who.ready
         self.legs: list[Leg] = []
+        self.last: tuple[int, int, Pose, float] | None = None  # a task with any heading, and what was before it
 
     def entry(self, task: int) -> tuple[float, float, float | None]:
         """Return the start of a task for the vehicle: x, y in m, heading in rad (None: any)."""
@@ -208,6 +213,27 @@ class _Writer:
     def way(self, goal: Goal, here: Pose | None = None) -> Path:
         """Return the path to a goal from a pose, by default from here."""
         return self.costs.transits.path(self.who, here or self.here, goal)
+
+    def onward(self, goal: Goal) -> Path:
+        """Return the path to a goal; where the last task was passed with a heading that leaves no way, with another."""
+        try:
+            return self.way(goal)
+        except InfeasibleError:
+            if self.last is None:
+                raise
+            (t, legs, here, time), (x, y, z, _) = self.last, self.here
+            ways: list[tuple[float, float]] = []
+            for heading in HEADINGS:
+                if not self.costs.transits.roomy(self.who, (x, y, z, heading)):
+                    continue
+                with suppress(InfeasibleError):
+                    there = self.way((x, y, z, heading), here).flown
+                    ways.append((there + self.way(goal, (x, y, z, heading)).flown, heading))
+            if not ways:
+                raise
+            self.legs, self.here, self.time, self.last = self.legs[:legs], here, time, None
+            self.do(t, min(ways)[1])
+            return self.way(goal)
 
     def coverage(self, task: int, here: Pose) -> Path:
         """Return the path of a task from a pose; raise InfeasibleError."""
@@ -229,11 +255,21 @@ class _Writer:
         self.legs.append(Leg(kind, name, flown, begins, self.time, self.here, end, make))
         self.here = end
 
-    def do(self, t: int) -> None:
-        """Go to a task, wait for it and do it, each measured on its path."""
+    def do(self, t: int, chosen: float | None = None) -> None:
+        """Go to a task, wait for it and do it, each measured on its path; with a `chosen` heading (rad)."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
         x, y, heading = self.entry(t)
-        way = self.way((x, y, height_of(self.who) if task.z is None else task.z, heading))
+        z, free = height_of(self.who) if task.z is None else task.z, task.shape.entry.heading is None
+        if chosen is not None:
+            heading = leave = chosen
+        try:
+            way = self.onward((x, y, z, heading))
+        except InfeasibleError:
+            if not free or heading is None:
+                raise
+            way, heading, leave = self.onward((x, y, z, None)), None, nan
+        if chosen is None:
+            self.last = (t, len(self.legs), self.here, self.time) if free else None
         if self.stays:
             self.stay(task, task.opens - way.flown / self.who.speed)
         self.follow("transit", task, way, heading)
@@ -248,7 +284,7 @@ class _Writer:
         elif heading is None:
             drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
             still = hypot(drift_x, drift_y) == 0.0
-            heading = nose if still else float(np.arctan2(np.sin(nose) + drift_y, np.cos(nose) + drift_x))
+            heading = nose if still else course_of(nose, drift_x, drift_y)
         self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), lambda: path)
 
     @property

@@ -96,7 +96,7 @@ def separated(
         tried = own if k in fixed else own + options
         free = (lift for lift in tried if all(abs(lift - other) >= kept.height for other in met))
         chosen[k] = raised(vehicles[k], next(free, tried[0]))
-    lifted = costs if chosen == list(vehicles) else Costs(replace(costs.problem, vehicles=tuple(chosen)))
+    lifted = Costs(replace(costs.problem, vehicles=tuple(chosen)), costs.covered, costs.transits)
     for row, k in enumerate(who):
         if chosen[k] is not vehicles[k]:
             found[k], chosen[k] = _rebuilt(lifted, k, orders[k]) or (routes[k], vehicles[k])

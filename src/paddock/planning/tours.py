@@ -6,12 +6,14 @@ Plain scalar functions (see compute/routine.py) that methods call inside their o
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import atan2, ceil, hypot, inf, isnan, sqrt
+from functools import cached_property
+from math import ceil, inf, isnan
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute.math import atan2, hypot, sqrt
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
 from paddock.planning.obstacles.detours import Rows, around
@@ -61,22 +63,16 @@ class Detours(NamedTuple):
     home: Rows  # (t,) from the end of each task home
 
 
-WIND = slice(Mover._fields.index("wind_x"), Mover._fields.index("wind_y") + 1)
-REVERSE = Mover._fields.index("reverse")
+SPECIAL = [Mover._fields.index(name) for name in ("wind_x", "wind_y", "reverse")]
 
 
 def level_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
     """Return metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
     if m.wind_x != 0.0 or m.wind_y != 0.0:
         return flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
-    return windless_way(m, x, y, heading, gx, gy, gh)
-
-
-def windless_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """Return the same without wind."""
     if m.reverse > 0.5 and not isnan(gh):
         return reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
-    return forward_way(m, x, y, heading, gx, gy, gh)
+    return length_to(x, y, heading, gx, gy, gh, m.radius)
 
 
 def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
@@ -87,44 +83,25 @@ def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: flo
 class TourRoutine(Routine[P, R]):
     """A routine whose first argument is a Mover or a TourData.
 
-    Paths in wind and backwards are slow to compile, so a routine is compiled without those that its vehicles do not
-    need: at most four variants.
+    Paths in wind and backwards are slow to compile: without wind, and for vehicles that only move forwards, a routine
+    is compiled without them.
     """
 
-    def __init__(self, function: Callable[P, R], parallel: bool) -> None:
-        super().__init__(function, parallel)
-        self._variants: dict[tuple[bool, bool], Routine[P, R]] = {}
+    @cached_property
+    def forward(self) -> Routine[P, R]:
+        """The routine without them."""
+        return Routine(rebound(self.plain, {level_way: forward_way}), self.parallel)
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it, compiled for these vehicles."""
-        first: Any = arguments[0]
-        if isinstance(first, Mover):  # whether wind blows, and whether any vehicle drives backwards
-            needs = first.wind_x != 0.0 or first.wind_y != 0.0, first.reverse > 0.5
-        else:
-            needs = bool(first.movers[:, WIND].any()), bool(first.movers[:, REVERSE].any())
-        if needs not in self._variants:
-            self._variants[needs] = Routine(rebound(self.plain, _replaced(*needs)), self.parallel)
-        return self._variants[needs](*arguments, **named)
+        m: Any = arguments[0]
+        special = m.wind_x or m.wind_y or m.reverse if isinstance(m, Mover) else m.movers[:, SPECIAL].any()
+        return (super().__call__ if special else self.forward)(*arguments, **named)
 
 
-def _replaced(wind: bool, reverse: bool) -> dict[Callable[..., Any], Callable[..., Any]]:
-    """Return the functions compiled in place of those that these vehicles do not need."""
-    others: dict[Callable[..., Any], Callable[..., Any]] = {}
-    if not wind:
-        others[level_way] = windless_way if reverse else forward_way
-    if not reverse:
-        others[windless_way] = forward_way
-    return others
-
-
-def tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Make a function run compiled, on the calling thread."""
-    return TourRoutine(function, False)
-
-
-def parallel_tour_routine(function: Callable[P, R]) -> TourRoutine[P, R]:
-    """Make a function run compiled, its `parallel_range` shared by all threads."""
-    return TourRoutine(function, True)
+def tour_routine(function: Callable[P, R], parallel: bool = False) -> TourRoutine[P, R]:
+    """Make a function run compiled, on the calling thread or with its `parallel_range` shared by all threads."""
+    return TourRoutine(function, parallel)
 
 
 NOISE = 1e-6  # m: rounding error of a lower bound
@@ -311,7 +288,7 @@ def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> Non
 
 write_legs = tour_routine(legs_of)
 write_single_ways = tour_routine(single_ways)
-ways_between = parallel_tour_routine(across)
+ways_between = tour_routine(across, parallel=True)
 
 
 class TourData(NamedTuple):

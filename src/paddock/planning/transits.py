@@ -5,15 +5,14 @@ from __future__ import annotations
 from math import floor, pi
 from typing import Any
 
-import numpy as np
-
+from paddock.compute.math import hypot, sincos
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.around import ZoneMap, on_border, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
 from paddock.planning.paths.climb import raised, tilted
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path, Pose, Segment
+from paddock.planning.paths.path import Path, Pose, Segment, carried
 from paddock.planning.paths.reeds_shepp import reeds_shepp
 from paddock.planning.paths.wind import dubins_in_wind, over_ground
 from paddock.planning.problem import Problem, Vehicle
@@ -57,7 +56,7 @@ class Transits:
         return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
 
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
-        """Return a path over the ground as the vehicle flies it in this wind, at a height; raise in or near a zone."""
+        """Return a path as the vehicle flies it in this wind, at a height; raise in or near a zone."""
         zones = self.zones if z is None else between(self.zones, z, z)
         zone = blocked_by(path, zones)
         if zone is not None:
@@ -65,7 +64,9 @@ class Transits:
         zone = blocked_by(path, zones, self._kept(zones, path.start)) if self.clearance else None
         if zone is not None:
             raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
-        return over_ground(path, vehicle.speed, self.wind) if self._windy(vehicle) else path
+        if self._windy(vehicle) and not any(carried(s) or s.pace != 1.0 for s in path.segments):
+            return over_ground(path, vehicle.speed, self.wind)
+        return path
 
     def way_out(self, vehicle: Vehicle) -> Path:
         """Return the shortest way out of the zones that a vehicle is in; without segments where it is in none."""
@@ -78,6 +79,13 @@ class Transits:
         except InfeasibleError:  # it is enclosed: no way begins inside
             return Path((), (x, y, 0.0, heading))
         return over_ground(out, vehicle.speed, self.wind) if self._windy(vehicle) else out
+
+    def roomy(self, vehicle: Vehicle, at: Pose) -> bool:
+        """Return whether a full turn from a pose, to one side at least, is clear of zones."""
+        (x, y, z, heading), radius = at, self.held_radius(vehicle)
+        zones, (s, c) = between(self.zones, z, z), sincos(heading)
+        centres = ((x - radius * s, y + radius * c), (x + radius * s, y - radius * c))
+        return any(all(zone.distance(*centre) >= radius for zone in zones) for centre in centres)
 
     def charts(self, vehicle: Vehicle, zones: tuple[Zone, ...]) -> list[ZoneMap]:
         """Return the maps for ways of a vehicle around zones: with the clearance, then without."""
@@ -100,7 +108,7 @@ class Transits:
         if not self._windy(vehicle):
             return vehicle.radius
         tightest = vehicle.radius if vehicle.tightest is None else vehicle.tightest
-        return max(vehicle.radius, tightest * (1.0 + float(np.hypot(*self.wind)) / vehicle.speed) ** 2)
+        return max(vehicle.radius, tightest * (1.0 + hypot(*self.wind) / vehicle.speed) ** 2)
 
     def _around(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
         """Return a way around zones. One that begins or ends inside, at a home, crosses their borders nearby."""

@@ -8,16 +8,19 @@ that are tried only: a tour is ordered by the known lengths, its turns are check
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import pairwise
-from math import cos, hypot, pi
+from math import pi, sqrt
 
 import numpy as np
 import shapely
 from shapely import LineString, MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from paddock.compute import arrays
+from paddock.compute.math import cos
 from paddock.errors import InvalidValueError
-from paddock.planning.coverage.shapes import InfeasibleError
+from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.coverage.swath_order import SHAKES, Nodes, patterns_of, poses_of, tour_of
 from paddock.planning.coverage.sweep import Cell, Sweep, lines_of
 from paddock.planning.obstacles.around import ZoneMap
@@ -25,6 +28,7 @@ from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import DRAWN, CircleZone, PolygonZone, Zone
 from paddock.planning.paths.dubins import dubins, dubins_lengths
 from paddock.planning.paths.path import Path, Segment, line
+from paddock.planning.paths.wind import over_ground, turns_in_wind
 from paddock.world.columns import Floats
 
 TURN_ROOM = 1.0 + 3.0**0.5  # turn radii: the most that a turn between parallel swaths extends beyond their ends
@@ -66,10 +70,10 @@ class ObstructedField:
         cut = shapely.union_all(list(holes))
         self.walls, self.stops = cut | self.closed, cut.buffer(margin, join_style="mitre") | self.closed
 
-    def rooms(self, radius: float, spacing: float) -> list[Polygon]:
-        """Return areas in which turns of that radius (m) should stay, the best first."""
+    def rooms(self, radius: float, least: float, spacing: float) -> list[Polygon]:
+        """Return areas in which turns of that radius (m) should stay, the best first; `least` (m) of room is needed."""
         past = PAST * spacing
-        reaches = ([past] if self.margin >= radius > 0.0 else []) + [max(past, TURN_ROOM * radius)]
+        reaches = ([past] if self.margin >= least > 0.0 else []) + [max(past, TURN_ROOM * radius)]
         grown = (self.outline.buffer(max(reach - self.margin, 0.0) + 0.01) for reach in reaches)
         return [Polygon(max(shapely.get_parts(area), key=lambda part: part.area).exterior) for area in grown]
 
@@ -90,12 +94,15 @@ def around(area: Polygon) -> tuple[Zone, ...]:
 class Turns:
     """The turns between swaths given by their ends (n, 2, 2), computed on demand."""
 
-    def __init__(self, field: ObstructedField, lines: Floats, radius: float, spacing: float) -> None:
-        self.field, self.radius = field, radius
+    def __init__(self, field: ObstructedField, lines: Floats, radius: float, drift: Drift, spacing: float) -> None:
+        self.field, self.radius, self.drift = field, radius, drift
         self.starts, self.ends = poses_of(lines)
-        self.lengths = dubins_lengths(self.ends, self.starts, radius)  # m; lower bounds until a turn is known
+        self.drifts = drift != CALM and drift.radius > 0.0
+        tightest = drift.radius if self.drifts else radius
+        self.lengths = dubins_lengths(self.ends, self.starts, tightest)  # m; lower bounds until a turn is known
         self.known: dict[tuple[int, int], Path | None] = {}
-        self._rooms = field.rooms(radius, spacing)
+        wind = sqrt(drift.x * drift.x + drift.y * drift.y)
+        self._rooms = field.rooms(radius, tightest * (1.0 - wind), spacing)
         shapely.prepare(self._rooms)
         self._maps: dict[int, ZoneMap] = {}
 
@@ -105,26 +112,35 @@ class Turns:
             return False
         rank, path = self._found(tuple(self.ends[one].tolist()), tuple(self.starts[other].tolist()))
         self.known[one, other] = path
-        cost = FAR if path is None else (1.0 + rank) * path.length
+        cost = FAR if path is None else (1.0 + rank) * path.flown
         longer = cost > self.lengths[one, other] + 1e-6
         if longer:
             self.lengths[one, other] = self.lengths[other ^ 1, one ^ 1] = cost
         return bool(longer)
 
     def _found(self, start: tuple[float, float, float], goal: tuple[float, float, float]) -> tuple[int, Path | None]:
-        """Return the index of the first room that holds a turn, and the turn."""
-        field, direct = self.field, dubins(start, goal, self.radius)
-        clear = blocked_by(direct, field.barriers, field.kept) is None
-        points = direct.sample(max(self.radius / 16.0, direct.length / 500.0, 0.01))[:, :2]
-        way = LineString([*points, points[-1]])
+        """Return the index of the first room that holds a turn, and the turn as flown."""
+        field = self.field
+        ways = turns_in_wind(start, goal, self.drift.radius, self.drift[1:]) if self.drifts else []
+        ways = [*ways, self.held(dubins(start, goal, self.radius))]
+        clear = [way for way in ways if blocked_by(way, field.barriers, field.kept) is None]
+        clear.sort(key=lambda way: way.flown)
+        lines = [LineString([*points, points[-1]]) for points in map(self._points, clear)]
         for rank, room in enumerate((*self._rooms, None)):
-            if clear and (room is None or room.covers(way)):
-                return rank, direct
-            try:
-                return rank, self._map(rank).transit(start, goal)
-            except InfeasibleError:
-                continue
+            for way, along in zip(clear, lines, strict=True):
+                if room is None or room.covers(along):
+                    return rank, way
+            if rank or len(self._rooms) == 1 or field.margin >= self.radius:
+                with suppress(InfeasibleError):
+                    return rank, self.held(self._map(rank).transit(start, goal))
         return 0, None
+
+    def held(self, path: Path) -> Path:
+        """Return a path as it is flown in the wind if it is held over the ground."""
+        return over_ground(path, 1.0, self.drift[1:]) if self.drift != CALM else path
+
+    def _points(self, way: Path) -> Floats:
+        return way.sample(max(self.radius / 16.0, way.flown / 500.0, 0.01))[:, :2]
 
     def _map(self, rank: int) -> ZoneMap:
         if rank not in self._maps:
@@ -134,10 +150,10 @@ class Turns:
         return self._maps[rank]
 
 
-def flown_over(field: ObstructedField, sweep: Sweep, radius: float, spacing: float, first: int) -> Path:
-    """Return the path over all reachable swaths, level at height 0, from the node `first`."""
+def flown_over(field: ObstructedField, sweep: Sweep, radius: float, drift: Drift, spacing: float, first: int) -> Path:
+    """Return the path over all reachable swaths as flown, level at height 0, from the node `first`."""
     lines = sweep.to_world(lines_of(sweep.swaths))
-    turns, cells = Turns(field, lines, radius, spacing), sweep.cells
+    turns, cells = Turns(field, lines, radius, drift, spacing), sweep.cells
     while True:
         tour = _ordered(turns, cells, first)
         links = list(pairwise(tour.tolist()))
@@ -151,7 +167,8 @@ def flown_over(field: ObstructedField, sweep: Sweep, radius: float, spacing: flo
     for before, node in zip([None, *tour.tolist()[:-1]], tour.tolist(), strict=True):
         segments += () if before is None else turns.known[before, node].segments  # type: ignore[union-attr]
         (x, y, heading), (end_x, end_y, _) = turns.starts[node].tolist(), turns.ends[node].tolist()
-        segments.append(line(x, y, heading, hypot(end_x - x, end_y - y)))
+        row = line(x, y, heading, sqrt((end_x - x) ** 2 + (end_y - y) ** 2))
+        segments += turns.held(Path([row])).segments
     return Path(segments)
 
 
@@ -173,4 +190,4 @@ def corner_near(sweep: Sweep, x: float, y: float) -> int:
     """Return the node at a corner of a cell whose start is closest to a point (m)."""
     corners = [node for cell in sweep.cells for k in (cell[0], cell[-1]) for node in (2 * k, 2 * k + 1)]
     starts, _ = poses_of(sweep.to_world(lines_of(sweep.swaths)))
-    return corners[int(np.argmin(np.hypot(*(starts[corners, :2] - (x, y)).T)))]
+    return corners[int(np.argmin(arrays.hypot(*(starts[corners, :2] - (x, y)).T)))]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
-from math import cos, isfinite, nan, pi, sin
+from math import isfinite, nan, pi
 from typing import ClassVar
 
 import numpy as np
@@ -16,10 +16,13 @@ from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.field import ObstructedField, corner_near, flown_over, polygons_of, zone_area
 from paddock.planning.coverage.shapes import (
+    CALM,
     AreaShape,
+    Drift,
     Entry,
     InfeasibleError,
     check_finite,
@@ -152,18 +155,23 @@ class PolygonShape:
         patterns = [patterns_of(k, cell, turns) for k, cell in enumerate(self.sweep.cells)]
         return Entry(*starts[first_of(patterns, turns)].tolist())
 
-    def path(self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0) -> Path:
-        """Return all swaths with turns of at least `radius` m between them, clear of zones; 0 turns on the spot."""
+    def path(
+        self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0, drift: Drift = CALM
+    ) -> Path:
+        """Return all swaths and turns between them, clear of zones, as flown in the wind `drift`.
+
+        Turns have at least `radius` m over the ground (0: on the spot), or that of `drift` in the air.
+        """
         check_radius("polygon", radius)
         reach = FARTHEST_TURN * radius + self.spacing + clearance
         near = tuple(zone for zone in zones if zone_area(zone, reach).intersects(self.area))
-        key = radius, z, near, clearance
+        key = radius, z, near, clearance, drift
         if key not in self._paths:
-            path = self._over(self._field(near, clearance), radius)
+            path = self._over(self._field(near, clearance), radius, drift)
             self._paths[key] = Path([segment._replace(z=z) for segment in path.segments])
         return self._paths[key]
 
-    def _over(self, field: ObstructedField, radius: float) -> Path:
+    def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep
         if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0):
             region = polygons_of(self.region - field.closed)
@@ -173,7 +181,22 @@ class PolygonShape:
             sweep = best_sweep(region, Limits(field.stops, field.walls, radius), self.spacing, angles)
             if not sweep.swaths:
                 raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:g} m")
-        return flown_over(field, sweep, radius, self.spacing, corner_near(sweep, *(self.start or self.entry[:2])))
+        path = self._along(sweep, field, radius, drift)
+        if drift == CALM or self.angle is not None or not self.margin or not (outside := self.beyond(path)):
+            return path
+        limits, region = Limits(field.stops, field.walls, radius), polygons_of(self.region - field.closed)
+        other = best_sweep(region, limits, self.spacing, [sweep.angle + 0.5 * pi])  # turns drift to another side
+        across = self._along(other, field, radius, drift) if other.swaths else path
+        return across if self.beyond(across) < outside else path
+
+    def _along(self, sweep: Sweep, field: ObstructedField, radius: float, drift: Drift) -> Path:
+        first = corner_near(sweep, *(self.start or self.entry[:2]))
+        return flown_over(field, sweep, radius, drift, self.spacing, first)
+
+    def beyond(self, path: Path) -> float:
+        """Return how far (m) a path leaves the outline."""
+        points = path.sample(max(0.1 * self.spacing, path.length / 10_000.0))[:, :2]
+        return float(shapely.distance(Polygon(self.outer), shapely.points(points)).max())
 
     def outline(self) -> Floats:
         """Return the outline as a closed ring, (k, 2)."""
@@ -195,7 +218,7 @@ class PolygonShape:
         return [replace(self, angle=whole.angle, band=ends) for ends in pairwise([low, *edges.tolist(), high])]
 
     @cached_property
-    def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float], Path]:
+    def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float, Drift], Path]:
         return {}
 
     def _field(self, zones: tuple[Zone, ...], clearance: float) -> ObstructedField:
@@ -205,9 +228,8 @@ class PolygonShape:
         """Return the part of an area that lies in the band."""
         if self.band is None:
             return area
-        c, s = cos(self.angle or 0.0), sin(self.angle or 0.0)
         corners = shapely.get_coordinates(shapely.box(-BEYOND, self.band[0], BEYOND, self.band[1]))
-        return area & Polygon(corners @ np.array([[c, s], [-s, c]]) + self.outer[0])
+        return area & Polygon(arrays.rotated(corners, self.angle or 0.0, self.outer[0]))
 
 
 FieldShape = AreaShape | PolygonShape
@@ -215,16 +237,16 @@ FieldShape = AreaShape | PolygonShape
 
 
 def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
-    """Return the share of a field (without holes and zones) within half a spacing of straight segments of a path.
+    """Return the share of a field (without holes and zones) within half a spacing of the rows of a path.
 
     The second value is the distance (m) by which the path leaves the outline.
     """
     whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
     area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
-    straight = [((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]
-    if area.area == 0.0 or not straight:
+    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
+    rows = shape.region if isinstance(shape, PolygonShape) else whole
+    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
+    if area.area == 0.0 or not len(straight):
         return 0.0, 0.0
-    outline = Polygon(shape.outer) if isinstance(shape, PolygonShape) else whole
-    points = path.sample(max(0.1 * shape.spacing, path.length / 10_000.0))[:, :2]
-    share = area.intersection(covered_by(np.array(straight), shape.spacing)).area / area.area
-    return float(share), float(shapely.distance(outline, shapely.points(points)).max())
+    share = area.intersection(covered_by(straight, shape.spacing)).area / area.area
+    return float(share), (shape if isinstance(shape, PolygonShape) else shape.polygon).beyond(path)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import cos, isfinite, pi, sin, tau
+from math import isfinite, pi, tau
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 
+from paddock.compute import arrays
+from paddock.compute.math import cos, sin
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.planning.paths.path import Path, Segment, arc, ends_at, line
+from paddock.planning.paths.wind import over_ground
 from paddock.world.columns import Floats
 
 if TYPE_CHECKING:
@@ -29,6 +32,17 @@ class Entry(NamedTuple):
     x: float  # m east
     y: float  # m north
     heading: float | None  # rad; None: any
+
+
+class Drift(NamedTuple):
+    """Wind, and the turns of a vehicle that drift with it."""
+
+    radius: float  # m, of turns in the air
+    x: float  # wind over airspeed, east
+    y: float  # north
+
+
+CALM = Drift(0.0, 0.0, 0.0)
 
 
 class TaskShape(Protocol):
@@ -203,17 +217,19 @@ class AreaShape(HeadedShape):
         outline = tuple((x, y) for x, y in self.outline()[:-1].tolist())
         return PolygonShape(outline, (), self.spacing, self.heading, 0.0, (self.x, self.y))
 
-    def path(self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0) -> Path:
-        """Return all passes with turns of at least `radius` m between them, clear of zones."""
+    def path(
+        self, radius: float, z: float = 0.0, zones: tuple[Zone, ...] = (), clearance: float = 0.0, drift: Drift = CALM
+    ) -> Path:
+        """Return all passes with turns of at least `radius` m over the ground between them, clear of zones."""
         from paddock.planning.obstacles.crossing import blocked_by
 
         check_radius("area", radius)
         path = self._in_order(z)
         tight = self.passes > 1 and 0.5 * self.spacing < radius * (1.0 - SLACK)
         if not tight and blocked_by(path, zones, clearance) is None:
-            return path
+            return over_ground(path, 1.0, drift[1:]) if drift != CALM else path
         try:
-            return self.polygon.path(radius, z, zones, clearance)
+            return self.polygon.path(radius, z, zones, clearance, drift)
         except InvalidValueError as error:
             raise InfeasibleError(str(error)) from None
 
@@ -244,6 +260,4 @@ class AreaShape(HeadedShape):
         side = 1.0 if self.left else -1.0
         near, far = -0.5 * side * self.spacing, (self.passes - 0.5) * side * self.spacing
         ring = np.array([(0.0, near), (self.length, near), (self.length, far), (0.0, far), (0.0, near)])
-        c, s = cos(self.heading), sin(self.heading)
-        turned: Floats = ring @ np.array([[c, s], [-s, c]]) + (self.x, self.y)
-        return turned
+        return arrays.rotated(ring, self.heading, (self.x, self.y))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
 from paddock.planning.coverage.sweep import Cell
 from paddock.world.columns import Floats
 
@@ -20,7 +21,7 @@ from paddock.world.columns import Floats
 def poses_of(lines: Floats) -> tuple[Floats, Floats]:
     """Return the start and the end of each node, (2 n, 3) x, y, heading, of swaths given by their ends (n, 2, 2)."""
     along = lines[:, 1] - lines[:, 0]
-    heading = np.arctan2(along[:, 1], along[:, 0])[:, None, None] + np.array([0.0, pi])[None, :, None]
+    heading = arrays.arctan2(along[:, 1], along[:, 0])[:, None, None] + np.array([0.0, pi])[None, :, None]
     starts = np.concatenate([lines, heading], axis=2).reshape(-1, 3)
     ends = np.concatenate([lines[:, ::-1], heading], axis=2).reshape(-1, 3)
     return starts, ends

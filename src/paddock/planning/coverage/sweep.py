@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import atan2, ceil, cos, hypot, pi, sin
+from math import ceil, pi
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 
+from paddock.compute import arrays
+from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
@@ -233,7 +235,7 @@ def _patch(piece: Polygon, limits: Limits, spacing: float) -> Swath | None:
     found = _lying(piece, limits, 0.0)
     if limits.radius > 0.0 and not limits.walls.is_empty:
         sides = np.diff(shapely.get_coordinates(shapely.oriented_envelope(piece)), axis=0)
-        east, north = sides[int(np.argmax(np.hypot(*sides.T)))].tolist()
+        east, north = sides[int(np.argmax(arrays.hypot(*sides.T)))].tolist()
         found = with_room(found + _lying(piece, limits, atan2(north, east)), limits)
     reached = shapely.buffer(shapely.linestrings(lines_of(found)), 0.5 * spacing)
     gains = shapely.area(shapely.intersection([piece], reached))
@@ -246,7 +248,7 @@ def _lying(piece: Polygon, limits: Limits, turned: float) -> list[Swath]:
     c, s = cos(turned), sin(turned)
 
     def back(points: Floats) -> Floats:
-        return np.asarray(points @ np.array([[c, -s], [s, c]]))
+        return arrays.rotated(points, -turned)
 
     flat, stops = shapely.transform(piece, back), shapely.transform(limits.stops, back)
     low_x, low_y, high_x, high_y = flat.bounds
@@ -313,13 +315,11 @@ class Sweep:
 
     def to_world(self, points: Floats) -> Floats:
         """Transform points (..., 2) from the sweep's frame."""
-        c, s = cos(self.angle), sin(self.angle)
-        return np.asarray(points @ np.array([[c, s], [-s, c]]) + (self.x, self.y))
+        return arrays.rotated(points, self.angle, (self.x, self.y))
 
     def from_world(self, points: Floats) -> Floats:
         """(..., 2) into the sweep's frame."""
-        c, s = cos(self.angle), sin(self.angle)
-        return np.asarray((points - (self.x, self.y)) @ np.array([[c, -s], [s, c]]))
+        return arrays.rotated(points - (self.x, self.y), -self.angle)
 
     def cost(self, spacing: float) -> float:
         """Estimated metres flown: the swaths, and a turn after each."""
@@ -365,9 +365,10 @@ def promising_angles(region: BaseGeometry, spacing: float) -> list[float]:
     hull = _edges(simple.convex_hull)
     edges = np.concatenate([_edges(part.boundary) for part in shapely.get_parts(simple)] or [hull])
     both = np.concatenate([hull, edges])
-    longest = both[np.argsort(-np.hypot(both[:, 0], both[:, 1]), kind="stable")][:MOST_ANGLES]
-    angles = np.arctan2(longest[:, 1], longest[:, 0]) % pi
-    across = np.abs(np.outer(np.cos(angles), edges[:, 1]) - np.outer(np.sin(angles), edges[:, 0]))
+    longest = both[np.argsort(-arrays.hypot(both[:, 0], both[:, 1]), kind="stable")][:MOST_ANGLES]
+    angles = arrays.arctan2(longest[:, 1], longest[:, 0]) % pi
+    sine, cosine = arrays.sincos(angles)
+    across = np.abs(np.outer(cosine, edges[:, 1]) - np.outer(sine, edges[:, 0]))
     sums = np.round(0.5 * across.sum(axis=1), 6)
     few = sums <= max(sums.min(), 0.5 * MOST_SWATHS * spacing)  # skip angles with far too many rows
     chosen: list[float] = []

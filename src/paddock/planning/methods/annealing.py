@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import exp, inf
+from math import inf
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64, zeros
 from scipy.spatial import cKDTree
 
+from paddock.compute.math import exp
 from paddock.compute.philox import signed, uniforms
 from paddock.planning.costs import Costs
 from paddock.planning.insertion import Packed, insert_tasks, packed, unpacked
@@ -55,9 +56,8 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
 def revise(costs: Costs, options: Any, orders: list[list[int]]) -> MethodResult:
     """Return the present orders with new tasks at their cheapest positions, polished; fast, for a running mission."""
     missing = sorted(set(range(costs.tasks)) - {task for order in orders for task in order})
-    limits = [vehicle.range for vehicle in costs.problem.vehicles]
     steps = min(REVISION, STEPS_A_TASK * costs.tasks)
-    return MethodResult(polished(costs, insert_tasks(costs, orders, limits, missing), steps), {"steps": steps})
+    return MethodResult(polished(costs, insert_tasks(costs, orders, costs.ranges, missing), steps), {"steps": steps})
 
 
 def polished(costs: Costs, orders: Sequence[Sequence[int]], steps: int) -> list[list[int]]:
@@ -97,13 +97,12 @@ def annealed(
     each = objective * (costs.vehicles if by_time else 1.0) / costs.tasks
     heat = max(options.temperature * each, 1e-9)
     price = PRICE * max(longest, objective)
-    ranges = np.array([vehicle.range for vehicle in costs.problem.vehicles])
     seed, near = signed(costs.problem.seed), _neighbours(costs)
     for start in (heat, max(options.temperature * longest, heat)):
         schedule = Schedule(steps, start, start * options.cooling, seed, by_time, price)
         (search or partial(run_annealing, costs.fleet))(arrays, near, schedule)
         undone = unpacked(arrays)[-1]
-        if not (costs.alone[:, undone] <= ranges[:, None]).any():
+        if not (costs.alone[:, undone] <= costs.ranges[:, None]).any():
             break  # otherwise the way to a vehicle that could do them may lead over orders that are much longer
     return unpacked(arrays)[:-1]
 

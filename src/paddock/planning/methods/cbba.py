@@ -30,9 +30,9 @@ from paddock.planning.tours import (
     detours_of,
     jobs_of,
     mover_of,
-    parallel_tour_routine,
     slackened,
     slowest,
+    tour_routine,
 )
 from paddock.world.columns import Column, Floats
 
@@ -157,7 +157,7 @@ def most_hoped(
     return hope, first
 
 
-extend = parallel_tour_routine(extended)
+extend = tour_routine(extended, parallel=True)
 
 METHOD = Method("vehicles bid for bundles of tasks and communicate until all agree (CBBA)", solve, Options)
 

@@ -41,7 +41,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
-    fitting = np.isfinite(costs.alone) & (costs.alone <= _limits(costs)[:, None] * (1.0 + SLACK))
+    fitting = np.isfinite(costs.alone) & (costs.alone <= costs.ranges[:, None] * (1.0 + SLACK))
     able = np.flatnonzero(fitting.any(axis=1))  # vehicles that can do any task within their range
     orders = packed([[]] * costs.vehicles, costs.tasks)
     count = min(len(able), costs.tasks)
@@ -60,7 +60,7 @@ def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodR
         return solve(costs, options, lambda share: None)
     arrays = packed(orders, costs.tasks)
     if not _join(costs, arrays) and not all(orders):
-        take_from_longest(costs.fleet, arrays, _limits(costs), ceil(costs.tasks / costs.vehicles))
+        take_from_longest(costs.fleet, arrays, costs.ranges, ceil(costs.tasks / costs.vehicles))
     return MethodResult(unpacked(arrays))
 
 
@@ -71,12 +71,8 @@ def _join(costs: Costs, orders: Packed) -> bool:
         missing[row[:count]] = False
     tasks = costs.possible(np.flatnonzero(missing))
     if len(tasks):
-        join_nearest(costs.fleet, orders, _limits(costs), tasks)
+        join_nearest(costs.fleet, orders, costs.ranges, tasks)
     return bool(missing.any())
-
-
-def _limits(costs: Costs) -> Floats:
-    return np.array([vehicle.range for vehicle in costs.problem.vehicles])
 
 
 def _owners(fleet: TourData, able: Ints, centres: Floats) -> Ints:

@@ -51,7 +51,7 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
         search = partial(search_ways, ways_of(headed))
         orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), search)
         headings = chosen_headings(costs, orders)
-        headed = Costs(costs.problem.with_headings(headings))
+        headed = costs.headed(headings)
         if (reached := _worth(headed, orders)) < least:
             best, least = MethodResult(orders, {"steps": steps}, headings), reached
         progress((k + 1) / len(ROUNDS))

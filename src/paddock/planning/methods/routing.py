@@ -7,6 +7,7 @@ dynamic programming over a refined grid, and the search continues with those.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from math import inf, isnan, pi
 from typing import Annotated, Any, NamedTuple
@@ -55,7 +56,7 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
         search = RoutingSearch(headed, options)
         orders = search.orders(lambda part, k=k: progress((k + 0.9 * part) / ROUNDS))  # type: ignore[misc]
         headings = chosen_headings(costs, orders)
-        headed = Costs(costs.problem.with_headings(headings))
+        headed = costs.headed(headings)
         orders = polished(headed, orders, int(options.polish) // ROUNDS)
         if (reached := value(headed, orders)) < least:
             best, least = MethodResult(orders, {"iterations": int(options.iterations)}, headings), reached
@@ -107,6 +108,7 @@ class RoutingSearch:
         """Search with a share of the iterations and of the time; with a target time, lateness costs most."""
         from pyvrp import Client, Depot, Location, ProblemData, VehicleType
         from pyvrp import solve as search
+        from pyvrp.exceptions import PenaltyBoundWarning
         from pyvrp.stop import MaxIterations, MaxRuntime, MultipleCriteria
 
         problem, vehicles = self.costs.problem, self.costs.vehicles
@@ -128,7 +130,9 @@ class RoutingSearch:
         if self.options.seconds > 0.0:
             stops.append(MaxRuntime(self.options.seconds * share))
         seed = problem.seed % 2**32  # PyVRP uses 32 bits
-        result = search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
+        with warnings.catch_warnings():  # a penalty at its bound: the polish and the build judge what was found
+            warnings.simplefilter("ignore", PenaltyBoundWarning)
+            result = search(data, MultipleCriteria(stops), seed=seed, collect_stats=False, display=False)
         orders: list[list[int]] = [[] for _ in range(vehicles)]
         for route in result.best.routes():
             orders[route.vehicle_type()] = [step.idx for step in route if step.is_client()]

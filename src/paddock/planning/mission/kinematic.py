@@ -18,6 +18,7 @@ from paddock.planning.mission.saving import drawn_from, values_of
 from paddock.planning.mission.vehicles import STATUSES, Drawn, MissionVehicle, drawn_again
 from paddock.planning.paths.path import Pose
 from paddock.planning.routes import Route
+from paddock.planning.separation import poses_on
 from paddock.world.columns import Floats
 
 
@@ -159,20 +160,10 @@ def trace(run: KinematicRun, dt: float) -> Trace:
         poses[:, row] = vehicle.spec.pose
         for followed in (followed for followed in run.history if followed.row == row):
             later = times >= followed.since
-            poses[later, row] = _flown(followed, times[later])
+            poses[later, row] = poses_on(followed.drawn.spec, followed.route, times[later])[0]
     statuses = np.zeros(poses.shape[:2], dtype=np.int8)
     for entry in mission.log:
         if entry.kind == "state":
             row = mission.fleet.row[str(entry.vehicle)]
             statuses[np.searchsorted(times, entry.time) :, row] = STATUSES.index(entry.detail)
     return Trace(tuple(vehicle.name for vehicle in mission.vehicles), times, poses, statuses)
-
-
-def _flown(followed: Followed, times: Floats) -> Floats:
-    """Return the poses (k, 4) on a route that is followed to its end."""
-    legs = followed.route.legs
-    if not legs:
-        return np.tile(np.array(followed.drawn.spec.pose), (len(times), 1))
-    when = np.array([legs[0].begins, *(leg.ends for leg in legs)])
-    where = np.concatenate([[0.0], np.cumsum([leg.flown for leg in legs])])
-    return followed.route.path.at(np.interp(times, when, where))

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import hypot
 from typing import NamedTuple
 
 import numpy as np
 
+from paddock.compute import arrays
+from paddock.compute.math import hypot
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.methods import MethodResult
@@ -18,7 +19,7 @@ from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.planner import build, revise, solve
-from paddock.planning.problem import Problem, Vehicle
+from paddock.planning.problem import Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.planning.separation import raised
 from paddock.world.columns import Floats
@@ -65,10 +66,15 @@ def go_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> None:
     spec = _at(state, vehicle, pose)
     drawn = Drawn(spec, (), len(state.zones))
     try:
-        route = route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ())
+        route = _home(state, spec, state.zones)
     except InfeasibleError as error:
         route, drawn = straight_home(state, vehicle, spec, str(error))
     state.begin(vehicle, route, drawn)
+
+
+def _home(state: MissionData, spec: Vehicle, zones: tuple[Zone, ...] = ()) -> Route:
+    """Return the route home of a vehicle around zones; raise InfeasibleError."""
+    return route_of(Costs(replace(state.problem, vehicles=(spec,), zones=zones)), 0, ())
 
 
 def straight_home(
@@ -76,17 +82,16 @@ def straight_home(
 ) -> tuple[Route, Drawn]:
     """Return the straight way home if zones leave no other, with a log entry."""
     state.report("stranded", vehicle, detail=f"no way home around the zones, it takes the straight one: {reason}")
-    costs = Costs(Problem((spec,), (), (), state.problem.wind))
-    return route_of(costs, 0, ()), Drawn(spec, (), 0, rest)
+    return _home(state, spec), Drawn(spec, (), 0, rest)
 
 
 def way_home(state: MissionData, vehicle: MissionVehicle, pose: Pose) -> float:
     """Return metres flown home from a pose."""
     spec = _at(state, vehicle, pose)
     try:
-        return route_of(Costs(replace(state.problem, vehicles=(spec,))), 0, ()).flown
+        return _home(state, spec, state.zones).flown
     except InfeasibleError:
-        return route_of(Costs(Problem((spec,), (), (), state.problem.wind)), 0, ()).flown
+        return _home(state, spec).flown
 
 
 def _together(state: MissionData, poses: PoseOf, change: MissionChange) -> set[int]:
@@ -250,7 +255,7 @@ def enforce_battery(state: MissionData, charge: Floats, poses: PoseOf, change: M
     if far.any():  # poses are requested only if needed
         rows = np.flatnonzero(far)
         here = np.array([poses(row)[:2] for row in rows.tolist()])
-        way = np.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
+        way = arrays.hypot(*(here - all_.home[rows]).T) + all_.turning[rows]
         low[rows] = charge[rows] - use[rows] * way < state.setup.battery_reserve
     for row in np.flatnonzero(low).tolist():
         vehicle, percent = all_.list[row], f"{100.0 * float(charge[row]):.1f} %"

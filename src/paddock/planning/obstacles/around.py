@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import cos, degrees, inf, isfinite, pi, sin
+from math import degrees, inf, isfinite, pi
 
 import numpy as np
 
+from paddock.compute import arrays
+from paddock.compute.math import cos, sin
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
@@ -207,7 +209,7 @@ def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:
     borders = []
     for zone in zones:
         outline = zone.grown(OUTSIDE).outline()
-        along = np.concatenate([[0.0], np.cumsum(np.hypot(*np.diff(outline, axis=0).T))])
+        along = np.concatenate([[0.0], np.cumsum(arrays.hypot(*np.diff(outline, axis=0).T))])
         evenly = np.linspace(0.0, along[-1], EXITS, endpoint=False)
         borders += [np.column_stack([np.interp(evenly, along, outline[:, axis]) for axis in (0, 1)]), outline[:-1]]
         edge, to = np.diff(outline, axis=0), np.array([x, y]) - outline[:-1]

@@ -8,13 +8,14 @@ There is one such circle for each direction: some are sampled, and `search.short
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import atan2, ceil, cos, hypot, inf, pi, sin, sqrt
+from math import ceil, inf, pi
 from typing import NamedTuple
 
 import numpy as np
 from numpy import empty
 from numpy.typing import NDArray
 
+from paddock.compute.math import atan2, cos, hypot, sin, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.planning.obstacles.crossing import arc_entry, line_entry, zone_at
 from paddock.planning.obstacles.zones import (

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import acos, atan2, ceil, cos, hypot, inf, pi, sin, sqrt
+from math import ceil, inf, pi
 
+from paddock.compute.math import atan2, cos, hypot, sin, sqrt
 from paddock.compute.routine import routine
 from paddock.planning.obstacles.zones import Clearance, Walls, Zone, walls
 from paddock.planning.paths.path import Path
@@ -100,7 +101,8 @@ def _arc_circle(dx: float, dy: float, other: float, radius: float, begin: float,
         return inf
     if apart + radius <= other:
         return 0.0
-    half = acos(min(max((apart * apart + radius * radius - other * other) / (2.0 * apart * radius), -1.0), 1.0))
+    cosine = min(max((apart * apart + radius * radius - other * other) / (2.0 * apart * radius), -1.0), 1.0)
+    half = atan2(sqrt((1.0 - cosine) * (1.0 + cosine)), cosine)
     enters = atan2(dy, dx) - way * half
     if ahead(way * (begin - enters)) < 2.0 * half:
         return 0.0
@@ -195,8 +197,3 @@ def blocked_by(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) ->
     if k < 0 and path.segments:
         k = first_entry(borders, path.table)[2]
     return zones[k] if k >= 0 else None
-
-
-def clear(path: Path, zones: Sequence[Zone], clearance: Clearance = 0.0) -> bool:
-    """Return whether a path enters no zone and keeps a clearance (m) from all; touching is allowed."""
-    return blocked_by(path, zones, clearance) is None

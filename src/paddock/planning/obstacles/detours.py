@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop
-from math import atan2, cos, hypot, inf, isnan, nan, pi, sin
+from math import inf, isnan, nan, pi
 
 import numpy as np
 from numpy import empty, int64
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
+from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, tangent
@@ -73,9 +75,9 @@ def turns_at(places: Floats, radius: float) -> Floats:
     """Return the bends (n, 2, COLUMNS) to the left and right through places; points where any heading will do."""
     found = np.zeros((len(places), 2, COLUMNS))
     wide = np.where(np.isnan(places[:, 2]), 0.0, radius)[:, None]
-    way, heading = np.array([1.0, -1.0]), np.nan_to_num(places[:, 2:])
-    found[..., X] = places[:, :1] - way * wide * np.sin(heading)
-    found[..., Y] = places[:, 1:2] + way * wide * np.cos(heading)
+    way, (sine, cosine) = np.array([1.0, -1.0]), arrays.sincos(np.nan_to_num(places[:, 2:]))
+    found[..., X] = places[:, :1] - way * wide * sine
+    found[..., Y] = places[:, 1:2] + way * wide * cosine
     found[..., RADIUS], found[..., WAY], found[..., GROUP] = wide, way, -1.0
     found[:, 1, GROUP] -= wide[:, 0] == 0.0  # a point needs no second turn
     return found
@@ -109,24 +111,9 @@ def _all_ways(
         wanted = wanted_turns(rows[i], goals)
         if len(wanted) > 0:
             turns = starts[i][: 1 if isnan(leaves[i]) else 2]
+            ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
             for k in range(2 if isnan(leaves[i]) else 1):
-                ways_from(
-                    w,
-                    bends,
-                    links,
-                    turns,
-                    leaves[i],
-                    goals,
-                    arrivals,
-                    tails,
-                    headings,
-                    wanted,
-                    wx,
-                    wy,
-                    rows[i],
-                    found,
-                    k,
-                )
+                ways_from(w, bends, links, ends, tails, headings, wanted, rows[i], found, k)
 
 
 def wanted_turns(rows: Rows, goals: Floats) -> Ints:
@@ -156,10 +143,11 @@ def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> 
 
 
 def ways_from(
-    w: Walls, bends: Floats, links: Links, turns: Floats, heading: float, goals: Floats, arrivals: Floats,
-    tails: Floats, headings: Floats, wanted: Ints, wx: float, wy: float, rows: Rows, found: Floats, alternative: int,
+    w: Walls, bends: Floats, links: Links, whole: WayEnds, tails: Floats, headings: Floats, wanted: Ints,
+    rows: Rows, found: Floats, alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""
+    turns, heading, goals, arrivals, _, _, wx, wy = whole
     n, free = len(bends), isnan(heading)
     ends = WayEnds(turns, heading, empty((0, COLUMNS)), empty(0), 0.0, 0.0, wx, wy)
     known = flood(w, bends, links, ends, 1.0 - 2.0 * alternative if free else 0.0)

@@ -7,13 +7,14 @@ that another one reaches along the bend at no more cost is dropped.
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from math import cos, inf, isnan, pi, sin
+from math import inf, isnan, pi
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy import empty, int64
 from numpy.typing import NDArray
 
+from paddock.compute.math import cos, sin
 from paddock.compute.routine import routine
 from paddock.planning.obstacles.bends import (
     ANGLE,

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import cos, hypot, inf, isfinite, pi
+from math import inf, isfinite, pi
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from paddock.compute import arrays
+from paddock.compute.math import cos, hypot
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
@@ -83,8 +85,8 @@ class CircleZone(_Volume):
 
     def outline(self) -> Floats:
         """Return points (k, 2) on the border, closed."""
-        angle = np.linspace(0.0, 2.0 * pi, DRAWN + 1)
-        points = np.column_stack([self.x + self.radius * np.cos(angle), self.y + self.radius * np.sin(angle)])
+        sine, cosine = arrays.sincos(np.linspace(0.0, 2.0 * pi, DRAWN + 1))
+        points = np.column_stack([self.x + self.radius * cosine, self.y + self.radius * sine])
         points[-1] = points[0]
         return points
 
@@ -135,7 +137,7 @@ class PolygonZone(_Volume):
         a, b = self.corners, np.roll(self.corners, -1, axis=0)
         edge, to = b - a, np.array([x, y]) - a
         part = np.clip((to * edge).sum(1) / (edge * edge).sum(1), 0.0, 1.0)
-        nearest = float(np.hypot(*(to - part[:, None] * edge).T).min())
+        nearest = float(arrays.hypot(*(to - part[:, None] * edge).T).min())
         spans = (a[:, 1] > y) != (b[:, 1] > y)
         crossing = a[:, 0] + (y - a[:, 1]) * edge[:, 0] / np.where(spans, edge[:, 1], 1.0)
         return -nearest if int((spans & (crossing > x)).sum()) % 2 else nearest
@@ -237,7 +239,7 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
             around.append((zone.x, zone.y, zone.radius + kept))
         else:
             x, y = 0.5 * (zone.corners.min(0) + zone.corners.max(0))
-            around.append((float(x), float(y), float(np.hypot(*(zone.corners - (x, y)).T).max()) + kept))
+            around.append((float(x), float(y), float(arrays.hypot(*(zone.corners - (x, y)).T).max()) + kept))
         circles.append(rounds)
         edges += [own, offset]
         c, e = spans[-1][1], spans[-1][4]
@@ -263,7 +265,7 @@ def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
 def normals(corners: Floats) -> Floats:
     """Return the outward unit normals (k, 2) of a counter-clockwise polygon, for the edge from each corner."""
     edge = np.roll(corners, -1, axis=0) - corners
-    return np.asarray(np.column_stack([edge[:, 1], -edge[:, 0]]) / np.hypot(*edge.T)[:, None])
+    return np.asarray(np.column_stack([edge[:, 1], -edge[:, 0]]) / arrays.hypot(*edge.T)[:, None])
 
 
 def moved_out(zone: PolygonZone, way: float) -> Floats:

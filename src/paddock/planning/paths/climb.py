@@ -14,7 +14,7 @@ from __future__ import annotations
 from math import ceil, pi
 
 from paddock.planning.paths.dubins import dubins
-from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, not_negative, numbers, positive
+from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, not_negative, numbers
 
 Goal = tuple[float, float, float]
 
@@ -23,7 +23,7 @@ def climbing(start: PoseLike, goal: PoseLike, radius: float, slope: float) -> Pa
     """Return a path between poses (x, y, z, heading; None: any) with a maximum slope and turns of `radius` (m)."""
     x, y, z, heading = numbers("start", start, 4, free=False)
     gx, gy, gz, gheading = numbers("goal", goal, 4, free=True)
-    radius, slope = not_negative("radius", radius), positive("slope", slope)
+    radius, slope = not_negative("radius", radius), not_negative("slope", slope, zero=False)
     target = (gx, gy, gheading)
     level = dubins((x, y, heading), target, radius)
     wanted = abs(gz - z) / slope

@@ -7,14 +7,14 @@ straight (S). Their lengths are in turn radii; the start is at the origin with h
 
 from __future__ import annotations
 
-from math import hypot, inf, isnan
+from math import inf, isnan
 
 import numpy as np
 from numpy import empty
 from numpy.typing import ArrayLike
 
 from paddock.compute.arrays import course
-from paddock.compute.math import PI, atan2, clamp, floor, maximum, select, sincos, sqrt, wrap_angle
+from paddock.compute.math import PI, atan2, clamp, floor, hypot, maximum, select, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii
 from paddock.world.columns import Floats

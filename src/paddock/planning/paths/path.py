@@ -5,14 +5,14 @@ from __future__ import annotations
 import math as libm
 from collections.abc import Iterable, Sequence
 from functools import cached_property
-from math import hypot, isfinite, nan
+from math import isfinite, nan
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.compute import arrays
-from paddock.compute.math import sin, sincos, sqrt
+from paddock.compute.math import hypot, sin, sincos, sqrt
 from paddock.errors import InvalidValueError
 from paddock.world.columns import Floats
 
@@ -240,17 +240,12 @@ def pose(name: str, value: PoseLike, free: bool = False) -> tuple[float, float, 
     return x, y, heading
 
 
-def not_negative(name: str, value: float) -> float:
-    """Return a finite number >= 0."""
-    if not (isinstance(value, int | float | np.number) and isfinite(value) and value >= 0.0):
-        raise InvalidValueError(f"{name} has to be a number >= 0, not {value!r}")
-    return float(value)
-
-
-def positive(name: str, value: float) -> float:
-    """Return a finite number > 0."""
-    if not (isinstance(value, int | float | np.number) and isfinite(value) and value > 0.0):
-        raise InvalidValueError(f"{name} has to be a number > 0, not {value!r}")
+def not_negative(name: str, value: float, zero: bool = True) -> float:
+    """Return a finite number >= 0, or > 0 unless it may be `zero`."""
+    if not (
+        isinstance(value, int | float | np.number) and isfinite(value) and (value > 0.0 or (zero and value == 0.0))
+    ):
+        raise InvalidValueError(f"{name} has to be a number {'>=' if zero else '>'} 0, not {value!r}")
     return float(value)
 
 

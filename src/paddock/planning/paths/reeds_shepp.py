@@ -9,12 +9,12 @@ with heading 0.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import hypot, inf
+from math import inf
 
 from numpy import empty
 from numpy.typing import ArrayLike
 
-from paddock.compute.math import PI, absolute, atan2, clamp, maximum, minimum, sincos, sqrt, wrap_angle
+from paddock.compute.math import PI, absolute, atan2, clamp, hypot, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.paths.dubins import HALF_PI, NOISE, TIE
 from paddock.planning.paths.path import Path, Pose, PoseLike, Segment, ends_at, line, not_negative, pose, poses, radii
@@ -214,11 +214,7 @@ def _lengths(starts: Floats, turn: Floats, goals: Floats) -> Floats:
     for i in parallel_range(len(starts)):
         x, y, heading, radius = starts[i, 0], starts[i, 1], starts[i, 2], turn[i]
         for j in range(len(goals)):
-            gx, gy, gheading = goals[j, 0], goals[j, 1], goals[j, 2]
-            if radius > 0.0:
-                out[i, j] = between(x, y, heading, gx, gy, gheading, radius)[0] * radius
-            else:
-                out[i, j] = sqrt((gx - x) * (gx - x) + (gy - y) * (gy - y))
+            out[i, j] = shortest_length(x, y, heading, goals[j, 0], goals[j, 1], goals[j, 2], radius)
     return out
 
 

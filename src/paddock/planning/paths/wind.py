@@ -19,12 +19,12 @@ have a solution.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from math import ceil, hypot, inf, isnan, radians
+from math import ceil, inf, isnan, radians
 
 import numpy as np
 
 from paddock.compute import arrays
-from paddock.compute.math import PI, absolute, asin, atan2, maximum, minimum, sincos, sqrt, wrap_angle
+from paddock.compute.math import PI, absolute, asin, atan2, hypot, maximum, minimum, sincos, sqrt, wrap_angle
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import (
     HALF_PI,
@@ -47,7 +47,6 @@ from paddock.planning.paths.path import (
     not_negative,
     point_along,
     pose,
-    positive,
 )
 
 Best = tuple[float, int, float, float, float]  # duration, number of the word, its three parts: all in radii
@@ -349,7 +348,7 @@ def flown_in_wind(
 
 def _relative(speed: float, wind: PoseLike) -> tuple[float, float]:
     """Return the wind as a fraction of the airspeed, checked."""
-    positive("speed", speed)
+    not_negative("speed", speed, zero=False)
     try:
         east, north = (float(part) for part in wind if part is not None)
     except (TypeError, ValueError):
@@ -378,13 +377,40 @@ def dubins_in_wind(start: PoseLike, goal: PoseLike, radius: float, speed: float,
     if word == STRAIGHT:
         ahead = heading if flown == 0.0 else heading_on(atan2(gy - y, gx - x), wx, wy)
         return Path([Segment(x, y, 0.0, ahead, flown, drift_x=wx, drift_y=wy)], (x, y, 0.0, ahead))
-    middle = {4: 1.0, 5: -1.0}.get(word, 0.0)
-    parts = ((t, turns_left(word, 0)), (p, middle), (q, turns_left(word, 2)))
-    begin: Pose = (x, y, 0.0, heading)
+    return _drifting((x, y, 0.0, heading), word, (t, p, q), radius, (wx, wy))
+
+
+def turns_in_wind(
+    start: tuple[float, float, float], goal: tuple[float, float, float], radius: float, wind: tuple[float, float]
+) -> list[Path]:
+    """Return paths between poses (x, y, course) that drift with a wind (over the airspeed), the fastest first.
+
+    The others turn to the left twice and to the right twice: they may keep to an area that the fastest leaves.
+    """
+    (x, y, course), (gx, gy, gcourse), (wx, wy) = start, goal, wind
+    found = [dubins_in_wind(start, goal, radius, 1.0, wind)]
+    heading, gheading = heading_on(course, wx, wy), heading_on(gcourse, wx, wy)
+    s, c = sincos(heading)
+    dx, dy = (gx - x) / radius, (gy - y) / radius
+    ux, uy, vx, vy = dx * c + dy * s, dy * c - dx * s, wx * c + wy * s, wy * c - wx * s
+    phi = wrap_angle(gheading - heading)
+    s, c = sincos(phi)
+    for word, m in enumerate((1.0, -1.0)):
+        _, t, p, q = same_side_in_wind(ux - m * s, m * uy - 1.0 + c, m * phi, vx, m * vy)
+        parts = t * radius, p * radius, q * radius
+        found.append(_drifting((x, y, 0.0, heading), word, parts, radius, wind))
+    return found
+
+
+def _drifting(
+    begin: Pose, word: int, parts: tuple[float, float, float], radius: float, wind: tuple[float, float]
+) -> Path:
+    """Return the path of a word with parts of that many metres flown."""
+    sides = turns_left(word, 0), {4: 1.0, 5: -1.0}.get(word, 0.0), turns_left(word, 2)
     segments: list[Segment] = []
-    for length, side in parts:  # 1 left, 0 straight, -1 right
+    for length, side in zip(parts, sides, strict=True):  # 1 left, 0 straight, -1 right
         here = ends_at(segments[-1]) if segments else begin
-        segments.append(Segment(*here, length, side / radius, drift_x=wx, drift_y=wy))
+        segments.append(Segment(*here, length, side / radius, drift_x=wind[0], drift_y=wind[1]))
     return Path(segments, begin)
 
 
