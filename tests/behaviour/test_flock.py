@@ -14,7 +14,14 @@ import paddock
 RANGE, LAYER, HEIGHT, SIGHT = 80.0, 15.0, 20.0, 10.0
 
 
-@pytest.fixture(scope="module", params=[(model, seed) for model in ("quad", "point") for seed in range(3)], ids=str)
+FLIGHTS = [
+    pytest.param((model, seed), id=f"{model}-{seed}", marks=() if seed == 1 else pytest.mark.slow)
+    for model in ("quad", "point")
+    for seed in range(3)
+]
+
+
+@pytest.fixture(scope="module", params=FLIGHTS)
 def flight(request: pytest.FixtureRequest) -> Any:
     """Positions and velocities (samples, n, 3) of 120 s, twice a second, with the default options but the range."""
     model, seed = request.param

@@ -22,8 +22,15 @@ def off_oval(position: Any, offset: float = 0.0) -> Any:
     return np.abs(np.hypot(beyond, y) - (RADIUS - offset))
 
 
-@pytest.mark.parametrize("model", ["car.kinematic", "car.bicycle"])
-@pytest.mark.parametrize("offset", [0.0, 4.0])
+@pytest.mark.parametrize(
+    ("model", "offset"),
+    [
+        ("car.kinematic", 0.0),
+        ("car.bicycle", 4.0),
+        pytest.param("car.kinematic", 4.0, marks=pytest.mark.slow),
+        pytest.param("car.bicycle", 0.0, marks=pytest.mark.slow),
+    ],
+)
 def test_cars_follow_an_oval_and_count_their_laps(model: str, offset: float) -> None:
     driver = {"pure_pursuit": {"path": {"oval": {}}, "speed": 14, "lateral": 5, "offset": offset}}
     car = {"name": "red", "model": model, "pose": [-1, offset - 50, 0], "speed": 14, "driver": driver}

@@ -71,7 +71,9 @@ def test_lines_where_there_is_no_terminal(small: Path, capsys: pytest.CaptureFix
     assert lines[1].startswith("t ") and lines[1].endswith(" x real time")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)]
+)
 def test_an_interrupted_run_prints_its_summary(small: Path, number: int, code: int) -> None:
     command = [sys.executable, "-m", "paddock", "run", str(small), "--no-web"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:

@@ -61,7 +61,14 @@ def can_be_flown(path: Path, radius: float) -> None:
     assert max(abs(segment.curvature) for segment in path.segments) <= (1.0 + 1e-9) / radius
 
 
-@pytest.mark.parametrize(("radius", "share"), [(15.0, 0.995), (80.0, 0.98), (132.0, 0.97)])
+@pytest.mark.parametrize(
+    ("radius", "share"),
+    [
+        pytest.param(15.0, 0.995, marks=pytest.mark.slow),
+        (80.0, 0.98),
+        pytest.param(132.0, 0.97, marks=pytest.mark.slow),
+    ],
+)
 def test_a_hole_is_left_out_and_no_turn_crosses_it(radius: float, share: float) -> None:
     shape = PolygonShape(SQUARE, [HOLE], 30.0)
     path = shape.path(radius)
@@ -76,9 +83,14 @@ def test_a_hole_is_left_out_and_no_turn_crosses_it(radius: float, share: float) 
     "zone",
     [
         TOWER,
-        CircleZone("edge", 600.0, 300.0, 90.0),
         CircleZone("beside", 700.0, 300.0, 60.0),
-        PolygonZone("block", ((100, 100), (260, 140), (240, 300), (120, 280))),
+        *(
+            pytest.param(zone, marks=pytest.mark.slow)
+            for zone in (
+                CircleZone("edge", 600.0, 300.0, 90.0),
+                PolygonZone("block", ((100, 100), (260, 140), (240, 300), (120, 280))),
+            )
+        ),
     ],
     ids=lambda zone: zone.name,
 )

@@ -115,7 +115,9 @@ def test_the_sweep_begins_at_the_corner_nearest_to_the_start(
     assert cos(shape.entry.heading or 0.0) == pytest.approx(1.0 if corner[0] == 0 else -1.0)
 
 
-@pytest.mark.parametrize("radius", [0.0, 5.0, 15.0, 40.0, 120.0])
+@pytest.mark.parametrize(
+    "radius", [0.0, 15.0, *(pytest.param(far, marks=pytest.mark.slow) for far in (5.0, 40.0, 120.0))]
+)
 def test_the_entry_is_the_same_for_every_radius(radius: float) -> None:
     shape = PolygonShape(SQUARE, [HOLE], 30.0)
     assert Entry(*shape.path(radius).sample(1e3)[0]) == pytest.approx(shape.entry)

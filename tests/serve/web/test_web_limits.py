@@ -153,6 +153,7 @@ def test_a_slow_page_skips_groups_without_affecting_others(swarm: Any, eventuall
     assert eventually(lambda: swarm.clients() == 0)
 
 
+@pytest.mark.slow
 def test_a_page_that_never_reads_its_answers_is_disconnected(swarm: Any, eventually: Callable[..., bool]) -> None:
     with slow_page(swarm.port) as slow:
         for _ in range(30):
