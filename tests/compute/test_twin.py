@@ -179,3 +179,11 @@ def test_compiled_functions_of_equal_name_get_unique_names() -> None:
     ]
     assert len(set(names)) == 4
     assert dressed(outer, "float64", False).__qualname__ == names[0]
+
+
+def test_only_the_outermost_function_has_machine_code() -> None:
+    caller, callee = compiled(calls_default), compiled(with_default, from_python=False)
+    assert caller(3.0) == calls_default(3.0)
+    for function, has_code in ((caller, True), (callee, False)):
+        (result,) = function.overloads.values()
+        assert bool(result.library.get_pointer_to_function(result.fndesc.llvm_func_name)) is has_code
