@@ -3,9 +3,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 PEERS ?= .bench-peers
-WORKERS ?= 4
+WORKERS ?= 3
 bin := $(VENV)/bin
-# Workers that run tests: twice the cores of a small machine, because many tests wait. Files keep the order of
+# Workers that run tests: one more than the cores of a small machine, because some tests wait. Files keep the order of
 # tests/conftest.py, longest first.
 pytest := $(bin)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # Bytecode of the package and of rewritten assertions is kept: otherwise each process compiles it again.
