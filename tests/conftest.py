@@ -17,6 +17,10 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from paddock.scenario import Scenario, load_scenario
+from paddock.serve.link import start_process
+
+sys.path.append(str(Path(__file__).parent / "support"))
+from forked_hub import ForkedHub
 
 os.environ.setdefault("PADDOCK_COMPILE_WORKERS", "0")  # the test workers already use all cores
 
@@ -72,6 +76,23 @@ def _block(ports: int) -> int:
         if all(_free(base + k) for k in range(ports)):
             return base
     raise AssertionError(f"no {ports} consecutive free UDP ports")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_hubs() -> Iterator[None]:
+    """Fork the hubs of this process's simulations from one that has imported all modules; `paddock run` does not."""
+
+    def settings() -> dict[str, str]:
+        return {name: value for name, value in os.environ.items() if name.startswith(("PYTHON", "PADDOCK"))}
+
+    before = settings()
+
+    def start(link: int, bell: int) -> Any:
+        return (ForkedHub if settings() == before else start_process)(link, bell)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("paddock.serve.link.start_process", start)
+        yield
 
 
 @pytest.fixture

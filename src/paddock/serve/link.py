@@ -178,6 +178,19 @@ OnLog = Callable[[str], None]
 OnPeriods = Callable[[list[int]], None]
 
 
+def start_process(link: int, bell: int) -> subprocess.Popen[str]:
+    """Start a hub process that inherits these two sockets (file descriptors)."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "paddock.serve", str(link), str(bell)],
+        pass_fds=(link, bell),
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,  # Ctrl-C at the terminal is for the simulation only
+    )
+
+
 class HubConnection:
     """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
 
@@ -189,15 +202,7 @@ class HubConnection:
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()
         self._bell.setblocking(False)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "paddock.serve", str(theirs.fileno()), str(bell.fileno())],
-            pass_fds=(theirs.fileno(), bell.fileno()),
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,  # Ctrl-C at the terminal is for the simulation only
-        )
+        self.process = start_process(theirs.fileno(), bell.fileno())
         theirs.close()
         bell.close()
         self.link = HubLink(ours, blocking=True)
