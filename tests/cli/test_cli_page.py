@@ -18,6 +18,7 @@ from rich.text import Text
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
+import paddock
 from paddock.cli.main import exit_code
 from paddock.cli.panels import with_link
 from paddock.cli.serving import free_port, page_link
@@ -229,12 +230,18 @@ def test_token_and_lock(tmp_path: Path, small: Path) -> None:
 
 
 def test_a_run_that_starts_paused(tmp_path: Path, small: Path) -> None:
-    with running(tmp_path, str(small), "--paused", "--seconds", "3") as run, connected(run.port) as page:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    options = ("--paused", "--seconds", "3", "--serve", f"zmq={port}")
+    with running(tmp_path, str(small), *options) as run, connected(run.port) as page:
         end = time.monotonic() + 60
         while call(page, "ping")["preparing"]:
             assert time.monotonic() < end
             time.sleep(0.05)
-        assert call(page, "simulation_step", ticks=40)["tick"] == 40
+        with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
+            remote.place("red", [1.0, 2.0, 0.0, 0.0])
+            assert call(page, "simulation_step", ticks=40)["tick"] == 40
+            assert [(one.tick, one.kind) for one in remote.log.complete()] == [(0, "place")]
         call(page, "let_go")
         time.sleep(0.3)
         assert call(page, "ping")["tick"] == 40

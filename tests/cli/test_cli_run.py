@@ -139,6 +139,8 @@ def test_a_state_that_is_not_finite_ends_a_headless_run(tmp_path: Path, capsys: 
     numbers = json.loads(out)
     assert numbers["events"] == {"not_finite": 1} and numbers["ticks"] < 240
     assert err.startswith("paddock: the state of 'red' is not finite at tick ") and err.count("\n") == 1
+    assert exit_code(["run", str(file), "--seconds", "1", "--headless"]) == 1
+    assert "no tick" not in capsys.readouterr().out
     file.write_text(file.read_text() + "\non_nan: remove")
     assert exit_code(["run", str(file), "--seconds", "1", "--json"]) == 1
     out, err = capsys.readouterr()

@@ -117,6 +117,10 @@ BOATS = [
     ({"step": "moved._replace(x=np.where(s.x > 0, 1.0, 0.0))"}, "11: np.where: use select of paddock.compute.math"),
     ({"step": "moved._replace(x=math.gamma(s.x))"}, "11: math.gamma: its result depends on the machine; see paddock"),
     ({"step": "moved._replace(x=s.x ** 1.5)"}, "11: x ** y: use power(x, y) of paddock.compute.math; a whole number"),
+    (
+        {"step": "print(s) or moved"},
+        "11: print(): compiled functions have no input or output; call the function in Pyt",
+    ),
     ({"step": "moved._replace(x=math.sine(s.x))"}, "11: unknown attribute 'sine' of module math; did you mean 'sin"),
 ]
 

@@ -156,7 +156,8 @@ def _built(
 
         scenario = equipped_scenario(scenario)
     sim = Simulation(scenario, options.device, prepared=False)
-    sim.engine.log.most_bytes = 0  # not needed here: a recorder receives every command directly
+    if not served:  # clients read the log; a recorder receives every command directly
+        sim.engine.log.most_bytes = 0
     # ground stations expect real time
     if options.pace is not None or (options.quiet and not served and scenario.sitl is None):
         sim.clock.pace = options.pace or 0.0

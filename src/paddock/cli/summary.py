@@ -118,6 +118,9 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         for name, stage in numbers["stages"].items()
         if stage["calls"]
     ]
+    start = "no tick, " if numbers["ticks"] == 0 else ""
+    if first is not None:
+        start = f"first tick {first:.2f} s after the start, "
     return [
         f"{numbers['scenario']}: {counted(numbers['vehicles'], 'vehicle')}, {numbers['sim_seconds']:.3f} s simulated "
         f"({numbers['ticks']:,} ticks) in {numbers['wall_seconds']:.2f} s, "
@@ -126,8 +129,7 @@ def summary_lines(numbers: dict[str, Any]) -> list[str]:
         f"  events: {events}",
         *(_mission_lines(numbers["mission"]) if "mission" in numbers else []),
         *([f"  autopilots: {len(autopilots)}, {armed} armed{refused}"] if autopilots is not None else []),
-        f"  {'no tick' if first is None else f'first tick {first:.2f} s after the start'}, "
-        f"peak memory {numbers['peak_memory_mb']:.0f} MB",
+        f"  {start}peak memory {numbers['peak_memory_mb']:.0f} MB",
         f"  seed {numbers['seed']}, state hash {numbers['state_hash']}",
     ]
 

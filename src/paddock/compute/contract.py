@@ -104,7 +104,9 @@ def _problems(function: FunctionType) -> Iterator[tuple[int | None, str]]:
 
 
 def _foreign(value: Any, name: str, attribute: str) -> str:
-    """Return why a function of `math` or NumPy, or of another module by attribute, must not be used; else ""."""
+    """Return why a function of `math` or NumPy, of another module by attribute, or print must not be used; else ""."""
+    if any(value is other for other in (print, input, open, breakpoint)):
+        return f"{name}(): compiled functions have no input or output; call the function in Python to debug it"
     if isinstance(value, ModuleType) and attribute:
         module, name = value, f"{name}.{attribute}"
         if not hasattr(module, attribute):
