@@ -133,6 +133,7 @@ def test_scenario_errors_are_shown_at_their_lines(serve: Any, open_page: Any) ->
     window.button("Scenario editor").click()
     window.page.get_by_role("dialog", name="Scenario editor").wait_for()
     text = window.page.locator(".cm-content")
+    window.until(lambda: "vehicles" in text.inner_text())  # the running scenario arrives later, and replaces the text
     text.click()
     window.page.keyboard.press("Control+A")
     window.page.keyboard.insert_text(WRONG)
