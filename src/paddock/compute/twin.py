@@ -161,7 +161,7 @@ def _callee_flags() -> dict[str, Any]:
     """Return Numba's options for a function that only compiled code calls: no wrappers, no machine code of its own.
 
     Numba optimises a function and generates its machine code, then does both again in every caller that it is linked
-    into. Here a callee stays unoptimised until its outermost caller is complete: a third of the compile time.
+    into. Here a callee stays unoptimised until its outermost caller is complete: up to a third less compile time.
     """
     from numba.core import codegen, compiler
 
