@@ -89,6 +89,21 @@ def test_pause_seek_resume_and_stop_from_another_thread(player: Player) -> None:
     assert not thread.is_alive()
 
 
+def test_a_seek_takes_effect_before_it_returns(player: Player) -> None:
+    """Also while another thread plays: what is read next belongs to the new position."""
+    player.pace = 0.0
+    thread = threading.Thread(target=lambda: player.run(stay=True))
+    thread.start()
+    for k in range(200):
+        player.pause()
+        player.seek(0.01 * (7 * k % 100))
+        assert player.snapshot().tick == 7 * k % 100 // 10 * 10 == pytest.approx(100.0 * player.position)
+        player.resume()
+    player.stop()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
 def test_pace(player: Player) -> None:
     """At 5 recorded seconds a second it takes at least a fifth of the time; only a lower bound holds everywhere."""
     beats: list[int] = []

@@ -36,7 +36,7 @@ class Player:
         self._change = threading.Condition()
         self._watchers: list[Callable[[Snapshot, bool], None]] = []
         self._paused = self._stopping = self._running = False
-        self._goal: int | None = None  # the sample to seek
+        self._sought = False  # whether the present sample was sought and the watchers have not seen it
         self._index = 0
         self._snapshot = self.recording.sample(0)
 
@@ -61,7 +61,7 @@ class Player:
     def position(self) -> float:
         """Playback position, s from the start of the recording."""
         with self._change:
-            return float(self._times[self._index if self._goal is None else self._goal])
+            return float(self._times[self._index])
 
     @property
     def duration(self) -> float:
@@ -132,13 +132,14 @@ class Player:
 
     def seek(self, at: float) -> None:
         """Go to a time (s from the start of the recording), limited to its ends."""
-        goal = self.recording.sample_at(at)
+        index = self.recording.sample_at(at)
+        snapshot = self.recording.sample(index)
         with self._change:
-            self._goal = goal
+            self._index, self._snapshot, self._sought = index, snapshot, True
             idle = not self._running
             self._change.notify_all()
         if idle:
-            self._seek()
+            self._show_sought()
 
     def run(self, until: float | None = None, heartbeat: Callable[[], None] | None = None, stay: bool = False) -> None:
         """Play to a time (s; None: to the end), then return, or with `stay` wait there until stopped.
@@ -151,7 +152,7 @@ class Player:
             self._running, self._stopping = True, False
         last = len(self._times) - 1 if until is None else self.recording.sample_at(until)
         try:
-            self._show(self._index, sought=True)
+            self._show_sought()
             self._play(last, heartbeat, stay)
         finally:
             self._running = False
@@ -181,56 +182,60 @@ class Player:
             if heartbeat is not None and monotonic() >= beat:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
-            if self._goal is not None:
-                self._seek()
+            index = self._index
+            if self._sought:
+                self._show_sought()
                 anchor = self._anchor()
-            elif self._index >= last and not stay:
+            elif index >= last and not stay:
                 return
-            elif self._paused or self._index >= last or anchor[2] != self._pace:
+            elif self._paused or index >= last or anchor[2] != self._pace:
                 self._sleep(SLICE)
                 anchor = self._anchor()
             else:
-                anchor = self._step(anchor)
+                anchor = self._step(index + 1, anchor)
 
     def _anchor(self) -> tuple[float, float, float]:
         """Return wall time, recorded time and pace, the reference of the following samples."""
         return monotonic(), float(self._times[self._index]), self._pace
 
-    def _step(self, anchor: tuple[float, float, float]) -> tuple[float, float, float]:
+    def _step(self, index: int, anchor: tuple[float, float, float]) -> tuple[float, float, float]:
         """Show the next sample if it is due, else wait briefly."""
         started, position, pace = anchor
-        ahead = 0.0 if pace == 0 else started + (self._times[self._index + 1] - position) / pace - monotonic()
+        ahead = 0.0 if pace == 0 else started + (self._times[index] - position) / pace - monotonic()
         if ahead > 0:
             self._sleep(min(SLICE, ahead))
             return anchor
-        self._show(self._index + 1)
+        self._show(index)
         if ahead < -LATE:
             self.slips += 1
             return self._anchor()
         return anchor
 
-    def _seek(self) -> None:
+    def _show_sought(self) -> None:
+        """Show the present sample after a jump."""
         with self._change:
-            goal, self._goal = self._goal, None
-        if goal is not None:
-            self._show(goal, sought=True)
+            snapshot, self._sought = self._snapshot, False
+        for show in self._watchers:
+            show(snapshot, True)
 
-    def _show(self, index: int, sought: bool = False) -> None:
+    def _show(self, index: int) -> None:
+        """Show the sample and the events that follow, unless a seek came first."""
         snapshot = self.recording.sample(index)
         with self._change:
-            before, self._index, self._snapshot = self._index, index, snapshot
-        if not sought:
-            first, end = (self._events_by(float(self._times[k])) for k in (before, index))
-            for event in self._events[first:end]:
-                for listener in self.event_listeners:
-                    listener(event)
+            if self._sought:
+                return
+            self._index, self._snapshot = index, snapshot
+        first, end = (self._events_by(float(self._times[k])) for k in (index - 1, index))
+        for event in self._events[first:end]:
+            for listener in self.event_listeners:
+                listener(event)
         for show in self._watchers:
-            show(snapshot, sought)
+            show(snapshot, False)
 
     def _events_by(self, time: float) -> int:
         return int(np.searchsorted(self._event_times, time + 1e-9, "right"))
 
     def _sleep(self, seconds: float) -> None:
         with self._change:
-            if self._goal is None and not self._stopping:
+            if not self._sought and not self._stopping:
                 self._change.wait(seconds)
