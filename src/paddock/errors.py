@@ -1,7 +1,5 @@
 """Usage errors: one line that names the error, its place and the valid values; and names that have changed."""
 
-from __future__ import annotations
-
 import os
 import sys
 import warnings

@@ -1,7 +1,5 @@
 """Plugins: a file in a folder, an installed entry point or a user's dotted module name registers an object."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import sys

@@ -1,7 +1,5 @@
 """Paths: listed points or a shape, and the speed that each point allows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any

@@ -3,8 +3,6 @@
 The vehicle's model turns that desire into commands (`guide`), so every rule drives every kind of vehicle.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Functions of arrays with the same bits on every CPU, under their NumPy names: NumPy's own depend on the processor."""
 
-from __future__ import annotations
-
 import math
 from contextvars import ContextVar
 from functools import partial

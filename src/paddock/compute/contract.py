@@ -4,8 +4,6 @@
 is compiled; `compile_error` shortens what only the compiler finds.
 """
 
-from __future__ import annotations
-
 import builtins
 import dis
 import inspect

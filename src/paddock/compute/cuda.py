@@ -1,7 +1,5 @@
 """The same kernels on a GPU: one thread per vehicle, substeps in registers, rows read and written once per launch."""
 
-from __future__ import annotations
-
 import importlib.util
 import os
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ the calling process compiles too, then loads the rest. A kernel that a worker ca
 typed into a notebook, is compiled by the calling process. $PADDOCK_COMPILE_WORKERS sets the number of workers.
 """
 
-from __future__ import annotations
-
 import io
 import os
 import pickle

@@ -1,7 +1,5 @@
 """The number of threads that kernels use. Results do not depend on it."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 An action is checked again when it is applied if the world has changed since, or if it comes from a recording.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from dataclasses import dataclass, replace
@@ -60,7 +58,7 @@ class Applier:
     events: EventLog
     log: ActionLog
     claims: Claims
-    mission: MissionStage
+    mission: "MissionStage"
     publisher: PublishStage
 
     def __post_init__(self) -> None:
@@ -218,8 +216,6 @@ class Applier:
                     if len(changed):
                         self.events.report(self.world.clock.tick, kind, program.fleet.names_of(changed), name)
         return ""
-
-    # timeouts --------------------------------------------------------------------------------------------------------
 
     def next_timeout(self) -> int:
         """Return the tick at which the next command times out."""

@@ -1,7 +1,5 @@
 """Behaviours of vehicles: a rule with its options, target and path, and its run for the vehicles of a fleet."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -29,9 +27,6 @@ PoseBlocks = Callable[[str], Floats]
 """Fleet name -> its poses now, rows as in Pose, at least as many columns as it has vehicles."""
 
 
-# a rule with its options ---------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class RuleSetup:
     """A rule with its options, target and path, for the vehicles that follow it together."""
@@ -50,11 +45,11 @@ class RuleSetup:
         """Return the options of each vehicle, (options, count)."""
         return self.options if self.per_vehicle else np.repeat(self.options[:, None], count, axis=1)
 
-    def of(self, places: Ints) -> RuleSetup:
+    def of(self, places: Ints) -> "RuleSetup":
         """Return the setup of some of the vehicles."""
         return replace(self, options=self.options[:, places]) if self.per_vehicle else self
 
-    def of_first(self) -> RuleSetup:
+    def of_first(self) -> "RuleSetup":
         """Return the setup with the options of the first vehicle for all."""
         return replace(self, options=self.options[:, 0].copy()) if self.per_vehicle else self
 
@@ -147,9 +142,6 @@ def write_slots(setup: RuleSetup, memory: Floats) -> None:
         with users_code():
             slots = setup.rule.slots(count, setup.rule.options(*setup.options))
         memory[: len(slots)] = slots
-
-
-# a running rule ------------------------------------------------------------------------------------------------------
 
 
 class FleetBehaviour:
@@ -267,9 +259,6 @@ def read_only(poses: Floats) -> Floats:
 
 NO_POSES = read_only(np.zeros((POSE_ROWS, 1)))
 """The poses of a target that does not exist."""
-
-
-# routes --------------------------------------------------------------------------------------------------------------
 
 
 class PlannedRoute(NamedTuple):

@@ -1,7 +1,5 @@
 """Build fleets from the entries of a scenario; errors name the place where a value was written."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil
@@ -207,9 +205,6 @@ def placed_states(
     with users_code():
         state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
-
-
-# checking without compiling ------------------------------------------------------------------------------------------
 
 
 def build_problems(scenario: Scenario) -> list[str]:

@@ -40,8 +40,6 @@ class ClockThread:
         self._requests: deque[Request] = deque()
         self._looks: deque[Request] = deque()
 
-    # driving ---------------------------------------------------------------------------------------------------------
-
     @contextmanager
     def driving(self, verb: str, idle_service: bool = False) -> Iterator[None]:
         """Drive the clock while a verb changes the state; PaddockError if another thread drives."""
@@ -97,8 +95,6 @@ class ClockThread:
             self.woken = True
             self.condition.notify_all()
         self._wake_barrier()
-
-    # requests of other threads ---------------------------------------------------------------------------------------
 
     def request(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
         """Queue `work` for the driving thread, between two ticks (else `serve_idle` calls it); a `look` only reads."""

@@ -4,8 +4,6 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -85,11 +83,9 @@ class Engine:
         self._populate(prepared)
 
     @property
-    def mission(self) -> MissionRun | None:
+    def mission(self) -> "MissionRun | None":
         """The mission of the present run; None without one."""
         return self.mission_stage.mission
-
-    # actions ---------------------------------------------------------------------------------------------------------
 
     def post(self, action: Action, at_tick: int | None = None, source: str = "") -> None:
         """Check an action and queue it for the next tick or `at_tick`. Any thread may call this."""
@@ -140,8 +136,6 @@ class Engine:
                 ids.update(program.fleet.ids[rows].tolist())
         claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
         return self.claims.add(claim, replaces)
-
-    # life cycle ------------------------------------------------------------------------------------------------------
 
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
@@ -197,7 +191,7 @@ class Engine:
         while self.on_close:
             self.on_close.pop()()
 
-    def new_mission(self, seed: int) -> MissionRun | None:
+    def new_mission(self, seed: int) -> "MissionRun | None":
         """Start another run of the scenario's mission, before the fleets are built; None without a mission."""
         if self.scenario.mission is None:
             return None

@@ -1,7 +1,5 @@
 """Named frames: the world, every vehicle, and frames mounted on them (a lidar on `red`, a map in the world)."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -29,8 +27,8 @@ class NamedFrames:
 
     world: World
     _poses: PoseBlocks
-    _applier: Applier
-    _thread: ClockThread
+    _applier: "Applier"
+    _thread: "ClockThread"
 
     def set(
         self,

@@ -53,9 +53,6 @@ class BehaviourOverride(NamedTuple):
     options: dict[str, Any]
 
 
-# checking ------------------------------------------------------------------------------------------------------------
-
-
 class OverridePart(NamedTuple):
     """An override of vehicles of one fleet."""
 
@@ -155,9 +152,6 @@ def _choice_of(choice: BehaviourChoice, setup: RuleSetup, places: Ints) -> Behav
     return choice.model_copy(update={"options": options})
 
 
-# the vehicles of an override -----------------------------------------------------------------------------------------
-
-
 def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]], int]:
     """Return (fleet, rows ascending, positions in the target) per fleet, and the number of named vehicles."""
     if isinstance(target, str | int | np.integer):
@@ -204,9 +198,6 @@ def _is_id(one: Any) -> bool:
     return isinstance(one, int | np.integer) and not isinstance(one, bool)
 
 
-# applying ------------------------------------------------------------------------------------------------------------
-
-
 def apply_override(part: OverridePart) -> Ints:
     """Apply an override to a fleet; return the rows for which it changes anything."""
     program, rows, choice, setup = part
@@ -237,9 +228,6 @@ def _set_inputs(program: FleetProgram, rows: Ints, inputs: Mapping[str, Any]) ->
     fleet.command[:, rows] = defaults_of(fleet.command_fields)[:, None]
     for name, value in checked_inputs(program.model, inputs, str).items():
         fleet.command[known[name], rows] = value
-
-
-# overrides in force --------------------------------------------------------------------------------------------------
 
 
 class OverrideGroup:

@@ -1,7 +1,5 @@
 """A fleet with the kernels of its model, parameters, failsafe, behaviour and sensors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -183,8 +181,6 @@ class FleetProgram:
         dt = 1.0 / (rate * self.substeps)  # the bits of a clock with this rate
         return self._motion.move(self.fleet, ticks, self.substeps, (*self.parameters, environment), dt)
 
-    # poses and snapshots ---------------------------------------------------------------------------------------------
-
     def pose_block(self, tick: int) -> Floats:
         """Return the poses at this tick, read-only, computed once per tick."""
         if self._poses.shape[1] < self.fleet.n:
@@ -271,8 +267,6 @@ class FleetProgram:
             result[name] = {**values, "sample_tick": sensor.sample_tick}
         return result
 
-    # controllers of vehicles -----------------------------------------------------------------------------------------
-
     @property
     def acts(self) -> bool:
         """Whether any vehicle follows a rule."""
@@ -292,8 +286,6 @@ class FleetProgram:
             return "override", rule
         assert self.behaviour is not None
         return "behaviour", self.behaviour.rule.name
-
-    # vehicles join and leave -----------------------------------------------------------------------------------------
 
     def admit(self, rows: slice) -> None:
         """Start vehicles that have joined in these rows; they follow the behaviour of the entry."""

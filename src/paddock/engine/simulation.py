@@ -1,7 +1,5 @@
 """A simulation: the small stable API for notebooks, servers and tests. `Simulation.engine` has the internals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
@@ -64,11 +62,9 @@ class Simulation(OldSpellings):
         return self.engine.scenario
 
     @property
-    def mission(self) -> MissionControl | None:
+    def mission(self) -> "MissionControl | None":
         """The mission: its state as attributes, and verbs to change it; None without one."""
         return None if self.engine.mission is None else MissionControl(self.engine)
-
-    # time ------------------------------------------------------------------------------------------------------------
 
     @property
     def tick(self) -> int:
@@ -99,8 +95,6 @@ class Simulation(OldSpellings):
         `heartbeat` is called ten times a second.
         """
         self.clock.run(until, pace, heartbeat)
-
-    # actions ---------------------------------------------------------------------------------------------------------
 
     def command(self, target: str | int, *, at_tick: int | None = None, source: str = "", **inputs: Any) -> None:
         """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick (or `at_tick`) on.
@@ -143,8 +137,6 @@ class Simulation(OldSpellings):
         """
         return self.engine.claim(vehicles, source, instead_of, on_request)
 
-    # reading ---------------------------------------------------------------------------------------------------------
-
     def snapshot(self) -> Snapshot:
         """Return the present state, immutable. Any thread may call this."""
         if self.engine.thread.elsewhere():
@@ -186,8 +178,6 @@ class Simulation(OldSpellings):
         It is served until its `close()`, or until the simulation is closed.
         """
         return services["show"](self, height)
-
-    # state -----------------------------------------------------------------------------------------------------------
 
     def state_hash(self) -> str:
         """Return a hex digest of the complete state at this tick."""
@@ -259,7 +249,7 @@ class MissionControl:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def view(self) -> MissionView:
+    def view(self) -> "MissionView":
         """Return the state of the mission at this tick, immutable."""
         self._engine.thread.refuse_elsewhere("mission")
         mission = self._engine.mission

@@ -6,8 +6,6 @@ record.verify("run.mcap")            # simulates it again and compares
 record.Player("run.mcap")            # plays it like a live run
 """
 
-from __future__ import annotations
-
 import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -47,9 +47,6 @@ def export(
         raise PaddockError(f"cannot write {output}: {error.strerror or error}") from None
 
 
-# rows -----------------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class Batch:
     """Some rows; NaN for values that a vehicle does not have."""
@@ -124,9 +121,6 @@ class RunTable:
         return self._known[id(layout)][1:]
 
 
-# formats --------------------------------------------------------------------------------------------------------------
-
-
 def _to_csv(table: RunTable, path: Path, progress: Progress) -> int:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -178,9 +172,6 @@ FORMATS: dict[str, Callable[[RunTable, Path, Progress], int]] = {
     "csv": _to_csv,
     "json": _to_json,
 }
-
-
-# Arrow ----------------------------------------------------------------------------------------------------------------
 
 
 def arrow_table(run: RecordedRun, fleet: str | None) -> Any:

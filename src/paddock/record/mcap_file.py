@@ -116,8 +116,6 @@ class McapFile:
             raise self._damaged(error) from None
         return McapMessage(log_time, publish_time, content[MESSAGE.size :])
 
-    # locations -------------------------------------------------------------------------------------------------------
-
     def _scan(self, size: int) -> None:
         """Find the records of a file of `size` bytes, through its summary if it has one."""
         self._file.seek(0)
@@ -181,8 +179,6 @@ class McapFile:
         head = self._read(chunk.indexes[channel], 6)
         nbytes = int.from_bytes(head[2:], "little")
         return np.frombuffer(self._read(chunk.indexes[channel] + 6, nbytes), "<u8").astype(np.int64).reshape(-1, 2)
-
-    # bytes -----------------------------------------------------------------------------------------------------------
 
     def _damaged(self, error: BaseException) -> PaddockError:
         return PaddockError(f"{self.name} is damaged: {' '.join(str(error).split()) or type(error).__name__}")

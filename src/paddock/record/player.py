@@ -40,8 +40,6 @@ class Player:
         self._index = 0
         self._snapshot = self.recording.sample(0)
 
-    # reading ---------------------------------------------------------------------------------------------------------
-
     @property
     def scenario(self) -> Scenario:
         """The scenario of the recorded run."""
@@ -98,8 +96,6 @@ class Player:
         self._watchers = [*self._watchers, show]
 
         return unwatch
-
-    # time ------------------------------------------------------------------------------------------------------------
 
     @property
     def pace(self) -> float:
@@ -167,8 +163,6 @@ class Player:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # inside ----------------------------------------------------------------------------------------------------------
 
     def _set(self, paused: bool | None = None, stopping: bool | None = None) -> None:
         with self._change:

@@ -1,7 +1,5 @@
 """Read a recording: `run = open_run("run.mcap")`, then its snapshots, columns, events, actions and hashes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -46,7 +44,7 @@ class RunSection:
     samples: range  # of the run's samples
 
 
-def open_run(path: str | os.PathLike[str]) -> RecordedRun:
+def open_run(path: str | os.PathLike[str]) -> "RecordedRun":
     """Open a recording, complete or truncated; PaddockError if it is not one."""
     file = McapFile(path)
     try:
@@ -85,8 +83,6 @@ class RecordedRun:
         self._log_times: Ints = file.index(channels.STATE).times
         self._roster_times: Ints = file.index(channels.ROSTER).times
         self._origin = int(file.index(channels.RUN).times[0])
-
-    # the whole run ---------------------------------------------------------------------------------------------------
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -138,8 +134,6 @@ class RecordedRun:
         """Return the number of samples."""
         return len(self._log_times)
 
-    # samples ---------------------------------------------------------------------------------------------------------
-
     def times(self) -> Floats:
         """Return the times of the samples (samples,), s."""
         return (self._log_times - self._origin) / NANOSECONDS
@@ -173,7 +167,7 @@ class RecordedRun:
         last = len(self) if end is None else int(np.searchsorted(times, end + 1e-9, "right"))
         return (self.sample(k) for k in range(first, last))
 
-    def fleet(self, name: str, columns: Sequence[str] | None = None) -> FleetHistory:
+    def fleet(self, name: str, columns: Sequence[str] | None = None) -> "FleetHistory":
         """Return a fleet's columns over the whole run as arrays (samples, n); a subset takes less memory."""
         layouts = self.fleet_layouts(name)
         known = tuple(dict.fromkeys(column for layout in layouts for column in layout.columns))
@@ -193,8 +187,6 @@ class RecordedRun:
         from paddock.record.export import arrow_table
 
         return arrow_table(self, fleet)
-
-    # events and actions ----------------------------------------------------------------------------------------------
 
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
@@ -256,9 +248,6 @@ class RecordedRun:
             return decoder(data, *more)
         except PaddockError as error:
             raise PaddockError(f"{self.path} is damaged: {error}") from None
-
-
-# a fleet over time ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)
@@ -324,9 +313,6 @@ def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, 
         _, targets, sources, slots = indices[id(layout)]
         data[targets[:, None], k, slots[None, :]] = fleet.block[sources]
     return ticks
-
-
-# messages -------------------------------------------------------------------------------------------------------------
 
 
 def _layout(data: memoryview) -> Layout:

@@ -4,8 +4,6 @@ The recorder runs in the simulation's process, so that a recording does not depe
 queues jobs; a writing thread encodes, compresses and writes them, which releases the interpreter lock.
 """
 
-from __future__ import annotations
-
 import atexit
 import json
 import os
@@ -87,7 +85,7 @@ class Recorder:
 
     def __init__(
         self,
-        sim: Simulation,
+        sim: "Simulation",
         path: str | os.PathLike[str],
         *,
         rate: float = RATE,
@@ -223,7 +221,7 @@ class Recorder:
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
         return RecordingWriter(writer, precision)
 
-    def _scenario(self) -> Scenario:
+    def _scenario(self) -> "Scenario":
         """Return the scenario without `serve` and `record`, which do not affect the run and may hold a token."""
         return self.sim.scenario.model_copy(update={"serve": None, "record": None})
 
@@ -292,8 +290,6 @@ def versions() -> dict[str, str]:
     }
 
 
-# the queue between the threads ----------------------------------------------------------------------------------------
-
 FEWEST, MOST = 8, 512  # limits of the number of queued samples
 ROOM = 64 * 2**20  # bytes of queued samples, if that is more than the fewest
 
@@ -353,8 +349,6 @@ class WriteQueue:
             self._change.notify_all()
 
 
-# hashes ---------------------------------------------------------------------------------------------------------------
-
 FEW = 1000  # vehicles up to which the state is hashed often
 OFTEN, SELDOM = 0.1, 1.0  # simulated s between two hashes, of few vehicles and of many
 SHARE = 0.05  # share of the wall time that hashing may take; a faster run is hashed less often
@@ -364,7 +358,7 @@ ALLOWANCE = 0.25  # s of wall time that hashing may take beyond its share, so th
 class HashSchedule:
     """Decides when to hash the settled state. The choice of ticks does not change the run."""
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: "Simulation") -> None:
         self.sim = sim
         self._next_tick = 0
         self._started, self._spent = monotonic(), 0.0

@@ -1,7 +1,5 @@
 """Metrics of a run: distance, speed, height and events."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -39,7 +37,7 @@ def metrics(run: RecordedRun) -> dict[str, Any]:
     }
 
 
-def _read(run: RecordedRun, section: RunSection, tallies: dict[str, _Tally]) -> None:
+def _read(run: RecordedRun, section: RunSection, tallies: dict[str, "_Tally"]) -> None:
     """Add the samples of a section."""
     time = None
     for k in section.samples:

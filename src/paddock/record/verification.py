@@ -1,7 +1,5 @@
 """Verify a recording: simulate the run again from its scenario and actions, and compare the state hashes."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
@@ -114,7 +112,7 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
 class _Checked:
     """One section, simulated up to its first difference."""
 
-    def __init__(self, run: RecordedRun, sim: Simulation, section: RunSection) -> None:
+    def __init__(self, run: RecordedRun, sim: "Simulation", section: RunSection) -> None:
         self.sim, self.section = sim, section
         self.hashes = run.hashes(section.number)
         self.applied_before = run.actions_before_hashes(section.number)

@@ -1,7 +1,5 @@
 """Scenarios: YAML to a typed Scenario that keeps the file, line and column of every value."""
 
-from __future__ import annotations
-
 import warnings
 from typing import TYPE_CHECKING, Any
 

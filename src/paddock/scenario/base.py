@@ -100,11 +100,8 @@ Origin = Annotated[
 """`[latitude deg, longitude deg, height m]` of the world's (0, 0, 0) on WGS 84."""
 
 
-# choices: `hold`, or `{flock: {radius: 10}}` --------------------------------------------------------------------------
-
-
 class Choice(Section):
-    """Something chosen by name, with options. The engine checks names and options."""
+    """Something chosen by name, with options: `hold`, or `{flock: {radius: 10}}`. The engine checks both."""
 
     name: Text = Field(min_length=1, description="Its name.")
     options: dict[Text, Any] = Field(default_factory=dict, description="Its options.")

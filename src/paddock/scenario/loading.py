@@ -75,9 +75,6 @@ def _advice(name: str) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else suggestion("", choices)
 
 
-# the catalog ----------------------------------------------------------------------------------------------------------
-
-
 def demo_names() -> list[str]:
     """Return the names of the demo scenarios, sorted."""
     return sorted(path.stem for path in (FOLDER / "demos").glob("*.yaml"))

@@ -62,8 +62,6 @@ class _Reader:
     def error(self, mark: Any, message: str) -> ScenarioError:
         return ScenarioError(f"{self.marks.location(mark)}: {message}")
 
-    # events to nodes -------------------------------------------------------------------------------------------------
-
     def compose(self) -> Node:
         try:
             self.loader = LOADER(self.text)
@@ -125,8 +123,6 @@ class _Reader:
             key = self.node(event, depth + 1)
             found.append((key, self.node(self.loader.get_event(), depth + 1)))
         return yaml.MappingNode("", found, mark)
-
-    # nodes to values -------------------------------------------------------------------------------------------------
 
     def spend(self, node: Node) -> None:
         self.budget -= 1
@@ -201,8 +197,6 @@ def _position(before: str) -> Mark:
     return before.count("\n") + 1, len(before) - before.rfind("\n")
 
 
-# scalars --------------------------------------------------------------------------------------------------------------
-
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*(_[0-9]+)*)|[-+]?0(x[0-9a-fA-F]+|o[0-7]+|b[01]+)")
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(_[0-9]+)*(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -240,9 +234,6 @@ def reads_as_text(text: str) -> bool:
         return isinstance(plain_scalar(text), str)
     except ValueError:
         return False
-
-
-# Python values --------------------------------------------------------------------------------------------------------
 
 
 def plain(value: Any, path: KeyPath = ()) -> Any:

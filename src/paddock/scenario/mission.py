@@ -202,8 +202,6 @@ class MissionSection(Section):
         return plain | dict.fromkeys(nulls)
 
 
-# names ----------------------------------------------------------------------------------------------------------------
-
 Events = tuple[MissionEvent, ...]
 
 
@@ -229,9 +227,6 @@ def _named_events(events: Events, kind: str, first: dict[str, KeyPath], prefix: 
             name = numbered(prefix, k if kind == "vehicle" else count + number, first)
             result[k] = events[k].model_copy(update={kind: found.model_copy(update={"name": name})})
     return tuple(result)
-
-
-# the fleet ------------------------------------------------------------------------------------------------------------
 
 
 def default_fleet(written: Any) -> list[VehicleEntry]:

@@ -90,8 +90,6 @@ class Marks:
         return f"{self.source}:{mark[0]}:{mark[1]}"
 
 
-# pydantic's errors ----------------------------------------------------------------------------------------------------
-
 _REQUIREMENTS = {
     "int_type": "a whole number",
     "int_from_float": "a whole number",

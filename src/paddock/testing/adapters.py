@@ -1,7 +1,5 @@
 """Check that a simulator adapter keeps its contract; each check is one function."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable
 from typing import NoReturn

@@ -1,7 +1,5 @@
 """Conformance checks of behaviours: equal bits as Python and compiled, finite decisions, repeatable runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of conformance checks, the rig that drives a vehicle model, and the checks of its declarations and source."""
 
-from __future__ import annotations
-
 import builtins
 import dis
 import math

@@ -1,7 +1,5 @@
 """Conformance checks of vehicle models: equal bits in every form of the code, and plausible motion."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from dataclasses import replace

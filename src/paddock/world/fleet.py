@@ -4,8 +4,6 @@
 the gap and keeps the order, so that iteration over vehicles is deterministic.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -13,8 +13,6 @@ quaternion and an angular rate, which are pseudovectors, change sign but a veloc
 and -z in Unreal (whose positive yaw is a right turn).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -49,12 +47,12 @@ class CoordinateFrame:
     units_per_metre: float = 1.0
 
     @cached_property
-    def world(self) -> AxisMap:
+    def world(self) -> "AxisMap":
         """From ENU to this world frame."""
         return AxisMap.between("ENU", self.world_axes)
 
     @cached_property
-    def body(self) -> AxisMap:
+    def body(self) -> "AxisMap":
         """From FLU to this body frame."""
         return AxisMap.between("FLU", self.body_axes)
 
@@ -79,7 +77,7 @@ class AxisMap:
     sign: tuple[int, ...]
 
     @classmethod
-    def between(cls, source: str, target: str) -> AxisMap:
+    def between(cls, source: str, target: str) -> "AxisMap":
         """Return the map between two sets of axes, e.g. `between("ENU", "NED")`."""
         matrix = np.array([DIRECTIONS[a] for a in target]) @ np.array([DIRECTIONS[a] for a in source]).T
         return cls(tuple(np.abs(matrix).argmax(axis=1).tolist()), tuple(matrix.sum(axis=1).tolist()))
@@ -113,12 +111,12 @@ class Conversion:
     target: CoordinateFrame
 
     @cached_property
-    def world(self) -> AxisMap:
+    def world(self) -> "AxisMap":
         """Between the world axes."""
         return AxisMap.between(self.source.world_axes, self.target.world_axes)
 
     @cached_property
-    def body(self) -> AxisMap:
+    def body(self) -> "AxisMap":
         """Between the body axes."""
         return AxisMap.between(self.source.body_axes, self.target.body_axes)
 

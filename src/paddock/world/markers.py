@@ -260,9 +260,6 @@ def _made(kind: str, namespace: str, id: int, look: Look, **fields: Any) -> Mark
     return Marker(namespace, id, kind, **given)
 
 
-# checks ---------------------------------------------------------------------------------------------------------------
-
-
 def checked_id(value: Any) -> int:
     """Return a marker id: a whole number of 32 bits."""
     whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
@@ -376,8 +373,6 @@ def _ttl(ttl: Any) -> float | None:
         raise InvalidValueError(f"ttl is at most {LONGEST_TTL:g} s, or None to stay until removed, not {seconds:g}")
     return seconds
 
-
-# colors ---------------------------------------------------------------------------------------------------------------
 
 COLORS: dict[str, Rgba] = {
     "black": (0.0, 0.0, 0.0, 1.0), "blue": (0.1, 0.3, 1.0, 1.0), "brown": (0.5, 0.3, 0.1, 1.0),

@@ -269,9 +269,6 @@ class _BaseReader(Generic[T]):
         return PaddockError(f"ring {self.name!r} is overwritten faster than it can be read; give it more slots")
 
 
-# snapshots ------------------------------------------------------------------------------------------------------------
-
-
 class RingWriter(_BaseWriter):
     """Publishes snapshots under a name, by default a random one."""
 
@@ -372,9 +369,6 @@ class RingReader(_BaseReader[Snapshot]):
 
 def _payload(data: _Data, at: int, layout: Layout) -> Bytes:
     return np.ndarray(layout.nbytes, np.uint8, data.memory, at + SLOT_HEAD)
-
-
-# encoded frames -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

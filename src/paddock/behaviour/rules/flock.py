@@ -1,7 +1,5 @@
 """Flock: separation, cohesion and alignment with the neighbours, inside a home range."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Nothing, Rule, Urge

@@ -1,7 +1,5 @@
 """Follow another vehicle at a distance."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Nothing, Rule, Urge, station

@@ -1,7 +1,5 @@
 """Formation: each vehicle keeps its slot in a shape, around a leader or a place."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Go to one place and stay there."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Hold: stay at the position of the first decision."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Rule, Urge, station

@@ -1,7 +1,5 @@
 """Orbit: circle around a place, or around another vehicle."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

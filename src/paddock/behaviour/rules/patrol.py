@@ -1,7 +1,5 @@
 """Patrol: visit waypoints endlessly, in a loop or back and forth."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed

@@ -1,7 +1,5 @@
 """Pure pursuit: follow a path by steering towards a point ahead on it."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 import numpy as np

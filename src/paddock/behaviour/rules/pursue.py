@@ -1,7 +1,5 @@
 """Pursue: intercept another vehicle at its predicted position."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Nothing, Rule, Urge

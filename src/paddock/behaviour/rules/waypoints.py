@@ -1,7 +1,5 @@
 """Waypoints: visit each in turn, then stay at the last."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed

@@ -1,7 +1,5 @@
 """Execution of a mission: vehicles follow their routes with their dynamics, or are placed exactly on them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import suppress
 from math import inf

@@ -4,8 +4,6 @@ The path is a table of all segments of a fleet: the columns of planning's Segmen
 when routes change; each vehicle's memory holds its rows and its progress.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.rule import Floats, Rule, Urge

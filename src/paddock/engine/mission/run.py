@@ -1,7 +1,5 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from math import isfinite
 from typing import Any

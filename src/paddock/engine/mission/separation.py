@@ -1,7 +1,5 @@
 """Separation of aircraft: height layers, and opposite offsets for vehicles that share a layer and will meet."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tracks of a mission: one table of segments per fleet; each vehicle's memory contains its rows."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial

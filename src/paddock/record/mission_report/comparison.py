@@ -1,7 +1,5 @@
 """Several methods on one problem: their results, and their maps side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -99,7 +97,7 @@ def _note(method: str, options: Mapping[str, Any]) -> str:
     return f"{method}, reduced for the comparison: {', '.join(said)}" if options else ""
 
 
-def comparison_table(trials: Sequence[Trial]) -> Table:
+def comparison_table(trials: Sequence[Trial]) -> "Table":
     """Return a line for each method, the best first."""
     from rich.markup import escape
 

@@ -1,7 +1,5 @@
 """The texts of a report: numbers with units, summaries, tables."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from math import atan2, ceil, degrees, floor, hypot, isfinite, pi
 from operator import add
@@ -212,7 +210,7 @@ SHOWN = 40  # maximum number of vehicles with their own line
 HEADS = ("tasks", "distance", "range", "transit", "busy", "waiting", "return", "idle", "home at")
 
 
-def vehicle_table(metrics: MissionMetrics) -> Table:
+def vehicle_table(metrics: MissionMetrics) -> "Table":
     """Return a line for each vehicle, and one for all; times in minutes and seconds."""
     from rich.markup import escape
 
@@ -228,7 +226,7 @@ def vehicle_table(metrics: MissionMetrics) -> Table:
     return table
 
 
-def plain_table(first: str, others: Sequence[str]) -> Table:
+def plain_table(first: str, others: Sequence[str]) -> "Table":
     """Return an empty table; all columns but the first are aligned to the right."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
