@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,22 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 
 Target = str | int | Sequence[str | int] | NDArray[np.int64]  # the name of a vehicle or fleet, an id, or a list of them
+KINDS: dict[str, type[Any]] = {}
+"""Name in saved states and recordings -> class."""
+
+
+class Action:
+    """Something that changes a run; `saved_as` is its name in saved states and recordings."""
+
+    saved_as: ClassVar[str]
+
+    def __init_subclass__(cls, saved_as: str) -> None:
+        cls.saved_as = saved_as
+        KINDS[saved_as] = cls
 
 
 @dataclass(frozen=True)
-class CommandAction:
+class CommandAction(Action, saved_as="control"):
     """New values for inputs of one vehicle (floats) or of vehicles of one fleet (floats or arrays of that length)."""
 
     target: str | int | NDArray[np.int64]  # a name, an id, or ids of one fleet
@@ -22,21 +34,21 @@ class CommandAction:
 
 
 @dataclass(frozen=True)
-class SpawnAction:
+class SpawnAction(Action, saved_as="spawn"):
     """A new fleet, given as a `vehicles` entry of a scenario, or more vehicles for an existing one."""
 
     entry: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class RemoveAction:
+class RemoveAction(Action, saved_as="remove"):
     """Remove a vehicle or a fleet."""
 
     target: str | int
 
 
 @dataclass(frozen=True)
-class PlaceAction:
+class PlaceAction(Action, saved_as="place"):
     """Move a vehicle to a pose as if it had started there: x, y, z (m), yaw (rad), speed (m/s); a fleet to (n, 4)."""
 
     target: str | int
@@ -45,7 +57,7 @@ class PlaceAction:
 
 
 @dataclass(frozen=True)
-class FrameAction:
+class FrameAction(Action, saved_as="frame"):
     """Place a named frame in another one: position (m) and quaternion (x, y, z, w)."""
 
     name: str
@@ -56,7 +68,7 @@ class FrameAction:
 
 
 @dataclass(frozen=True)
-class OverrideAction:
+class OverrideAction(Action, saved_as="order"):
     """Replace the behaviour of vehicles."""
 
     target: Target
@@ -64,7 +76,7 @@ class OverrideAction:
 
 
 @dataclass(frozen=True)
-class MissionAction:
+class MissionAction(Action, saved_as="mission"):
     """A change of the mission: a verb with its arguments in plain values."""
 
     verb: str
@@ -72,7 +84,7 @@ class MissionAction:
 
 
 @dataclass(frozen=True)
-class EventAction:
+class EventAction(Action, saved_as="report"):
     """An event with a cause outside the simulation, such as a missed wall-clock deadline."""
 
     kind: str
@@ -80,27 +92,6 @@ class EventAction:
     detail: str = ""
 
 
-Action = (
-    CommandAction
-    | SpawnAction
-    | RemoveAction
-    | PlaceAction
-    | FrameAction
-    | OverrideAction
-    | MissionAction
-    | EventAction
-)
-KINDS: dict[str, type[Any]] = {
-    "control": CommandAction,
-    "spawn": SpawnAction,
-    "remove": RemoveAction,
-    "place": PlaceAction,
-    "frame": FrameAction,
-    "order": OverrideAction,
-    "mission": MissionAction,
-    "report": EventAction,
-}
-"""Name in saved states and recordings -> class."""
 POSTABLE = (CommandAction, SpawnAction, RemoveAction, PlaceAction, OverrideAction, MissionAction)
 """Actions that any thread may post."""
 
@@ -117,12 +108,11 @@ class Posted:
 
     def to_tree(self) -> dict[str, Any]:
         """Return plain values, for saving and recording."""
-        kind = next(name for name, class_ in KINDS.items() if isinstance(self.action, class_))
         return {
             "tick": self.tick,
             "sequence": self.sequence,
             "source": self.source,
-            "kind": kind,
+            "kind": self.action.saved_as,
             "action": {name: _plain(value) for name, value in vars(self.action).items()},
         }
 

@@ -131,15 +131,16 @@ class MissionStage:
 
     def checked(self, action: MissionAction) -> MissionAction:
         """Return the action in plain values; PaddockError if the mission does not accept it."""
-        if self.mission is None:
-            raise PaddockError(f"{action.verb}: there is no mission; add a section `mission` to the scenario")
-        return self.mission.checked(action)
+        return self._present(action).checked(action)
 
     def apply(self, action: MissionAction) -> None:
         """Apply a change; the mission reacts when the stage runs next."""
-        action = self.checked(action)
-        assert self.mission is not None
-        self.mission.carry_out(action)
+        self._present(action).carry_out(action)
+
+    def _present(self, action: MissionAction) -> MissionRun:
+        if self.mission is None:
+            raise PaddockError(f"{action.verb}: there is no mission; add a section `mission` to the scenario")
+        return self.mission
 
 
 @dataclass(eq=False, repr=False)

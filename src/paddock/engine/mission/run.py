@@ -1,23 +1,30 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
+from paddock.engine.build import build_program
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
-from paddock.engine.mission.tracks import MissionFleets, check_members
-from paddock.engine.mission.verbs import carry_out, checked
+from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
 from paddock.engine.program import FleetProgram
-from paddock.planning.from_scenario import setup_of
+from paddock.errors import InvalidValueError, unknown_name
+from paddock.planning.from_scenario import refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
-from paddock.scenario import Scenario
+from paddock.planning.problem import Problem
+from paddock.scenario import Scenario, ScenarioError, VehicleEntry
+from paddock.scenario.base import Number, Section, Text
+from paddock.scenario.marked_yaml import plain
+from paddock.scenario.problems import Marks, dotted, validated
+from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -86,18 +93,20 @@ class MissionRun:
             entry = self.scenario.mission.events[self.joining[self.joined][1]].vehicle
             assert entry is not None
             self.joined += 1
-            self.enlist(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
+            self.enlist(entry)
         self.execution.run(time, fresh)
         self._report(tick)
 
-    def checked(self, action: MissionAction) -> MissionAction:
-        """Return the action if its verb and arguments are valid."""
-        return checked(action)
+    @staticmethod
+    def checked(action: MissionAction) -> MissionAction:
+        """Return the action in plain values if its verb and arguments are valid."""
+        return MissionAction(action.verb, _read(action)[0])
 
     def carry_out(self, action: MissionAction) -> None:
-        """Apply an action."""
+        """Apply an action; the mission reacts to it at its next update."""
+        section = _read(action)[1]
         self.begin()
-        carry_out(self, action)
+        VERBS[action.verb].carry_out(self, section)
 
     def view(self) -> MissionView:
         """Return the present state of the mission."""
@@ -147,14 +156,13 @@ class MissionRun:
                     points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
                     yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
 
-    def enlist(self, entry: Mapping[str, Any]) -> str:
-        """Add a fleet of vehicles to the world; return its name."""
-        name = str(entry["name"])
-        self.participants.fleets.add(name)
+    def enlist(self, entry: VehicleEntry) -> None:
+        """Add a fleet of vehicles to the world."""
+        self.participants.fleets.add(entry.name)
         try:
-            return self.fleets.spawn(entry)
+            self.fleets.spawn(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
         except Exception:
-            self.participants.fleets.discard(name)
+            self.participants.fleets.discard(entry.name)
             raise
 
     def _report(self, tick: int) -> None:
@@ -184,3 +192,94 @@ class MissionRun:
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
         self.joined, self.reported = saved["joined"], saved["told"]
+
+
+Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
+
+
+class TaskMove(Section):
+    """Move a task (m)."""
+
+    task: Text = Field(description="Its name.")
+    x: Coordinate = Field(description="Where to, east, in m.")
+    y: Coordinate = Field(description="North, in m.")
+
+
+class TaskRemoval(Section):
+    """Remove a task."""
+
+    task: Text = Field(description="Its name.")
+
+
+class Damage(Section):
+    """Disable a vehicle permanently."""
+
+    vehicle: Text = Field(description="Its name.")
+
+
+class Verb(NamedTuple):
+    """A verb of a mission."""
+
+    section: type[Section]  # its arguments
+    carry_out: Callable[[MissionRun, Any], None]
+    what: str = ""  # the section's name in a scenario; empty: all its fields are required
+
+
+def _read(action: MissionAction) -> tuple[dict[str, Any], Section]:
+    """Return the arguments in plain values and as a section; of several errors the first is reported."""
+    if action.verb not in VERBS:
+        raise unknown_name("verb of a mission", action.verb, VERBS)
+    verb, given = VERBS[action.verb], action.arguments
+    takes = verb.section.model_fields
+    if not verb.what and set(given) != set(takes):
+        raise InvalidValueError(f"{action.verb} takes {', '.join(takes)}, not {', '.join(given) or 'nothing'}")
+    for name in given:
+        if name not in takes:
+            raise unknown_name(f"field of a {verb.what}", name, takes)
+    try:
+        arguments = plain(given, (action.verb,))
+        section = validated(verb.section, arguments, Marks(), (action.verb,))
+    except ScenarioError as error:
+        raise InvalidValueError(error.problems[0]) from None
+    if not getattr(section, "name", "x"):
+        raise InvalidValueError(f"{action.verb}: give it a name")
+    return arguments, section
+
+
+def _add_task(run: MissionRun, section: TaskEntry) -> None:
+    assert run.scenario.mission is not None
+    task = task_of(section, run.scenario.mission)
+    refuse_tight(task, [vehicle.spec for vehicle in run.mission.vehicles])
+    run.mission.add_task(task)
+
+
+def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
+    """Add vehicles to the world and the mission now."""
+
+    def place(*path: str | int) -> str:
+        return dotted(("add_vehicle", *path))
+
+    refuse_driven(entry, place)
+    if entry.name in run.fleets.programs:
+        raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
+    build_program(run.world, run.scenario, entry, place)  # raises, with the location, if it cannot be built
+    assert run.scenario.mission is not None
+    specs = vehicles_of(run.scenario, run.scenario.mission, entry)
+    for spec in specs:
+        if spec.name in run.mission.fleet.row:
+            raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
+    Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
+    run.enlist(entry)
+    for spec in specs:
+        run.mission.add_vehicle(spec)
+
+
+VERBS: dict[str, Verb] = {
+    "add_task": Verb(TaskEntry, _add_task, "task"),
+    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
+    "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
+    "damage": Verb(Damage, lambda run, section: run.mission.damage(section.vehicle)),
+    "move_task": Verb(TaskMove, lambda run, section: run.mission.move_task(section.task, section.x, section.y)),
+    "remove_task": Verb(TaskRemoval, lambda run, section: run.mission.remove_task(section.task)),
+}
+"""By name."""
