@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from paddock.engine import services
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, renamed_names
 
 if TYPE_CHECKING:
     import os
@@ -69,24 +69,16 @@ def _show(sim: Simulation, height: int) -> Any:
 
 services["show"] = _show
 _HOMES = {
-    "Marker": "paddock.world.markers",
-    "Scenario": "paddock.scenario",
-    "Simulation": "paddock.engine.simulation",
-    "Snapshot": "paddock.world.snapshot",
-    "connect": "paddock.client",
-    "connect_async": "paddock.client",
-    "replayed": "paddock.engine.simulation",
-    "share": "paddock.serve.share",
+    "Marker": "world.markers",
+    "Scenario": "scenario",
+    "Simulation": "engine.simulation",
+    "Snapshot": "world.snapshot",
+    "connect": "client",
+    "connect_async": "client",
+    "replayed": "engine.simulation",
+    "share": "serve.share",
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import public names on first use, so that `import paddock` is fast."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    return getattr(import_module(_HOMES[name]), name)
+__getattr__ = renamed_names(__name__, _HOMES)  # imported on first use, so that `import paddock` is fast
 
 
 def __dir__() -> list[str]:

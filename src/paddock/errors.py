@@ -6,7 +6,8 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
-from types import FrameType, ModuleType
+from importlib import import_module
+from types import FrameType, MappingProxyType, ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 SYNONYMS = {"gpu": "cuda", "nvidia": "cuda"}  # by their letters alone, 'gpu' would be 'cpu'
@@ -167,13 +168,19 @@ class OldSpellings:
         return getattr(self, name)
 
 
-def renamed_names(module: str, **names: Any) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module with renamed objects; each use of an old name is a DeprecationWarning."""
+def renamed_names(module: str, homes: Mapping[str, str] = MappingProxyType({}), **names: Any) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module with renamed objects; each use of an old name is a DeprecationWarning.
+
+    `homes`: names that are imported on first use -> the module below this one that defines them.
+    """
 
     def found(name: str) -> Any:
+        if name in homes:
+            return getattr(import_module(f"{module}.{homes[name]}"), name)
         if name not in names:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        warnings.warn(f"{module}.{name} is now {names[name].__name__}", DeprecationWarning, stacklevel=2)
-        return names[name]
+        new = names[name]
+        warnings.warn(f"{module}.{name} is now {getattr(new, '__name__', new)}", DeprecationWarning, stacklevel=2)
+        return found(new) if isinstance(new, str) else new
 
     return found

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.contract import compile_error
-from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields, parameter_names, tuple_classes
+from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value, fields, parameter_names, tuple_classes
 from paddock.compute.twin import compiled
 from paddock.errors import MissingFeatureError
 
@@ -110,11 +110,13 @@ def to_device(array: NDArray[Any], dtype: str = "float64") -> Any:
 def cuda_source(spec: KernelSpec) -> str:
     """Return the Python source of the CUDA kernel: load a vehicle's rows, loop over the substeps, store the rows."""
     moving = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
+    given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
+    passed = ", ".join(a.name if isinstance(a, Value) else f"{a.name}_now" for a in given)
     lines = [f"def kernel(n, substeps, {', '.join(parameter_names(spec.arguments))}):"]
     lines += ["    i = cuda.grid(1)", "    if i < n:"]
-    lines += [f"        {a.name}_now = {_loaded(a)}" for a in spec.arguments if _is_loaded(a)]
+    lines += [f"        {a.name}_now = {_loaded(a)}" for a in given if not isinstance(a, Value)]
     lines += ["        for _ in range(substeps):"]
-    lines += [f"            {', '.join(f'{a.name}_new' for a in moving)} = function({', '.join(_passed(spec))})"]
+    lines += [f"            {', '.join(f'{a.name}_new' for a in moving)} = function({passed})"]
     for a in moving:  # of one type in every round, even where the function returns a literal
         cast = ", ".join(f"number({a.name}_new.{f})" for f in fields(a.fields))
         lines += [f"            {a.name}_now = {a.name}_tuple({cast})"]
@@ -123,17 +125,7 @@ def cuda_source(spec: KernelSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _passed(spec: KernelSpec) -> list[str]:
-    """Return the arguments of the call: the loaded tuples, and the plain values unchanged."""
-    given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
-    return [f"{a.name}_now" if isinstance(a, Rows | Shared | Each) else a.name for a in given]
-
-
-def _is_loaded(a: Argument) -> bool:
-    return isinstance(a, Shared | Each) or (isinstance(a, Rows) and a.access != "write")
-
-
-def _loaded(a: Argument) -> str:
+def _loaded(a: Rows | Shared | Each) -> str:
     if isinstance(a, Rows):
         values = [f"{a.name}[{k}, i]" for k in range(len(fields(a.fields)))]
     elif isinstance(a, Shared):

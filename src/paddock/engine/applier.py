@@ -32,7 +32,7 @@ from paddock.engine.overrides import apply_override, check_override, plain_targe
 from paddock.engine.pipeline import NEVER_DUE
 from paddock.engine.program import FleetProgram
 from paddock.engine.publishing import PublishStage
-from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
+from paddock.errors import InvalidValueError, PaddockError
 from paddock.scenario.vehicle import EXTERNAL
 from paddock.world.fleet import Ints
 from paddock.world.world import World
@@ -82,11 +82,8 @@ class Applier:
 
     def exists(self, vehicle: str) -> bool:
         """Return whether a vehicle or fleet of that name exists."""
-        try:
-            self.found(vehicle)
-        except UnknownNameError:
-            return False
-        return True
+        with self.rebuilding:
+            return self.world.has(vehicle)
 
     def readings(self, target: str | int) -> dict[str, dict[str, Any]]:
         """Return the last delivered readings of the sensors of a vehicle or fleet."""

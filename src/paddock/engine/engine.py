@@ -4,6 +4,7 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
+import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -12,22 +13,24 @@ import numpy as np
 from paddock.compute.prepare import Progress, prepare_kernels
 from paddock.engine.actions import POSTABLE, Action, Posted
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import Autopilots, Claim, Claims, OnRequest
+from paddock.engine.barrier import Autopilots, Claims
 from paddock.engine.build import environment_values
 from paddock.engine.clock_thread import ClockThread
-from paddock.engine.commands import refuse_driven
+from paddock.engine.commands import next_timeout
 from paddock.engine.events import EventLog
 from paddock.engine.fleets import Fleets
 from paddock.engine.frames import NamedFrames
 from paddock.engine.mailbox import NEXT_TICK, ActionLog, Mailbox
 from paddock.engine.markers import MarkerBoard
+from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import FleetPoses, PublishStage
-from paddock.engine.state import clear_state, load_state
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
+from paddock.world.archive import digest, unpack
+from paddock.world.transforms import TransformTree
 from paddock.world.world import World
 
 if TYPE_CHECKING:  # planning is imported for a mission only
@@ -122,21 +125,6 @@ class Engine:
             action = self.applier.checked(action)
         self.thread.call(lambda: self.apply(action, verb, source), verb)
 
-    def claim(
-        self, vehicles: tuple[str, ...], source: str, replaces: Claim | None, on_request: OnRequest | None = None
-    ) -> Claim:
-        """Claim vehicles for a client that answers requests."""
-        if not vehicles:
-            raise PaddockError("claim at least one vehicle")
-        ids: set[int] = set()
-        for vehicle in vehicles:
-            with self.applier.rebuilding:
-                program, rows = self.applier.found(vehicle)
-                refuse_driven(program, rows)
-                ids.update(program.fleet.ids[rows].tolist())
-        claim = Claim(source, vehicles, frozenset(ids), self.applier.checked_now, on_request)
-        return self.claims.add(claim, replaces)
-
     def prepare(self, progress: Progress | None = None) -> None:
         """Plan the mission, compile the kernels and take the first sensor readings; no effect if done."""
         with self.thread.driving("prepare()"):
@@ -161,22 +149,107 @@ class Engine:
         if not self._compiled:
             self._compile(progress)
 
+    def saved_state(self) -> dict[str, Any]:
+        """Return everything that changes in a run, and the digest of its scenario."""
+        return {"scenario": scenario_digest(self.scenario), **self._changing_state()}
+
+    def hashed_state(self) -> dict[str, Any]:
+        """Return the state without the counts of resets and fleet changes: equal runs have equal hashes."""
+        tree = self._changing_state()
+        tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
+        return tree
+
+    def settled_state(self) -> dict[str, Any]:
+        """Return the hashed state without queued actions, because a replay queues them from the start."""
+        tree = self.hashed_state()
+        del tree["mailbox"]
+        return tree
+
+    def _changing_state(self) -> dict[str, Any]:
+        """Return world, queued actions, events, sensors, and the entries from which the fleets can be built again."""
+        programs, tick = self.programs, self.world.clock.tick
+        for program in programs.values():
+            for sensor in program.sensors.values():
+                sensor.arrive(tick)  # so that reading the sensors has no effect on the state
+        overrides = {name: program.overrides.save() for name, program in programs.items() if program.overrides}
+        failure = self.stages.guard.failure
+        return {
+            **({"orders": overrides} if overrides else {}),  # the key of earlier saved states
+            **({} if self.mission is None else {"mission": self.mission.save()}),
+            **({"failure": failure} if failure else {}),
+            "rate": self.world.clock.rate,
+            "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
+            "world": self.world.save(),
+            "mailbox": self.mailbox.save(tick),
+            "events": self.events.save(),
+            "lost_targets": sorted(self.stages.behave.lost),
+            "sensors": {
+                name: {kind: sensor.save() for kind, sensor in program.sensors.items()}
+                for name, program in programs.items()
+            },
+        }
+
     def restore(self, blob: bytes) -> None:
         """Load a saved state."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            load_state(self, blob)
+            self._load(self._checked_state(blob))
             self._prepared = True
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
             for listener in self.on_restart:
                 listener("restore")
 
+    def _checked_state(self, blob: bytes) -> dict[str, Any]:
+        """Decode a saved state; PaddockError unless it belongs to this scenario."""
+        if not isinstance(blob, bytes | bytearray | memoryview):
+            raise PaddockError(f"restore() takes what save() returned, not {type(blob).__name__}")
+        tree, rate = unpack(blob), self.world.clock.rate
+        if tree.get("rate") != rate:
+            raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
+        if tree.get("scenario") != scenario_digest(self.scenario):
+            raise PaddockError("saved in another scenario: load that one and restore there")
+        return tree
+
+    def _load(self, tree: dict[str, Any]) -> None:
+        overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
+        mission = self.new_mission(tree["world"]["seed"])
+        if mission is not None:
+            mission.expect(tree["mission"])
+        self.fleets.rebuild(tree["entries"])
+        self.world.restore(tree["world"])
+        for name, program in self.programs.items():
+            program.overrides = FleetOverrides(program) if name in overrides else None
+            if program.overrides is not None:
+                program.overrides.restore(*overrides[name])
+        if mission is not None:
+            mission.restore(tree["mission"])
+        self.mailbox.restore(tree["mailbox"])
+        self.events.restore(tree["events"])
+        self.stages.behave.lost = set(tree["lost_targets"])
+        self.stages.guard.failure = tree.get("failure", "")
+        for program in self.programs.values():
+            program.expires_from = next_timeout(program)
+        for name, sensors in tree["sensors"].items():
+            for kind, saved in sensors.items():
+                self.programs[name].sensors[kind].restore(saved)
+
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
         with self.thread.driving("reset()"), self.applier.rebuilding:
             if seed is not None:
                 self.scenario = self.scenario.model_copy(update={"seed": seed})
-            clear_state(self)
+            world = self.world
+            self.fleets.clear()
+            world.clock.tick, world.next_id, world.used_ids = 0, 1, []
+            world.seed = self.scenario.seed
+            self.stages.behave.lost.clear()
+            self.stages.guard.failure, self.stages.guard.discarded = "", 0
+            world.run += 1
+            world.roster_version += 1
+            world.environment[:] = environment_values(self.scenario)
+            world.transforms = TransformTree()
+            for part in (self.mailbox, self.events, self.log):
+                part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:
                 listener("reset")
@@ -234,6 +307,17 @@ class Engine:
         """Return the simulation time, s, after waiting for a reset that is going on."""
         with self.applier.rebuilding:
             return self.world.clock.time
+
+
+def scenario_digest(scenario: Scenario) -> str:
+    """Return a digest of a scenario that ignores its seed, its endpoints and the order of its vehicles."""
+    tree = scenario.to_dict(defaults=True)
+    for immaterial in ("seed", "serve", "record"):
+        tree.pop(immaterial, None)
+    if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
+        del tree["on_nan"]
+    tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}
+    return digest(tree)
 
 
 def whole_number(rule: str, value: Any, high: int | None = None, low: int = 0) -> int:

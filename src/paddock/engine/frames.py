@@ -85,9 +85,9 @@ class NamedFrames:
 def place_frame(world: World, frame: FrameAction) -> None:
     """Apply a frame action."""
     name, parent = frame.name, frame.parent
-    if name == WORLD or _is_vehicle(world, name):
+    if name == WORLD or world.has(name):
         raise PaddockError(f"{name!r} is {'the world' if name == WORLD else 'a vehicle'}: give the frame another name")
-    if parent != WORLD and parent not in world.transforms.names() and not _is_vehicle(world, parent):
+    if parent != WORLD and parent not in world.transforms.names() and not world.has(parent):
         raise unknown_name("frame", parent, [WORLD, *world.transforms.names(), *world.fleets])
     pose = Transform(frame.position, frame.quaternion)
     if frame.moving:
@@ -113,11 +113,3 @@ def _one_vehicle(world: World, name: str) -> tuple[Fleet, int]:
     if len(rows) != 1:
         raise PaddockError(f"{name!r} is a fleet of {len(rows)}: name one vehicle as the frame")
     return fleet, int(rows[0])
-
-
-def _is_vehicle(world: World, name: str) -> bool:
-    try:
-        world.find(name)
-    except UnknownNameError:
-        return False
-    return True

@@ -4,23 +4,13 @@ from collections.abc import Callable, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
-from paddock.engine import services
-from paddock.engine.actions import (
-    CommandAction,
-    MissionAction,
-    OverrideAction,
-    PlaceAction,
-    Posted,
-    RemoveAction,
-    SpawnAction,
-    Target,
-)
+from paddock.engine import actions, services
 from paddock.engine.barrier import Claim, OnRequest
 from paddock.engine.behaviours import PlannedRoute
+from paddock.engine.commands import refuse_driven
 from paddock.engine.engine import Engine, whole_number
 from paddock.engine.overrides import BehaviourOverride, fleet_routes
 from paddock.engine.publishing import Watcher
-from paddock.engine.state import hashed_state, saved_state
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
@@ -101,18 +91,18 @@ class Simulation(OldSpellings):
 
         Other inputs keep their values. Any thread may call this.
         """
-        self.engine.post(CommandAction(target, inputs), at_tick, source)
+        self.engine.post(actions.CommandAction(target, inputs), at_tick, source)
 
     def spawn(self, /, **fields: Any) -> str:
         """Add vehicles: the fields of a scenario's `vehicles` entry, or `fleet="scouts"` with `count` and `spawn`.
 
         Takes effect immediately; nothing is added if a field is invalid. Return the name.
         """
-        return self.engine.apply(SpawnAction(fields), "spawn()")
+        return self.engine.apply(actions.SpawnAction(fields), "spawn()")
 
     def remove(self, target: str | int) -> None:
         """Remove a vehicle or a fleet, immediately."""
-        self.engine.apply(RemoveAction(target), "remove()")
+        self.engine.apply(actions.RemoveAction(target), "remove()")
 
     def place(
         self, target: str | int, pose: Sequence[Any] | Floats, speed: Any = 0.0, *, at_tick: int | None = None
@@ -121,7 +111,7 @@ class Simulation(OldSpellings):
 
         A fleet takes poses (n, 4) and a speed (m/s) or (n,) of them. Commands are kept. Any thread may call this.
         """
-        self.engine.post(PlaceAction(target, pose, speed), at_tick)
+        self.engine.post(actions.PlaceAction(target, pose, speed), at_tick)
 
     def claim(
         self,
@@ -135,7 +125,16 @@ class Simulation(OldSpellings):
         `instead_of` is an earlier claim that ends if this one is accepted. The ticking thread calls
         `on_request(claim, request)` for each request; it must not block.
         """
-        return self.engine.claim(vehicles, source, instead_of, on_request)
+        if not vehicles:
+            raise PaddockError("claim at least one vehicle")
+        applier, ids = self.engine.applier, set[int]()
+        for vehicle in vehicles:
+            with applier.rebuilding:
+                program, rows = applier.found(vehicle)
+                refuse_driven(program, rows)
+                ids.update(program.fleet.ids[rows].tolist())
+        claim = Claim(source, vehicles, frozenset(ids), applier.checked_now, on_request)
+        return self.engine.claims.add(claim, instead_of)
 
     def snapshot(self) -> Snapshot:
         """Return the present state, immutable. Any thread may call this."""
@@ -182,12 +181,12 @@ class Simulation(OldSpellings):
     def state_hash(self) -> str:
         """Return a hex digest of the complete state at this tick."""
         self.engine.thread.refuse_elsewhere("state_hash()")
-        return digest(hashed_state(self.engine))
+        return digest(self.engine.hashed_state())
 
     def save(self) -> bytes:
         """Return the complete state, for `restore`."""
         self.engine.thread.refuse_elsewhere("save()")
-        return pack(saved_state(self.engine))
+        return pack(self.engine.saved_state())
 
     def restore(self, blob: bytes) -> None:
         """Load a saved state of this scenario."""
@@ -218,13 +217,13 @@ class Behaviours:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def override(self, target: Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
+    def override(self, target: actions.Target, behaviour: Any, *, at_tick: int | None = None, source: str = "") -> None:
         """Replace the behaviour of vehicles, immediately or at `at_tick`. Any thread may call this.
 
         `behaviour`: a name or {name: options} as in a scenario, "external" to take commands, or None to return to the
         behaviour of the entry. An option that is a list has one value per vehicle.
         """
-        self._engine.apply_or_post(OverrideAction(target, behaviour), "override()", at_tick, source)
+        self._engine.apply_or_post(actions.OverrideAction(target, behaviour), "override()", at_tick, source)
 
     def overrides(self) -> list[BehaviourOverride]:
         """Return the overrides in force: ids of the vehicles, name and options of the behaviour."""
@@ -266,7 +265,7 @@ class MissionControl:
 
     def apply(self, verb: str, /, *, at_tick: int | None = None, source: str = "", **arguments: Any) -> None:
         """Make a change by the name of its verb: add_task, add_zone, add_vehicle, damage, move_task, remove_task."""
-        self._engine.apply_or_post(MissionAction(verb, arguments), f"{verb}()", at_tick, source)
+        self._engine.apply_or_post(actions.MissionAction(verb, arguments), f"{verb}()", at_tick, source)
 
     def add_task(self, name: str, *, at_tick: int | None = None, **fields: Any) -> None:
         """Add a task: the fields of a scenario's task, such as `point={"at": [100, 50]}`."""
@@ -299,8 +298,8 @@ def replayed(scenario: Scenario, log: Sequence[Any], ticks: int, seed: int | Non
     if seed is not None:
         sim.reset(seed)
     mailbox = sim.engine.mailbox
-    for one in log:
-        posted = one if isinstance(one, Posted) else Posted.from_tree(one._asdict())  # of a remote simulation
+    for one in log:  # a remote simulation has other objects
+        posted = one if isinstance(one, actions.Posted) else actions.Posted.from_tree(one._asdict())
         mailbox.post(posted.action, posted.tick, posted.source)
     sim.step(ticks)
     if mailbox.next_tick(ticks) == ticks:  # vehicles that were added or removed after the last tick

@@ -1,7 +1,7 @@
 """The tick: `assemble_tick` lists its stages in the order in which they run.
 
-Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. Short stages are here, the
-barrier and the publishing of snapshots in their own modules.
+Each stage has `due(tick)` and `run(tick)`; `pipeline.py` runs the due ones. `publishing.py` has the stage that makes
+snapshots, `barrier.py` the programs that the first stage waits for.
 """
 
 from __future__ import annotations
@@ -9,14 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
+from time import monotonic
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from paddock.engine.actions import MissionAction
+from paddock.engine.actions import CommandAction, MissionAction
 from paddock.engine.applier import Applier
-from paddock.engine.barrier import BarrierStage, Claims
+from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
 from paddock.engine.clock_thread import ClockThread
+from paddock.engine.commands import policy_inputs
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
@@ -81,6 +83,78 @@ def assemble_tick(
     # watchers get a snapshot
     before, after = (guard, barrier, latch, *mission_before, behave), (guard, *mission_after, sense, publish)
     return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
+
+
+@dataclass(eq=False, repr=False)
+class BarrierStage:
+    """Exchanges with autopilots when they are due, and with clients every `sync.every` ticks while claims exist."""
+
+    sync: Sync
+    claims: Claims
+    mailbox: Mailbox
+    applier: Applier
+    publisher: PublishStage
+    thread: ClockThread
+    name = "barrier"
+
+    def due(self, tick: int) -> int:
+        """Return the next tick at which a partner is due or claims are requested."""
+        partners = self.claims.autopilots.due(tick)
+        return min(partners, every(tick, self.sync.every)) if self.claims.active else partners
+
+    def longest_slice(self, tick: int) -> int:
+        """Return the number of ticks until the engine may have to wait again."""
+        return min(self.due(tick + 1) - tick, 1 << 20)
+
+    def is_free(self, tick: int, ticks: int) -> bool:
+        """Return whether that many ticks can pass without waiting for a reply."""
+        first = self.due(tick)
+        if first >= tick + ticks:
+            return True
+        if self.claims.autopilots.due(tick) < tick + ticks:
+            return False
+        return ticks == 1 and all(claim.released or claim.prepared_for(first) for claim in self.claims.active)
+
+    def run(self, tick: int) -> None:
+        """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
+        for partner in self.claims.autopilots.partners:
+            if partner.due(tick) == tick:
+                partner.exchange(tick)
+        if not self.claims.active or tick % self.sync.every:
+            return
+        claims = self.claims.current(self.applier.exists)
+        deadline = monotonic() + self.sync.timeout
+        for claim in claims:
+            self._request(claim, tick, deadline)
+        replies: list[tuple[Claim, list[Checked]]] = []  # posted together: a halt posts none
+        for claim in claims:
+            reply = claim.collect(deadline, self.thread)
+            if reply is None and not claim.released and not self.thread.stopping:
+                reply = self._late(claim, tick)
+            if reply is None and not claim.released and self.thread.stopping:
+                raise HaltedError
+            replies.append((claim, reply or []))
+        for claim, actions in replies:
+            for action, checked_at in actions:
+                self.mailbox.post(action, tick, claim.name, checked_at)
+
+    def _request(self, claim: Claim, tick: int, deadline: float) -> None:
+        exists = self.applier.exists
+        sensors = {name: self.applier.readings(name) if exists(name) else {} for name in claim.vehicles}
+        claim.request(CommandRequest(tick, deadline, claim.vehicles, self.publisher.snapshot(), sensors))
+
+    def _late(self, claim: Claim, tick: int) -> list[Checked] | None:
+        """Apply the policy for a missing reply."""
+        policy = self.sync.on_timeout
+        self.applier.report("barrier_timeout", claim.name, f"no reply within {self.sync.timeout:g} s: {policy}")
+        if policy == "pause":  # time stops until the client replies or releases the claim
+            self._request(claim, tick, float("inf"))
+            return claim.collect(float("inf"), self.thread)
+        if policy == "hold":
+            return None
+        found = {name: self.applier.found(name)[0] for name in claim.vehicles if self.applier.exists(name)}
+        wanted = {name: policy_inputs(program, policy) for name, program in found.items()}
+        return [(CommandAction(vehicle, inputs), ()) for vehicle, inputs in wanted.items() if inputs]
 
 
 @dataclass(eq=False, repr=False)

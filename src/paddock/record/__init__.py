@@ -6,9 +6,9 @@ record.verify("run.mcap")            # simulates it again and compares
 record.Player("run.mcap")            # plays it like a live run
 """
 
-import warnings
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from paddock.errors import renamed_names
 
 if TYPE_CHECKING:
     from paddock.record.player import Player
@@ -30,23 +30,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "FleetHistory": "reader",
-    "Player": "player",
-    "RecordedRun": "reader",
-    "Recorder": "recorder",
-    "RecordingReport": "recorder",
-    "Verification": "verification",
-    "metrics": "run_metrics",
-    "open_run": "reader",
-    "verify": "verification",
+    **dict.fromkeys(("FleetHistory", "RecordedRun", "open_run"), "reader"),
+    **dict.fromkeys(("Recorder", "RecordingReport"), "recorder"),
+    **dict.fromkeys(("Verification", "verify"), "verification"),
+    **{"Player": "player", "metrics": "run_metrics"},
 }
-
-
-def __getattr__(name: str) -> Any:
-    """Import each name on first use: reading a recording does not import the simulation."""
-    if name == "Run":
-        warnings.warn("paddock.record.Run is now RecordedRun", DeprecationWarning, stacklevel=2)
-        name = "RecordedRun"
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = renamed_names(__name__, _HOMES, Run="RecordedRun")  # reading a recording imports no simulation

@@ -17,6 +17,7 @@ from paddock.errors import MissingFeatureError, PaddockError, unknown_name
 from paddock.record.reader import RecordedRun
 from paddock.world.columns import Floats
 from paddock.world.layout import FleetLayout, Ints
+from paddock.world.snapshot import FleetSnapshot, Snapshot
 
 KEYS = ("time", "tick", "run", "fleet", "vehicle", "id")
 """The first columns: simulation time in s, tick, section of the recording, fleet, vehicle, id."""
@@ -59,17 +60,6 @@ class Batch:
         return len(self.keys["time"])
 
 
-@dataclass
-class _Piece:
-    """One fleet at one sample."""
-
-    time: float
-    tick: int
-    run: int
-    layout: FleetLayout
-    block: Floats
-
-
 class RunTable:
     """The table of a run, or of one fleet."""
 
@@ -82,35 +72,32 @@ class RunTable:
 
     def batches(self) -> Iterator[Batch]:
         """Yield the rows in order of time, then of fleets, then of vehicles."""
-        pieces: list[_Piece] = []
+        pieces: list[tuple[Snapshot, int, FleetSnapshot]] = []  # with the number of the section
         for section in self.run.sections:
             for k in section.samples:
                 snapshot = self.run.sample(k)
-                pieces += [
-                    _Piece(snapshot.time, snapshot.tick, section.number, fleet.layout, fleet.block)
-                    for fleet in snapshot
-                    if self.fleet in (None, fleet.name)
-                ]
-                if sum(piece.layout.n for piece in pieces) >= BATCH:
+                shown = (fleet for fleet in snapshot if self.fleet in (None, fleet.name))
+                pieces += [(snapshot, section.number, fleet) for fleet in shown]
+                if sum(len(fleet) for *_, fleet in pieces) >= BATCH:
                     yield self._batch(pieces)
                     pieces = []
         if pieces:
             yield self._batch(pieces)
 
-    def _batch(self, pieces: list[_Piece]) -> Batch:
-        counts = [piece.layout.n for piece in pieces]
+    def _batch(self, pieces: list[tuple[Snapshot, int, FleetSnapshot]]) -> Batch:
+        fleets = [fleet for *_, fleet in pieces]
+        counts = [len(fleet) for fleet in fleets]
         values = np.full((len(self.columns), sum(counts)), np.nan)
         vehicles: list[str] = []
-        at = 0
-        for piece in pieces:
-            rows, names = self._look_up(piece.layout)
-            values[rows, at : at + piece.layout.n] = piece.block
+        for fleet in fleets:
+            rows, names = self._look_up(fleet.layout)
+            values[rows, len(vehicles) : len(vehicles) + len(fleet)] = fleet.block
             vehicles += names
-            at += piece.layout.n
-        keys = {name: np.repeat([getattr(piece, name) for piece in pieces], counts) for name in ("time", "tick", "run")}
-        fleets = [name for piece in pieces for name in (piece.layout.name,) * piece.layout.n]
-        ids = np.concatenate([piece.layout.ids for piece in pieces])
-        return Batch({**keys, "fleet": fleets, "vehicle": vehicles, "id": ids}, values)
+        times = [(snapshot.time, snapshot.tick, number) for snapshot, number, _ in pieces]
+        keys = {name: np.repeat(column, counts) for name, column in zip(KEYS, zip(*times, strict=True), strict=False)}
+        names = [name for fleet in fleets for name in (fleet.name,) * len(fleet)]
+        ids = np.concatenate([fleet.ids for fleet in fleets])
+        return Batch({**keys, "fleet": names, "vehicle": vehicles, "id": ids}, values)
 
     def _look_up(self, layout: FleetLayout) -> tuple[Ints, list[str]]:
         """Return the rows of a layout's columns and the names of its vehicles; cached."""

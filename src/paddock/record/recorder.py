@@ -26,7 +26,6 @@ from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.overrides import fleet_routes
-from paddock.engine.state import settled_state
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record.foxglove import point_cloud
 from paddock.record.writer import (
@@ -376,7 +375,7 @@ class HashSchedule:
     def take(self) -> str:
         """Return the digest of the present state."""
         started = monotonic()
-        text = digest(settled_state(self.sim.engine))
+        text = digest(self.sim.engine.settled_state())
         self._spent += monotonic() - started
         world = self.sim.engine.world
         period = max(1, world.clock.ticks(OFTEN if world.vehicles <= FEW else SELDOM))

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from paddock.compute.arrays import NUMPY_MATH
 from paddock.compute.cuda import find_gpu
-from paddock.engine.state import settled_state
 from paddock.errors import NotFiniteError, PaddockError
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
@@ -129,7 +128,7 @@ class _Checked:
         for recorded, actions in zip(self.hashes, self.applied_before, strict=True):
             self._advance(recorded.tick, actions)
             progress(recorded.tick - self.first)
-            computed = digest(settled_state(self.sim.engine))
+            computed = digest(self.sim.engine.settled_state())
             self.compared += 1
             if computed != recorded.hash:
                 at = recorded.tick / self.sim.engine.world.clock.rate

@@ -1,8 +1,8 @@
 """Scenarios: YAML to a typed Scenario that keeps the file, line and column of every value."""
 
-import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from paddock.errors import renamed_names
 from paddock.scenario.base import BehaviourChoice, MethodChoice, SensorChoice
 from paddock.scenario.loading import (
     demo_names,
@@ -52,23 +52,13 @@ __all__ = [
     "spawn_poses",
 ]
 
-_RENAMED = {
-    "Clock": "ClockSection",
-    "Mission": "MissionSection",
-    "Problem": "ScenarioProblem",
-    "Record": "RecordSection",
-    "Spawn": "SpawnSection",
-    "World": "WorldSection",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import `spawn_poses`, which needs numpy, on first use; resolve deprecated names."""
-    if name == "spawn_poses":
-        from paddock.scenario.spawning import spawn_poses
-
-        return spawn_poses
-    if name in _RENAMED:
-        warnings.warn(f"paddock.scenario.{name} is now {_RENAMED[name]}", DeprecationWarning, stacklevel=2)
-        return globals()[_RENAMED[name]]
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = renamed_names(
+    __name__,
+    {"spawn_poses": "spawning"},  # needs numpy
+    Clock=ClockSection,
+    Mission=MissionSection,
+    Problem=ScenarioProblem,
+    Record=RecordSection,
+    Spawn=SpawnSection,
+    World=WorldSection,
+)

@@ -306,13 +306,12 @@ class RingWriter(_BaseWriter):
 
 
 class RingReader(_BaseReader[Snapshot]):
-    """Reads the snapshots published under a name. Not thread-safe: use one reader per thread."""
+    """Reads the snapshots published under the name of an existing ring. Not thread-safe: use one reader per thread."""
 
-    def __init__(self, name: str, pool: BufferPool | None = None) -> None:
-        """Attach to an existing ring; copies go into buffers of the pool."""
+    def __init__(self, name: str) -> None:
         super().__init__(name)
         self.wall_time = 0.0  # s since 1970: publication of the snapshot read last
-        self._pool = pool or BufferPool()
+        self._pool = BufferPool()
         self._last: Snapshot | None = None
 
     def latest(self) -> Snapshot | None:

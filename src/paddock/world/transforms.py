@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
 
@@ -153,15 +153,7 @@ class TransformTree:
 
     def save(self) -> dict[str, Any]:
         """Return the tree as plain dicts, lists, strings and floats, independent of the order of declaration."""
-        frames = {
-            name: {
-                "parent": link.parent,
-                "static": link.static,
-                "times": [*link.times],
-                "poses": [*map(list, link.poses)],
-            }
-            for name, link in sorted(self._links.items())
-        }
+        frames = {name: asdict(link) for name, link in sorted(self._links.items())}
         return {"history_s": self._history_s, "max_extrapolation_s": self._max_extrapolation_s, "frames": frames}
 
     def restore(self, saved: Mapping[str, Any]) -> None:

@@ -146,6 +146,13 @@ class World:
             raise UnknownNameError(f"fleet {name!r} has no member {rest[:-1]}")
         raise unknown_name("vehicle", target, self.fleets)
 
+    def has(self, name: str) -> bool:
+        """Return whether there is a vehicle or fleet of that name."""
+        try:
+            return bool(self.find(name))
+        except UnknownNameError:
+            return False
+
     @property
     def ids(self) -> IdIndex:
         """The vehicles by id; rebuilt when vehicles are added or removed."""

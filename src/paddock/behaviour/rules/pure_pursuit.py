@@ -73,18 +73,13 @@ def aim_ahead(path: Floats, k: int, t: float, distance: float, last: int) -> tup
         dx, dy, dz = path[b, 0] - x, path[b, 1] - y, path[b, 2] - z
         gap = sqrt(dx * dx + dy * dy + dz * dz)
         if gap >= left or k >= last:
-            share = minimum_share(left, gap)
+            share = clamp(left / maximum(gap, 1e-12), 0.0, 1.0)
             return x + dx * share, y + dy * share, z + dz * share
         left -= gap
         k += 1
         x, y, z = path[b, 0], path[b, 1], path[b, 2]
         b = (k + 1) % count
     return x, y, z
-
-
-def minimum_share(left: float, gap: float) -> float:
-    """Return left / gap, at most 1."""
-    return clamp(left / maximum(gap, 1e-12), 0.0, 1.0)
 
 
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:

@@ -257,17 +257,12 @@ def bend_ahead(m: FollowingMemory, o: FollowingOptions, path: Floats, k: int, s:
             break
         left = (s - path[k, LENGTH]) / unit
         following = k + 1 if k + 1 < last else int(m.loop)
-        if following < 0 or path[maximum_row(following), GEAR] != gear:
+        if following < 0 or path[following, GEAR] != gear:
             s = path[k, LENGTH]
             break
         k, s = following, 0.0
     unit = along_per_flown(path, k)
     return tangent(path, k, minimum(s, path[k, LENGTH]))[2] * speed * unit
-
-
-def maximum_row(row: int) -> int:
-    """Return a row that may be -1 as a valid row."""
-    return row if row > 0 else 0
 
 
 RULE = Rule("Follow the route of a mission", FollowingOptions, desire, FollowingMemory, name="mission")
