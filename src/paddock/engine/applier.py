@@ -10,18 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from paddock.engine.actions import (
-    Action,
-    CommandAction,
-    EventAction,
-    FrameAction,
-    MissionAction,
-    OverrideAction,
-    PlaceAction,
-    Posted,
-    RemoveAction,
-    SpawnAction,
-)
+from paddock.engine import actions
 from paddock.engine.barrier import Claims
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
 from paddock.engine.events import EventLog
@@ -93,21 +82,21 @@ class Applier:
 
     # checking, from any thread ---------------------------------------------------------------------------------------
 
-    def checked(self, action: Action) -> Action:
+    def checked(self, action: actions.Action) -> actions.Action:
         """Return the action with normalised values; PaddockError if it cannot be applied to the present world."""
         match action:
-            case CommandAction():
+            case actions.CommandAction():
                 return self.checked_command(action)
-            case PlaceAction():
+            case actions.PlaceAction():
                 with self.rebuilding:
                     return check_place(*self.found(action.target), action, self.world.ground_z)
-            case OverrideAction():
+            case actions.OverrideAction():
                 return self.checked_override(action)
-            case MissionAction():
+            case actions.MissionAction():
                 return self.mission.checked(action)
         return action
 
-    def checked_command(self, action: CommandAction) -> CommandAction:
+    def checked_command(self, action: actions.CommandAction) -> actions.CommandAction:
         """Return the command with normalised values; PaddockError if the vehicle does not accept it."""
         timeout = action.timeout
         if timeout is not None and not (isinstance(timeout, int | float) and 0 < timeout <= LONGEST_TIMEOUT):
@@ -117,23 +106,23 @@ class Applier:
             self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
 
-    def checked_now(self, action: CommandAction) -> tuple[CommandAction, tuple[int, ...]]:
+    def checked_now(self, action: actions.CommandAction) -> tuple[actions.CommandAction, tuple[int, ...]]:
         """Return the command with normalised values and the version at which it was checked."""
         version = self.version
         return self.checked_command(action), version
 
-    def checked_override(self, action: OverrideAction) -> OverrideAction:
+    def checked_override(self, action: actions.OverrideAction) -> actions.OverrideAction:
         """Return the override in plain values and compile its kernel; PaddockError if it cannot be applied."""
         with self.rebuilding:
             override = check_override(self.world, self.programs, action)
             self.claims.refuse_controlled(override.driven_ids())
         override.compile()
         written = None if override.choice is None else override.choice.model_dump(mode="json")
-        return OverrideAction(plain_target(action.target), written)
+        return actions.OverrideAction(plain_target(action.target), written)
 
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 
-    def take_up(self, posted: Posted) -> None:
+    def take_up(self, posted: actions.Posted) -> None:
         """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
         try:
             self.apply(posted)
@@ -145,22 +134,22 @@ class Applier:
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
 
-    def apply(self, posted: Posted) -> str:
+    def apply(self, posted: actions.Posted) -> str:
         """Apply an action at this tick and log it; return the name of a spawned fleet."""
         spawned, action = "", posted.action
         match action:
-            case CommandAction():
+            case actions.CommandAction():
                 self._command(action, posted.checked_at)
-            case EventAction(kind, subject, detail):
+            case actions.EventAction(kind, subject, detail):
                 self.events.report(self.world.clock.tick, kind, subject, detail)
-            case PlaceAction():
+            case actions.PlaceAction():
                 self._place(action)
             case _:
                 with self.rebuilding:
                     spawned = self._change_fleets(action)
         self.log.append(_at(posted, self.world.clock.tick))
         self._next_timeout = None
-        if not isinstance(action, CommandAction):
+        if not isinstance(action, actions.CommandAction):
             self._changes += 1
             self.publisher.forget()
         return spawned
@@ -173,9 +162,9 @@ class Applier:
 
     def report(self, kind: str, subject: str, detail: str) -> None:
         """Report an event with a cause outside the simulation; it is logged for replays."""
-        self.apply(Posted(self.world.clock.tick, 0, EventAction(kind, subject, detail), ""))
+        self.apply(actions.Posted(self.world.clock.tick, 0, actions.EventAction(kind, subject, detail), ""))
 
-    def _command(self, action: CommandAction, checked_at: tuple[int, ...]) -> None:
+    def _command(self, action: actions.CommandAction, checked_at: tuple[int, ...]) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
         inputs = action.inputs
         if checked_at != self.version:
@@ -186,7 +175,7 @@ class Applier:
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
 
-    def _place(self, action: PlaceAction) -> None:
+    def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)
         action = check_place(program, rows, action)
         place_vehicle(program, rows, action, self.world.environment)
@@ -194,17 +183,17 @@ class Applier:
         detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
 
-    def _change_fleets(self, action: Action) -> str:
+    def _change_fleets(self, action: actions.Action) -> str:
         match action:
-            case SpawnAction(entry):
+            case actions.SpawnAction(entry):
                 return self.fleets.spawn(entry)
-            case RemoveAction(target):
+            case actions.RemoveAction(target):
                 self.fleets.remove(target)
-            case FrameAction():
+            case actions.FrameAction():
                 place_frame(self.world, action)
-            case MissionAction():
+            case actions.MissionAction():
                 self.mission.apply(action)
-            case OverrideAction():
+            case actions.OverrideAction():
                 override = check_override(self.world, self.programs, action)
                 for part in override.parts:
                     program, changed = part.program, apply_override(part)
@@ -236,6 +225,6 @@ class Applier:
         self.publisher.forget()
 
 
-def _at(posted: Posted, tick: int) -> Posted:
+def _at(posted: actions.Posted, tick: int) -> actions.Posted:
     """Return the action with the tick at which it was applied."""
     return posted if posted.tick == tick else replace(posted, tick=tick)

@@ -131,10 +131,7 @@ class Engine:
             self._make_ready(progress)
 
     def advance(self, ticks: int) -> None:
-        """Advance by that many ticks; before the first one, do what `prepare` does.
-
-        NotFiniteError if a state is not finite and `on_nan` is `stop`.
-        """
+        """Advance by that many ticks, prepared if need be; NotFiniteError if `on_nan: stop` ends the run."""
         self._make_ready()
         guard = self.stages.guard
         guard.look_again()

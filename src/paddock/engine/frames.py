@@ -9,6 +9,7 @@ import numpy as np
 
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.behaviours import PoseBlocks
+from paddock.engine.clock_thread import ClockThread
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.world.fleet import Fleet
 from paddock.world.transforms import Transform
@@ -16,7 +17,6 @@ from paddock.world.world import World
 
 if TYPE_CHECKING:
     from paddock.engine.applier import Applier
-    from paddock.engine.clock_thread import ClockThread
 
 WORLD = "world"
 
@@ -28,7 +28,7 @@ class NamedFrames:
     world: World
     _poses: PoseBlocks
     _applier: "Applier"
-    _thread: "ClockThread"
+    _thread: ClockThread
 
     def set(
         self,

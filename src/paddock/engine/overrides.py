@@ -162,25 +162,17 @@ def _vehicles(world: World, target: Target) -> tuple[list[tuple[str, Ints, Ints]
     if not len(target):
         raise InvalidValueError("an override needs at least one vehicle: the list is empty")
     if isinstance(target, np.ndarray):
-        ids, named = target.reshape(-1), {}
-        first, count = np.arange(len(ids)), len(ids)
+        ids = target.reshape(-1)
     else:
         named = {k: world.find(one) for k, one in enumerate(target) if not _is_id(one)}
-        ids = np.array([one for k, one in enumerate(target) if k not in named], np.int64)
-        widths = np.ones(len(target), np.int64)
-        widths[list(named)] = [len(rows) for _, rows in named.values()]
-        first, count = np.cumsum(widths) - widths, int(widths.sum())
-    found, places = [], np.delete(first, list(named))
-    if len(ids):
-        distinct, at = np.unique(ids, return_index=True)
-        found = [(fleet, rows, places[at[part]]) for fleet, rows, part in world.ids.split(distinct)]
-    found += [(fleet, rows, first[k] + np.arange(len(rows))) for k, (fleet, rows) in named.items()]
+        listed = [named[k][0].ids[named[k][1]].tolist() if k in named else [one] for k, one in enumerate(target)]
+        ids = np.array([number for numbers in listed for number in numbers], np.int64)
+    distinct, first = np.unique(ids, return_index=True)  # each vehicle once, at its first position
     parts = []
-    for name in sorted({fleet.name for fleet, _, _ in found}):  # each vehicle once, at its first position
-        own = [(rows, places) for fleet, rows, places in found if fleet.name == name]
-        rows, at = np.unique(np.concatenate([rows for rows, _ in own]), return_index=True)
-        parts.append((name, rows, np.concatenate([places for _, places in own])[at]))
-    return parts, count
+    for fleet, rows, at in world.ids.split(distinct):
+        order = np.argsort(rows)
+        parts.append((fleet.name, rows[order], first[at][order]))
+    return parts, len(ids)
 
 
 def plain_target(target: Any) -> Target:

@@ -80,10 +80,7 @@ class Simulation(OldSpellings):
     def run(
         self, until: float | None = None, pace: float | None = None, heartbeat: Callable[[], None] | None = None
     ) -> None:
-        """Run to a simulation time (s; None: until `clock.stop`), at a pace.
-
-        `heartbeat` is called ten times a second.
-        """
+        """Run to a simulation time (s; None: until `clock.stop`) at a pace; call `heartbeat` ten times a second."""
         self.clock.run(until, pace, heartbeat)
 
     def command(self, target: str | int, *, at_tick: int | None = None, source: str = "", **inputs: Any) -> None:
@@ -143,10 +140,7 @@ class Simulation(OldSpellings):
         return self.engine.publisher.snapshot()
 
     def watch(self, watcher: Watcher, every: int | None = None) -> Callable[[], None]:
-        """Call `watcher(snapshot)` every `every` ticks (default: `every.snapshot` of the scenario).
-
-        Return a function that ends the watching.
-        """
+        """Call `watcher(snapshot)` every `every` ticks (default: `every.snapshot`); return a function that ends it."""
         if not callable(watcher):
             raise PaddockError(f"a watcher is a function of a snapshot, not {watcher!r}")
         period, watchers = self.engine.publisher.period, self.engine.publisher.watchers
@@ -203,11 +197,9 @@ class Simulation(OldSpellings):
         self.engine.close()
 
     def __enter__(self) -> Self:
-        """For `with paddock.load(...) as sim`."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
 

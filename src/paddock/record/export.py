@@ -32,10 +32,7 @@ def export(
     fleet: str | None = None,
     progress: Progress = lambda n: None,
 ) -> int:
-    """Write a table of a run, or of one fleet, as `parquet`, `csv` or `json`; return the number of rows.
-
-    `json` writes one object per line.
-    """
+    """Write a table of a run, or of one fleet, as `parquet`, `csv` or `json` lines; return the number of rows."""
     if to not in FORMATS:
         raise unknown_name("format", to, FORMATS)
     table = RunTable(run, fleet)
@@ -56,7 +53,6 @@ class Batch:
     values: Floats  # (columns, rows)
 
     def __len__(self) -> int:
-        """Return the number of rows."""
         return len(self.keys["time"])
 
 

@@ -76,10 +76,7 @@ class Player:
         return self._events[: self._events_by(self.position)]
 
     def watch(self, watcher: Watcher, every: int = 1) -> Callable[[], None]:
-        """Call `watcher(snapshot)` with samples at least `every` ticks apart, and after every seek.
-
-        Return a function that removes the watcher.
-        """
+        """Call `watcher(snapshot)` with samples `every` ticks apart and after seeks; return a function that ends it."""
         if isinstance(every, bool) or not isinstance(every, int) or every < 1:
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         run, tick = -1, 0  # of the sample that the watcher received last
@@ -138,10 +135,7 @@ class Player:
             self._show_sought()
 
     def run(self, until: float | None = None, heartbeat: Callable[[], None] | None = None, stay: bool = False) -> None:
-        """Play to a time (s; None: to the end), then return, or with `stay` wait there until stopped.
-
-        `heartbeat` is called ten times a second.
-        """
+        """Play to a time (s; None: the end), then return, or `stay` until stopped; `heartbeat` is called at 10 Hz."""
         with self._change:
             if self._running:
                 raise PaddockError("run() refused: the recording is already playing")

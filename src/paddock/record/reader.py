@@ -281,7 +281,6 @@ class FleetHistory:
         return speed
 
     def __len__(self) -> int:
-        """Return the number of vehicles."""
         return len(self.members)
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ from functools import partial
 from importlib import import_module
 from math import isfinite
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from paddock.engine.actions import Posted
 from paddock.engine.events import Event
 from paddock.engine.markers import MarkerChange
 from paddock.engine.overrides import fleet_routes
+from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.record.foxglove import point_cloud
 from paddock.record.writer import (
@@ -37,13 +38,10 @@ from paddock.record.writer import (
     Timeline,
     present_markers,
 )
+from paddock.scenario import Scenario
 from paddock.wire.messages.recordings import RunStart, StateHash
 from paddock.world.archive import digest
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.engine.simulation import Simulation
-    from paddock.scenario import Scenario
 
 MOST_ROUTES = 200  # in the metadata
 RATE = 30.0  # default samples per simulated second, Hz
@@ -84,7 +82,7 @@ class Recorder:
 
     def __init__(
         self,
-        sim: "Simulation",
+        sim: Simulation,
         path: str | os.PathLike[str],
         *,
         rate: float = RATE,
@@ -220,7 +218,7 @@ class Recorder:
         point_cloud(sim.snapshot(), 0)  # loads its kernel now, not on the writing thread
         return RecordingWriter(writer, precision)
 
-    def _scenario(self) -> "Scenario":
+    def _scenario(self) -> Scenario:
         """Return the scenario without `serve` and `record`, which do not affect the run and may hold a token."""
         return self.sim.scenario.model_copy(update={"serve": None, "record": None})
 
@@ -357,7 +355,7 @@ ALLOWANCE = 0.25  # s of wall time that hashing may take beyond its share, so th
 class HashSchedule:
     """Decides when to hash the settled state. The choice of ticks does not change the run."""
 
-    def __init__(self, sim: "Simulation") -> None:
+    def __init__(self, sim: Simulation) -> None:
         self.sim = sim
         self._next_tick = 0
         self._started, self._spent = monotonic(), 0.0

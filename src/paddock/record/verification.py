@@ -5,17 +5,15 @@ from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.compute.arrays import NUMPY_MATH
 from paddock.compute.cuda import find_gpu
+from paddock.engine.simulation import Simulation
 from paddock.errors import NotFiniteError, PaddockError
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
-
-if TYPE_CHECKING:
-    from paddock.engine.simulation import Simulation
 
 OTHER_PLANS = (
     "recorded by an earlier version, which planned missions in wind and around zones with other costs: the recording "
@@ -75,8 +73,6 @@ class Verification:
 
 def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None) -> Verification:
     """Simulate a recording again and compare every recorded hash."""
-    from paddock.engine.simulation import Simulation
-
     with ExitStack() as stack:
         run = stack.enter_context(open_run(path))
         # earlier versions computed start poses, slots and paths with NumPy's functions
@@ -111,7 +107,7 @@ def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None
 class _Checked:
     """One section, simulated up to its first difference."""
 
-    def __init__(self, run: RecordedRun, sim: "Simulation", section: RunSection) -> None:
+    def __init__(self, run: RecordedRun, sim: Simulation, section: RunSection) -> None:
         self.sim, self.section = sim, section
         self.hashes = run.hashes(section.number)
         self.applied_before = run.actions_before_hashes(section.number)

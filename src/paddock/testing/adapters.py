@@ -1,146 +1,251 @@
-"""Check that a simulator adapter keeps its contract; each check is one function."""
+"""Check that a simulator adapter keeps its contract; here the checks of sensor data, positions and commands."""
 
 import threading
 from collections.abc import Callable
-from typing import NoReturn
+from math import cos, inf, isnan, nan, radians
 
 import numpy as np
 
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Placed, SimulatorAdapter, find_adapter
-from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
-from paddock.testing import adapter_behaviour, adapter_contract
+from paddock.sitl.adapter import SimulatorAdapter, find_adapter
+from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorColumns
+from paddock.testing import adapter_contract
+from paddock.testing.adapter_contract import AdapterRig
 from paddock.testing.conformance import ConformanceError, ConformanceReport, run_checks
 
-MOTIONS = {  # commands that visibly move a craft from rest
-    "rover": ActuatorCommands(armed=True, motors=[0.6, 0.4]),
-    "rover_ackermann": ActuatorCommands(armed=True, motors=[0.5], servos=[0.2]),
-    "copter": ActuatorCommands(armed=True, motors=[0.9, 0.9, 0.9, 0.9]),
+GRAVITY = 9.80665
+RANGES = {  # plausible range of each column
+    "latitude": (-90.0, 90.0),
+    "longitude": (-180.0, 180.0),
+    "altitude": (-500.0, 50_000.0),
+    "gnss_fix": (0.0, 8.0),
+    "gnss_satellites": (0.0, 60.0),
+    "pressure": (5_000.0, 110_000.0),
+    "temperature": (180.0, 340.0),
+    "battery_remaining": (0.0, 1.0),
+    "battery_voltage": (0.0, 1_000.0),
+    "airspeed": (-5.0, 400.0),
+}
+FIELD = (1.8e-5, 7.2e-5)  # T: the Earth's magnetic field, with some noise
+BELONGING = {  # sensor -> the column with its sample time, and the columns that it fills
+    "imu": ("imu_time_us", ("gyro_x", "gyro_y", "gyro_z", "accel_x", "accel_y", "accel_z")),
+    "gnss": ("gnss_time_us", ("latitude", "longitude", "altitude", "gnss_vn", "gnss_ve", "gnss_vd")),
+    "compass": ("compass_time_us", ("mag_x", "mag_y", "mag_z")),
+    "barometer": ("baro_time_us", ("pressure", "temperature")),
+    "rangefinder": ("range_time_us", ("range_1",)),
+    "airspeed": ("", ("airspeed",)),
+    "battery": ("", ("battery_voltage",)),
+    "truth": ("", tuple(SensorColumns._fields[TRUTH])),
 }
 
-SPACING = 20.0  # m between the vehicles of the rig
+
+def check_sensors(rig: AdapterRig) -> str:
+    """Values are plausible; sample times never decrease and are never in the future."""
+    adapter = rig.connected()
+    rows = rig.record(adapter, rig.steps_for(2.0), None)
+    for name, (low, high) in RANGES.items():
+        values = rows[:, COLUMN[name]]
+        bad = values[~np.isnan(values) & ~((values >= low) & (values <= high))]
+        if bad.size:
+            rig.fail(f"{name} is {bad[0]:g}, outside {low:g} to {high:g}")
+    if np.isinf(rows).any():
+        name = SensorColumns._fields[int(np.argwhere(np.isinf(rows))[0, 1])]
+        rig.fail(f"{name} is infinite: use NaN for no measurement")
+    if rows[-1, 0] != adapter.sim_time_us:
+        rig.fail(f"time_us is {rows[-1, 0]:.0f} after the last step, sim_time_us {adapter.sim_time_us}")
+    for name, k in COLUMN.items():
+        if name.endswith("time_us"):
+            if np.isnan(rows[:, k]).any() or (np.diff(rows[:, k]) < 0.0).any():
+                rig.fail(f"{name} decreases, or is NaN: -1 means never")
+            if (rows[:, k] > rows[:, 0]).any():
+                rig.fail(f"{name} is later than time_us")
+    field = np.linalg.norm(rows[:, COLUMN["mag_x"] : COLUMN["mag_z"] + 1], axis=1)
+    if np.nanmax(field, initial=FIELD[0]) > FIELD[1] or np.nanmin(field, initial=FIELD[1]) < FIELD[0]:
+        rig.fail(
+            f"the magnetic field has {field[-1]:.3g} T; the Earth's has {FIELD[0]:g} to {FIELD[1]:g} (is it gauss?)"
+        )
+    quaternion = np.linalg.norm(rows[:, COLUMN["true_qw"] : COLUMN["true_qz"] + 1], axis=1)
+    if (np.abs(quaternion[~np.isnan(quaternion)] - 1.0) > 1e-6).any():
+        rig.fail(f"the true attitude is not a unit quaternion: norm {quaternion[-1]:.6g}")
+    return f"{len(rows)} rows plausible"
 
 
-class AdapterRig:
-    """One kind of adapter under test."""
+def check_at_rest(rig: AdapterRig) -> str:
+    """An uncommanded vehicle is at rest: specific force up (FRD: -z), no rates, no velocity."""
+    if not rig.rests:
+        return "not claimed"
+    rows = rig.record(rig.connected(), rig.steps_for(3.0), None)
+    late = rows[len(rows) // 2 :]
+    force = _mean(late, "accel_x")
+    if np.isnan(force).any():
+        return "no accelerometer"
+    if not np.allclose(force, (0.0, 0.0, -GRAVITY), atol=0.5):
+        shown = ", ".join(f"{value:.2f}" for value in force)
+        rig.fail(f"at rest the specific force is ({shown}) m/s2, not (0, 0, -{GRAVITY:.2f}): forward-right-down")
+    rates, speed = _mean(late, "gyro_x"), _mean(late, "gnss_vn")
+    if np.abs(rates).max() > 0.05:
+        rig.fail(f"at rest the gyroscope shows {np.abs(rates).max():.3f} rad/s")
+    if np.abs(speed).max() > 0.3:
+        rig.fail(f"at rest GNSS shows {np.abs(speed).max():.2f} m/s")
+    return f"specific force {force[2]:.2f} m/s2 downwards, rates below {np.abs(rates).max():.4f} rad/s"
 
-    def __init__(
-        self,
-        make: Callable[[], SimulatorAdapter],
-        craft: str,
-        step_us: int,
-        motion: ActuatorCommands | None,
-        rests: bool,
-        deterministic: bool | None,
-    ) -> None:
-        self.craft = craft
-        self.step_us = step_us
-        self.motion = motion or MOTIONS.get(craft)
-        self.rests = rests
-        self.check = "declarations"
-        self.calls = 0  # of the adapter, so far: shows whether a check makes progress
-        self.doing = "creating it"
-        self.subject = f"adapter {getattr(make, '__name__', type(make).__name__)!r}"
-        self._make = make
-        self._made: list[SimulatorAdapter] = []
-        first = self.made()
-        self.subject = f"adapter {getattr(first, 'adapter_type', type(first).__name__)!r}"
-        self.deterministic = first.supports_lockstep if deterministic is None else deterministic
 
-    def made(self) -> SimulatorAdapter:
-        """Return a new adapter, not connected."""
-        self.now("creating it")
-        try:
-            adapter = self._make()
-        except Exception as error:
-            self.fail(f"cannot be created without arguments: {type(error).__name__}: {error}")
-        if not isinstance(adapter, SimulatorAdapter):
-            raise ConformanceError(self.check, f"adapter {type(adapter).__name__!r}", "is not a SimulatorAdapter")
-        self._made.append(adapter)
-        return adapter
+def _mean(rows: Floats, first: str) -> Floats:
+    """Return the mean of three columns, (3,); NaN where nothing was measured."""
+    values = rows[:, COLUMN[first] : COLUMN[first] + 3]
+    known = ~np.isnan(values).any(axis=1)
+    return np.asarray(values[known].mean(axis=0)) if known.any() else np.full(3, np.nan)
 
-    def connected(self, vehicles: int = 1) -> SimulatorAdapter:
-        """Return a new adapter, connected, with vehicles 1, 2, ..."""
-        adapter = self.made()
-        self.now("connect()")
-        adapter.connect()
-        for k in range(vehicles):
-            self.now("add_vehicle()")
-            adapter.add_vehicle(self.placed(k + 1))
-        self.now("a call")
-        return adapter
 
-    def now(self, doing: str) -> None:
-        """Note the next call of the adapter, for the message if it hangs."""
-        self.calls, self.doing = self.calls + 1, doing
+def check_capabilities(rig: AdapterRig) -> str:
+    """Declared sensors deliver several samples; the others are NaN."""
+    adapter = rig.connected()
+    rows = rig.record(adapter, rig.steps_for(3.0), None)
+    declared = adapter.capabilities.sensors
+    for name, (clock, columns) in BELONGING.items():
+        values = rows[:, [COLUMN[column] for column in columns]]
+        if name not in declared and not np.isnan(values).all():
+            rig.fail(f"{name} is not declared, but {columns[0]} and others are filled: they must be NaN")
+        if name in declared and np.isnan(values[-1]).any():
+            rig.fail(f"{name} is declared, but {columns[int(np.isnan(values[-1]).argmax())]} stays NaN")
+        if name in declared and clock and len(np.unique(rows[:, COLUMN[clock]])) < 3:
+            rig.fail(f"{name} is declared, but {clock} shows fewer than 3 samples in 3 s")
+    return f"{len(declared)} kinds of sensor delivered, {len(BELONGING) - len(declared)} absent as declared"
 
-    def placed(self, number: int) -> Placed:
-        """Return a vehicle of the craft under test."""
-        return Placed(number, f"tester{number}", self.craft, (0.0, SPACING * (number - 1), 0.0), 0.3)
 
-    def several(self) -> int:
-        """Return the number of vehicles for checks with several: 3 if the adapter supports them."""
-        return min(3, self.made().capabilities.max_vehicles)
+def check_news(rig: AdapterRig) -> str:
+    """Data is delivered once, and a delivered row never changes."""
+    adapter = rig.connected()
+    rig.step(adapter, 2)
+    first = rig.sensors(adapter)
+    kept = first.row.copy()
+    if adapter.supports_lockstep and adapter.receive_sensors(1) is not None:
+        rig.fail("receive_sensors delivers the same data twice: return None when there is nothing newer")
+    rig.step(adapter, 2)
+    second = rig.sensors(adapter)
+    if not np.array_equal(first.row, kept, equal_nan=True):
+        rig.fail("a delivered row changed with a later step: return a copy")
+    if isnan(second.time_us) or second.time_us <= first.time_us:
+        rig.fail(f"time_us went from {first.time_us:.0f} to {second.time_us:.0f} over two steps")
+    return "delivered once, never changed"
 
-    def disconnect_all(self) -> None:
-        """Disconnect all adapters that were created."""
-        while self._made:
-            self.now("disconnect()")
-            self._made.pop().disconnect()
 
-    def fail(self, problem: str) -> NoReturn:
-        """Raise the error that names the check, the adapter and the problem."""
-        raise ConformanceError(self.check, self.subject, problem)
+EFFECT_TIME = 2.0
 
-    def refuses(self, what: str, call: Callable[[], object]) -> None:
-        """Check that the call raises an AdapterError of one line."""
-        self.now(what)
-        try:
-            call()
-        except AdapterError as error:
-            if not str(error).strip() or "\n" in str(error).strip():
-                self.fail(f"{what} is refused, but not with one line that gives the reason: {str(error)!r}")
-        except Exception as error:
-            self.fail(f"{what} raises {type(error).__name__}, not an AdapterError: {error}")
-        else:
-            self.fail(f"{what} is not refused with an AdapterError")
 
-    def step(self, adapter: SimulatorAdapter, count: int = 1) -> None:
-        """Step `count` times; each step must be answered."""
-        for _ in range(count):
-            self.now(f"step({self.step_us}, 5.0)")
-            if not adapter.step(self.step_us, 5.0):
-                self.fail(f"step({self.step_us}) was not answered within 5 s")
+def check_refused(rig: AdapterRig) -> str:
+    """NaN in any column is refused, and the previous commands hold."""
+    adapter = rig.connected()
+    for name, commands in {
+        "motor": ActuatorCommands(armed=True, motors=[nan, 0.5]),
+        "last servo": ActuatorCommands(armed=True, servos=[0.0] * 7 + [nan]),
+        "arming": ActuatorCommands(np.array([nan, *np.zeros(16)])),
+    }.items():
+        rig.refuses(f"a command whose {name} is NaN", lambda given=commands: adapter.send_actuators(given, 1))  # type: ignore[misc]
+    rows = rig.record(adapter, 5, None)
+    if rig.rests and _greatest_speed(rows) > 0.5:
+        rig.fail("a refused command moved the vehicle")
+    return "NaN in motors, servos and arming refused"
 
-    def steps_for(self, seconds: float) -> int:
-        """Return the number of steps in `seconds` of simulated time."""
-        return max(1, round(seconds * 1e6 / self.step_us))
 
-    def sensors(self, adapter: SimulatorAdapter, vehicle: int = 1) -> SensorData:
-        """Return the newest sensor data, which must exist."""
-        self.now(f"receive_sensors({vehicle})")
-        received = adapter.receive_sensors(vehicle)
-        if received is None:
-            self.fail(f"receive_sensors({vehicle}) returns None after a step")
-        return received
+def check_clipping(rig: AdapterRig) -> str:
+    """Commands out of range, even infinite ones, act as the limit."""
+    tried = [ActuatorCommands(armed=True, motors=[share] * 4) for share in (1.0, 5.0, inf)]
+    limit, beyond, far = (rig.record(rig.connected(), 10, commands) for commands in tried)
+    for rows in (beyond, far):
+        if np.isinf(rows).any():
+            rig.fail("a command out of range makes a sensor value infinite")
+        if rig.deterministic:
+            rig.same(limit, rows, "between motors at 1 and motors beyond 1")
+    return "motors at 5 and at infinity are motors at 1"
 
-    def record(self, adapter: SimulatorAdapter, steps: int, commands: ActuatorCommands | None) -> Floats:
-        """Return the next rows (steps, width) of vehicle 1 with these actuator commands."""
-        rows = []
-        if commands is not None:
-            adapter.send_actuators(commands, 1)
-        for _ in range(steps):
-            self.step(adapter)
-            rows.append(self.sensors(adapter).row.copy())
-        return np.array(rows)
 
-    def same(self, one: Floats, other: Floats, when: str) -> None:
-        """Check that two recordings are bit-identical (NaN equals NaN); a failure names the column."""
-        for name, k in COLUMN.items():
-            a, b = one[..., k], other[..., k]
-            if not np.array_equal(a, b, equal_nan=True):
-                first = np.flatnonzero(~((a == b) | (np.isnan(a) & np.isnan(b))))[0]
-                self.fail(f"{name!r} differs {when}: {a.flat[first]:.17g} and {b.flat[first]:.17g}")
+def check_effect(rig: AdapterRig) -> str:
+    """An armed vehicle moves; a disarmed one and its neighbour do not."""
+    if rig.motion is None:
+        return "not tried: no commands given that move this craft"
+    count = rig.steps_for(EFFECT_TIME)
+    moved = _greatest_speed(rig.record(rig.connected(), count, rig.motion))
+    if moved < 0.5:
+        rig.fail(f"armed and with motors running the vehicle shows no motion ({moved:.2f})")
+    disarmed = rig.motion.copy()
+    disarmed.row[0] = 0.0
+    if rig.rests and (still := _greatest_speed(rig.record(rig.connected(), count, disarmed))) > 0.5 * moved:
+        rig.fail(f"disarmed, with motors commanded, the vehicle still moves ({still:.2f})")
+    if rig.rests and rig.several() > 1:
+        adapter = rig.connected(2)
+        adapter.send_actuators(rig.motion, 2)
+        if (other := _greatest_speed(rig.record(adapter, count, None))) > 0.5 * moved:
+            rig.fail(f"commands for vehicle 2 move vehicle 1 ({other:.2f})")
+    return f"moves at {moved:.1f} m/s when armed, stays when disarmed"
+
+
+def _greatest_speed(rows: Floats) -> float:
+    """Return the greatest speed (m/s): the true one, else of GNSS, else integrated from the accelerometer."""
+    velocity = rows[:, COLUMN["gnss_vn"] : COLUMN["gnss_vd"] + 1]
+    truth = rows[:, COLUMN["true_vn"] : COLUMN["true_vd"] + 1]
+    for values in (truth, velocity):
+        if not np.isnan(values).all():
+            return float(np.nanmax(np.linalg.norm(values, axis=1)))
+    steps = np.diff(rows[:, 0], prepend=rows[0, 0]) * 1e-6
+    force = rows[:, COLUMN["accel_x"] : COLUMN["accel_z"] + 1] + np.array([0.0, 0.0, 9.80665])
+    return float(np.abs(np.nancumsum(force * steps[:, None], axis=0)).max())
+
+
+TRAVEL_TIME = 6.0
+DEGREE = 111_000.0  # m of latitude in a degree, to half a percent
+AXES = {"latitude": "gnss_vn", "longitude": "gnss_ve", "altitude": "gnss_vd"}
+LEAST_SPREAD = 0.2  # m (standard deviation) of motion along an axis that is needed to judge it
+SURE = 0.1  # standard error of a ratio above which it is not judged
+TOLERANCE = 0.5  # largest difference of the ratio from 1
+PUSH = 0.1  # share of thrust by which a copter's rear motors exceed the front ones, then fall short of them, to tilt it
+
+
+def check_position(rig: AdapterRig) -> str:
+    """Positions of a moving vehicle agree with its velocity."""
+    rows = _travel(rig)
+    samples = rows[np.unique(rows[:, COLUMN["gnss_time_us"]], return_index=True)[1]]
+    samples = samples[~np.isnan(samples[:, [COLUMN[name] for pair in AXES.items() for name in pair]]).any(axis=1)]
+    if len(samples) < 5:
+        return "not tried: no GNSS"
+    judged = [name for name in AXES if _agrees(rig, samples, name)]
+    return f"consistent with velocity: {', '.join(judged)}" if judged else "not judged: too little motion"
+
+
+def _travel(rig: AdapterRig) -> Floats:
+    """Return rows of a vehicle in motion, if commands for it are known."""
+    adapter, motion = rig.connected(), None if rig.motion is None else rig.motion.copy()
+    if motion is not None and rig.craft == "rover":
+        motion.motors[:2] = motion.motors[:2].mean()  # straight ahead
+    if motion is None or rig.craft != "copter":
+        return rig.record(adapter, rig.steps_for(TRAVEL_TIME), motion)
+    parts = []
+    for share, seconds in ((0.0, 0.5), (PUSH, 0.1), (-PUSH, 0.1), (0.0, TRAVEL_TIME - 0.7)):
+        front, rear = motion.motors[0] - share, motion.motors[0] + share
+        tilting = ActuatorCommands(armed=True, motors=[front, rear, front, rear])
+        parts.append(rig.record(adapter, rig.steps_for(seconds), tilting))
+    return np.concatenate(parts)
+
+
+def _agrees(rig: AdapterRig, samples: Floats, name: str) -> bool:
+    """Return whether the axis could be judged; fail if position and velocity disagree."""
+    times, velocity = samples[:, COLUMN["gnss_time_us"]] * 1e-6, samples[:, COLUMN[AXES[name]]]
+    steps = np.diff(times) * 0.5 * (velocity[1:] + velocity[:-1])
+    expected = np.concatenate([[0.0], np.cumsum(steps)])
+    narrower = cos(radians(samples[0, COLUMN["latitude"]]))
+    scale = {"latitude": DEGREE, "longitude": DEGREE * narrower, "altitude": -1.0}[name]  # m along the velocity's axis
+    shown = (samples[:, COLUMN[name]] - samples[0, COLUMN[name]]) * scale
+    expected, shown = expected - expected.mean(), shown - shown.mean()
+    if expected.std() < LEAST_SPREAD:
+        return False
+    ratio = float(expected @ shown / (expected @ expected))
+    error = float(np.linalg.norm(shown - ratio * expected) / np.linalg.norm(expected) / np.sqrt(len(shown) - 2))
+    if error > SURE:
+        return False
+    if abs(ratio - 1.0) > TOLERANCE:
+        unit = "m, upwards" if name == "altitude" else "degrees"
+        rig.fail(f"{name} changes {ratio:.3g} times as much as {AXES[name]} implies: it must be in {unit}")
+    return True
 
 
 PATIENCE = 20.0  # s after which a call counts as hanging; a step has a timeout of 5
@@ -177,14 +282,14 @@ CHECKS: dict[str, Callable[[AdapterRig], str]] = {  # the checks, in the order i
     "unconnected": adapter_contract.check_unconnected,
     "vehicles": adapter_contract.check_vehicles,
     "time": adapter_contract.check_time,
-    "sensors": adapter_behaviour.check_sensors,
-    "at rest": adapter_behaviour.check_at_rest,
-    "capabilities": adapter_behaviour.check_capabilities,
-    "news": adapter_behaviour.check_news,
-    "commands refused": adapter_behaviour.check_refused,
-    "clipping": adapter_behaviour.check_clipping,
-    "effect": adapter_behaviour.check_effect,
-    "position": adapter_behaviour.check_position,
+    "sensors": check_sensors,
+    "at rest": check_at_rest,
+    "capabilities": check_capabilities,
+    "news": check_news,
+    "commands refused": check_refused,
+    "clipping": check_clipping,
+    "effect": check_effect,
+    "position": check_position,
     "blocks": adapter_contract.check_blocks,
     "reset": adapter_contract.check_reset,
     "determinism": adapter_contract.check_determinism,

@@ -42,7 +42,6 @@ class ConformanceReport:
     details: dict[str, str] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        """Return one line per check."""
         width = max(map(len, self.details), default=0)
         lines = [f"{check:<{width}}  {detail}" for check, detail in self.details.items()]
         return "\n".join([f"{self.subject}: {len(lines)} checks passed", *(f"  {line}" for line in lines)])
@@ -149,6 +148,8 @@ class CheckedSubject:
 class Rig(CheckedSubject):
     """One model under test. Fleets are arrays of columns x vehicles, as in a world."""
 
+    environment: Any = Environment()  # flat ground and still air
+
     def __init__(self, model: VehicleModel, seed: int) -> None:
         """`seed` determines all random places and commands."""
         super().__init__(f"model {model.name!r}", seed)
@@ -158,11 +159,6 @@ class Rig(CheckedSubject):
     def parameters(self) -> Any:
         """The model's default parameters."""
         return self.model.parameters(*map(float, defaults_of(self.model.parameters)))
-
-    @property
-    def environment(self) -> Any:
-        """Flat ground and still air."""
-        return Environment()
 
     @property
     def shared(self) -> dict[str, Any]:

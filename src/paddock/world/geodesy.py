@@ -33,7 +33,6 @@ class Origin:
     height_m: float = 0.0  # above the WGS84 ellipsoid (not above sea level)
 
     def __post_init__(self) -> None:
-        """Check the ranges."""
         _check("origin latitude_deg", self.latitude_deg, 90.0)
         _check("origin longitude_deg", self.longitude_deg, 180.0)
         _check("origin height_m", self.height_m, HEIGHT_LIMIT)

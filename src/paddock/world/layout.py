@@ -113,7 +113,6 @@ class Layout:
     roster: int  # changes when vehicles are added or removed
 
     def __post_init__(self) -> None:
-        """Check that the fleets' names differ."""
         if len(self._fleet_index) != len(self.fleets):
             raise PaddockError("two fleets of one layout have the same name")
 

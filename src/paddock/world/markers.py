@@ -121,7 +121,6 @@ class Marker:
         return Transform(self.position, self.quaternion)
 
     def __eq__(self, other: object) -> bool:
-        """Compare all fields."""
         if not isinstance(other, Marker):
             return NotImplemented
         return self._plain() == other._plain() and np.array_equal(self.vertices, other.vertices)

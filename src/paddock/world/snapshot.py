@@ -26,7 +26,6 @@ class _Suggesting:
     __slots__ = ()
 
     def __getattr__(self, name: str) -> object:
-        """Raise an AttributeError with a suggestion."""
         kind = type(self).__name__
         if name.startswith("_"):
             raise AttributeError(f"{kind!r} object has no attribute {name!r}")
@@ -208,7 +207,6 @@ class Snapshot(_Suggesting):
         return VehicleSnapshot(self.layout.fleets[fleet], self.layout.block(self.buffer, fleet), row)
 
     def __contains__(self, vehicle: object) -> bool:
-        """Return whether there is a vehicle of this name or id."""
         try:
             self.layout.find(vehicle)  # type: ignore[arg-type]
         except PaddockError:
@@ -216,7 +214,6 @@ class Snapshot(_Suggesting):
         return True
 
     def __iter__(self) -> Iterator[FleetSnapshot]:
-        """Iterate over the fleets."""
         return map(self._fleet, range(len(self.layout.fleets)))
 
     def __len__(self) -> int:

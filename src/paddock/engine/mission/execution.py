@@ -66,7 +66,7 @@ class KinematicExecution:
         assert self.flown is not None
         self.flown.advance(max(time - self.flown.time, 0.0))
         poses = self.flown.poses()
-        for group in self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])[0]:
+        for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
             placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world.environment)
@@ -151,11 +151,8 @@ class DynamicsExecution:
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
-    def _vehicles(self) -> tuple[list[FleetVehicles], Ints]:
-        return self.participants.vehicles([vehicle.name for vehicle in self.mission.vehicles])
-
     def _placed(self) -> list[tuple[FleetVehicles, FleetTracks]]:
-        return [(group, self.tracks[group.program.fleet.name]) for group in self._vehicles()[0]]
+        return [(group, self.tracks[group.program.fleet.name]) for group in self.participants.vehicles()[0]]
 
     def _grow(self) -> None:
         """Extend the arrays for vehicles that have joined."""
@@ -172,7 +169,7 @@ class DynamicsExecution:
         all_ = self.mission.fleet
         progress, charge = all_.progress.copy(), np.full(len(self.travelled), np.nan)
         idling = np.array([vehicle.status in IDLING for vehicle in self.mission.vehicles], bool)
-        groups, missing = self._vehicles()
+        groups, missing = self.participants.vehicles()
         for group in groups:
             tracks, rows, indices = self.tracks[group.program.fleet.name], group.rows, group.indices
             progress[indices] = tracks.column("along", rows)

@@ -59,7 +59,7 @@ class MissionRun:
         self.fleets = fleets
         self.events = events
         self.mission: Mission = Mission(setup_of(scenario))
-        self.participants = MissionFleets(scenario, world, fleets.programs)
+        self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
         self.execution: DynamicsExecution | KinematicExecution
         if self.mission.setup.execute == "kinematic":
             self.execution = KinematicExecution(self.mission, self.participants, world)
@@ -145,7 +145,7 @@ class MissionRun:
     def routes(self) -> Iterator[PlannedRoute]:
         """Yield the remaining routes of the vehicles."""
         vehicles = self.mission.vehicles
-        for group in self.participants.vehicles([vehicle.name for vehicle in vehicles])[0]:
+        for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]

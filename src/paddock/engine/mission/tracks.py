@@ -15,6 +15,7 @@ from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import participants
 from paddock.planning.methods import find_method
+from paddock.planning.mission.mission import Mission
 from paddock.planning.paths.path import FIELDS, Path, Pose, Segment, ends_at, flown_of
 from paddock.scenario import Scenario, VehicleEntry
 from paddock.world.columns import Floats, column_index
@@ -113,31 +114,32 @@ class FleetVehicles(NamedTuple):
 class MissionFleets:
     """The names of the fleets that take part, and the rows of their vehicles."""
 
-    def __init__(self, scenario: Scenario, world: World, programs: dict[str, FleetProgram]) -> None:
+    def __init__(self, mission: Mission, scenario: Scenario, world: World, programs: dict[str, FleetProgram]) -> None:
+        self.mission = mission
         self.world = world
         self.programs = programs
-        mission = scenario.mission
-        assert mission is not None
-        self.fleets = {scenario.vehicles[k].name for k in participants(scenario, mission)}
+        assert scenario.mission is not None
+        self.fleets = {scenario.vehicles[k].name for k in participants(scenario, scenario.mission)}
         self._known: tuple[object, ...] = ()
         self._vehicles: list[FleetVehicles] = []
         self._missing: Ints = np.empty(0, np.int64)
 
-    def vehicles(self, names: list[str]) -> tuple[list[FleetVehicles], Ints]:
-        """Return the vehicles of these names, fleet by fleet, and the indices of removed ones."""
-        now = (self.world.run, self.world.roster_version, len(names), *map(id, self.programs.values()))
+    def vehicles(self) -> tuple[list[FleetVehicles], Ints]:
+        """Return the vehicles of the mission, fleet by fleet, and the indices of removed ones."""
+        count = len(self.mission.vehicles)
+        now = (self.world.run, self.world.roster_version, count, *map(id, self.programs.values()))
         if now != self._known:
             self._known = now
-            self._vehicles, self._missing = self._found(names)
+            self._vehicles, self._missing = self._found()
         return self._vehicles, self._missing
 
     def forget(self) -> None:
         """Look up the vehicles again at the next call."""
         self._known = ()
 
-    def _found(self, names: list[str]) -> tuple[list[FleetVehicles], Ints]:
-        indices = {name: k for k, name in enumerate(names)}
-        groups, seen = [], np.zeros(len(names), bool)
+    def _found(self) -> tuple[list[FleetVehicles], Ints]:
+        indices = {vehicle.name: k for k, vehicle in enumerate(self.mission.vehicles)}
+        groups, seen = [], np.zeros(len(self.mission.vehicles), bool)
         for name, program in self.programs.items():
             if name in self.fleets:
                 fleet = program.fleet

@@ -8,23 +8,10 @@ from types import MappingProxyType
 
 from paddock.planning.metrics import MissionMetrics, VehicleMetrics, foreseen
 from paddock.planning.routes import Plan
+from paddock.record.mission_report import text as texts
 from paddock.record.mission_report.comparison import Trial
 from paddock.record.mission_report.document import Outcome, outcome_sentence
 from paddock.record.mission_report.map_figure import ALARM, GRID, INK, PAPER, SOFT, colour
-from paddock.record.mission_report.text import (
-    HEADS,
-    LEG_HEADS,
-    assumptions,
-    cells,
-    clock,
-    distance,
-    duration,
-    fields_covered,
-    leg_rows,
-    percent,
-    summary,
-    sums,
-)
 from paddock.world.geodesy import Origin
 
 CSS = File(__file__).with_name("page.css")
@@ -54,7 +41,7 @@ def report_html(
 ) -> str:
     """Return the page. It is self-contained, and the same plan gives the same bytes."""
     metrics = metrics or foreseen(plan)
-    rows = [(text(what), text(value)) for what, value in [*assumptions(plan), *settings]]
+    rows = [(text(what), text(value)) for what, value in [*texts.assumptions(plan), *settings]]
     drawn = {name: picture(svg, name, CAPTIONS[name]) for name, svg in pictures.items()}
     titled = {name: f"<h2>{TITLES.get(name)}</h2>\n{figure}" for name, figure in drawn.items()}
     lines = [
@@ -84,16 +71,16 @@ def report_html(
 
 def _overview(plan: Plan, metrics: MissionMetrics) -> Iterator[str]:
     """Yield the result in one sentence and in cards, then the undone tasks."""
-    yield f'<p class="lead">{text(summary(metrics, plan.problem.vehicles))}</p>'
+    yield f'<p class="lead">{text(texts.summary(metrics, plan.problem.vehicles))}</p>'
     most = max((part.range_used for part in metrics.vehicles if part.range_used is not None), default=None)
     pairs = [
         (f"{metrics.done} of {len(metrics.tasks)}", "tasks done"),
-        (duration(metrics.makespan), "until all vehicles are back"),
-        (distance(metrics.total), "total distance"),
+        (texts.duration(metrics.makespan), "until all vehicles are back"),
+        (texts.distance(metrics.total), "total distance"),
         (f"{sum(part.tasks > 0 for part in metrics.vehicles)} of {len(metrics.vehicles)}", "vehicles with tasks"),
     ]
-    yield cards([*pairs, *([] if most is None else [(percent(most), "largest share of a range")])])
-    if shares := fields_covered(metrics):
+    yield cards([*pairs, *([] if most is None else [(texts.percent(most), "largest share of a range")])])
+    if shares := texts.fields_covered(metrics):
         yield f"<p>{text(shares[0].upper() + shares[1:])}.</p>"
     if plan.undone:
         count = len(plan.undone)
@@ -109,7 +96,7 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
     yield "<h2>Events</h2>"
     said = f"{text(outcome_sentence(outcome))} The rest of this report describes the initial plan."
     yield f'<div class="sheet"><p>{said}</p>'
-    yield table(("time", "event"), [(clock(time), text(what)) for time, what in outcome.timeline], (0,))
+    yield table(("time", "event"), [(texts.clock(time), text(what)) for time, what in outcome.timeline], (0,))
     if outcome.undone:
         yield table(("not done", "reason"), [(text(task), text(reason)) for task, reason in outcome.undone])
     yield "</div>"
@@ -118,11 +105,11 @@ def _events(outcome: Outcome | None) -> Iterator[str]:
 def _vehicles(metrics: MissionMetrics, closest: str) -> Iterator[str]:
     if not metrics.vehicles:
         return
-    rows = [(dot(colour(k)) + text(part.name), *cells(part)) for k, part in enumerate(metrics.vehicles)]
-    rows.append(("all", *sums(metrics)))
+    rows = [(dot(colour(k)) + text(part.name), *texts.cells(part)) for k, part in enumerate(metrics.vehicles)]
+    rows.append(("all", *texts.sums(metrics)))
     classes = [""] * len(metrics.vehicles) + ["sum"]
     yield "<h2>Vehicles</h2>"
-    yield f'<div class="sheet">{table(("vehicle", *HEADS), rows, range(1, 10), classes)}'
+    yield f'<div class="sheet">{table(("vehicle", *texts.HEADS), rows, range(1, 10), classes)}'
     note = "minutes and seconds, with hours where there are any; range is the used share of the vehicle's range."
     yield f'<p class="soft">Times are {note}</p>'
     yield f"<p>{text(closest)}</p></div>" if closest else "</div>"
@@ -139,7 +126,7 @@ def _comparison(shown: Plan, trials: Sequence[Trial], maps: str) -> Iterator[str
         plan = trial.plan
         first = best or plan
         far, late = _more(plan.total, first.total), _more(plan.makespan, first.makespan)
-        amounts = (distance(plan.total), far, clock(plan.makespan), late)
+        amounts = (texts.distance(plan.total), far, texts.clock(plan.makespan), late)
         rows.append((text(trial.method), *amounts, str(plan.done), str(len(plan.undone))))
     heads = ("method", "distance", "against the first", "all back at", "against the first", "done", "undone")
     order = "distance" if shown.problem.objective == "total" else "time until all vehicles are back"
@@ -160,18 +147,18 @@ def _more(own: float, least: float) -> str:
 def _legs(plan: Plan, parts: Sequence[VehicleMetrics], origin: Origin | None) -> Iterator[str]:
     """Yield the legs of every vehicle."""
     yield "<h2>Leg by leg</h2>"
-    heads = LEG_HEADS[:-2] if origin is None else LEG_HEADS
+    heads = texts.LEG_HEADS[:-2] if origin is None else texts.LEG_HEADS
     right = [k for k, head in enumerate(heads) if head != "leg"]
     for k, (route, part) in enumerate(zip(plan.routes, parts, strict=True)):
         yield f'<div class="sheet"><h3>{dot(colour(k))}{text(route.vehicle)}</h3>'
         if not route.legs:
             yield '<p class="soft">Stays where it is.</p>'
         else:
-            share = "" if part.range_used is None else f", {percent(part.range_used)} of its range"
+            share = "" if part.range_used is None else f", {texts.percent(part.range_used)} of its range"
             tasks = f"{part.tasks} task{'' if part.tasks == 1 else 's'}"
-            said = f"{tasks} in {duration(route.ends)}; {distance(part.distance)}{share}."
+            said = f"{tasks} in {texts.duration(route.ends)}; {texts.distance(part.distance)}{share}."
             yield f'<p class="soft">{text(said)}</p>'
-            legs = leg_rows(route, plan, origin)
+            legs = texts.leg_rows(route, plan, origin)
             rows = [[text(cell) for cell in row] for _, row in legs]
             yield table(heads, rows, right, ["do" if done else "" for done, _ in legs])
         yield "</div>"
