@@ -22,6 +22,10 @@ poses = st.builds(
 )
 
 
+def planar(x: float, y: float, yaw: float) -> Transform:
+    return Transform((x, y, 0.0), Rotation.from_euler("z", yaw).as_quat())
+
+
 def matrix(pose: Transform) -> np.ndarray:
     """The homogeneous (4, 4) matrix, made by scipy."""
     result = np.eye(4)
@@ -37,13 +41,13 @@ def straight_line() -> TransformTree:
     """A car at x = 10 t, yaw = t, known at 0.0, 0.1 ... 1.0 s, with a lidar one metre ahead of it."""
     tree = TransformTree()
     for time in np.arange(11) / 10:
-        tree.set_dynamic("car", "world", time, Transform.from_xyyaw(10 * time, 0.0, time))
+        tree.set_dynamic("car", "world", time, planar(10 * time, 0.0, time))
     tree.set_static("lidar", "car", Transform((1.0, 0.0, 0.5)))
     return tree
 
 
 def test_a_quarter_turn_and_a_shift() -> None:
-    pose = Transform.from_xyyaw(5.0, 6.0, np.pi / 2)
+    pose = planar(5.0, 6.0, np.pi / 2)
     np.testing.assert_allclose(pose.apply([[1, 0, 0], [0, 1, 2]]), [[5, 7, 0], [4, 6, 2]], atol=1e-15)
     np.testing.assert_allclose(pose.inverse().apply([5, 7, 0]), [1, 0, 0], atol=1e-15)
     assert pose.apply(np.zeros((4, 2, 3), np.float32)).shape == (4, 2, 3)
@@ -174,7 +178,7 @@ def test_only_frames_below_the_common_ancestor_must_be_fresh() -> None:
 
 def test_a_single_pose_is_held_within_the_limit() -> None:
     tree = TransformTree(max_extrapolation_s=0.5)
-    tree.set_dynamic("car", "world", 2.0, Transform.from_xyyaw(1, 2, 0.3))
+    tree.set_dynamic("car", "world", 2.0, planar(1, 2, 0.3))
     assert tree.lookup("world", "car", 2.5) == tree.lookup("world", "car", 1.5) == tree.lookup("world", "car", 2.0)
     with pytest.raises(StaleFrameError):
         tree.lookup("world", "car", 2.51)

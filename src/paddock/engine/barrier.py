@@ -46,24 +46,19 @@ OnRequest = Callable[["Claim", CommandRequest], None]
 """Called by the ticking thread for each request of a claim; must not block."""
 
 
+@dataclass(eq=False, repr=False)
 class Claim:
     """Vehicles that one client controls synchronously. The client may use it from any thread."""
 
-    def __init__(
-        self,
-        name: str,
-        vehicles: tuple[str, ...],
-        ids: frozenset[int],
-        check: Check,
-        on_request: OnRequest | None = None,
-    ) -> None:
-        self.name = name
-        self.vehicles = vehicles
-        self.ids = ids
+    name: str
+    vehicles: tuple[str, ...]
+    ids: frozenset[int]
+    _check: Check
+    _on_request: OnRequest | None = None
+
+    def __post_init__(self) -> None:
         self.released = False
-        self._check = check
         self._change = threading.Condition()
-        self._on_request = on_request
         self._request: CommandRequest | None = None
         self._reply: list[Checked] | None = None
         self._prepared: tuple[int, list[Checked]] | None = None

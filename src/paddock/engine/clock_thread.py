@@ -8,7 +8,7 @@ also served while the engine waits at the barrier.
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import Any
@@ -168,22 +168,13 @@ def _taken(queue: deque[Request]) -> Request | None:
 @contextmanager
 def in_background(run: Callable[[], None], started: Callable[[], bool], stop: Callable[[], None]) -> Iterator[None]:
     """Call `run` in another thread while the block lasts; its exception is raised at the end."""
-    failure: list[BaseException] = []
-
-    def work() -> None:
+    with ThreadPoolExecutor(1, "paddock-run") as pool:
+        running = pool.submit(run)
+        while not (running.done() or started()):  # a stop before the start would have no effect
+            sleep(START_POLL)
         try:
-            run()
-        except BaseException as error:
-            failure.append(error)
-
-    thread = threading.Thread(target=work, name="paddock-run", daemon=True)
-    thread.start()
-    while thread.is_alive() and not started():  # a stop before the start would have no effect
-        sleep(START_POLL)
-    try:
-        yield
-    finally:
-        stop()
-        thread.join()
-    if failure:
-        raise failure[0]
+            yield
+        finally:
+            stop()
+            wait([running])
+        running.result()

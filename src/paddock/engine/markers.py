@@ -36,7 +36,7 @@ class MarkerChange:
 
     kind: str  # put, removed, cleared or visibility
     version: int
-    placed: tuple[PlacedMarker, ...] = ()  # the markers that were put or removed
+    placed: tuple[PlacedMarker, ...] = ()  # the markers that were put or removed, or whose visibility changed
     namespace: str = ""  # the namespace whose visibility changed, or from which markers were removed
     visible: bool = True
 
@@ -102,11 +102,13 @@ class MarkerBoard:
         """Show or hide a namespace, including its future markers."""
         if not isinstance(visible, bool):
             raise InvalidValueError(f"visible is True or False, not {visible!r}")
+        now = self.now()
         with self._lock:
-            self._group(namespace)
+            group = self._group(namespace)
             if visible == (namespace in self._hidden):
                 (self._hidden.discard if visible else self._hidden.add)(namespace)
-                self._notify("visibility", (), namespace, visible)
+                self._expire(now)
+                self._notify("visibility", tuple(group.values()), namespace, visible)
 
     def alive(self, now: float | None = None, hidden: bool = False) -> list[PlacedMarker]:
         """Return the visible (and `hidden`) markers at a simulation time (s; None: now), by namespace and id."""

@@ -43,7 +43,6 @@ class McapMessage(NamedTuple):
     """One message."""
 
     log_time: int  # ns
-    publish_time: int  # ns since 1970
     data: memoryview
 
 
@@ -109,12 +108,12 @@ class McapFile:
         try:
             opcode, length = HEAD.unpack_from(data, at)
             content = data[at + HEAD.size : at + HEAD.size + length]
-            _, _, log_time, publish_time = MESSAGE.unpack_from(content)
+            log_time = MESSAGE.unpack_from(content)[2]
             if opcode != Opcode.MESSAGE or len(content) != length:
                 raise ValueError("wrong offset in a message index")
         except BROKEN as error:
             raise self._damaged(error) from None
-        return McapMessage(log_time, publish_time, content[MESSAGE.size :])
+        return McapMessage(log_time, content[MESSAGE.size :])
 
     def _scan(self, size: int) -> None:
         """Find the records of a file of `size` bytes, through its summary if it has one."""

@@ -60,15 +60,17 @@ def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = N
     """Write tracks.png, speed.png and height.png to a folder; return their paths. Needs the extra `plots`."""
     figure_class = _matplotlib()
     traces = _traces(run, fleet)
-    drawings = {"tracks": _draw_tracks, "speed": _draw_speed, "height": _draw_height}
-    paths = [Path(folder) / f"{name}.png" for name in drawings]
+    paths = [Path(folder) / f"{name}.png" for name in ("tracks", "speed", "height")]
     try:
         Path(folder).mkdir(parents=True, exist_ok=True)
-        for path, draw in zip(paths, drawings.values(), strict=True):
-            size = (9.0, _plan_height(traces) if draw is _draw_tracks else 4.5)
+        for path in paths:
+            size = (9.0, _plan_height(traces) if path.stem == "tracks" else 4.5)
             figure = figure_class(figsize=size, dpi=140, layout="constrained")
             axes = figure.add_subplot()
-            draw(axes, traces)
+            if path.stem == "tracks":
+                _draw_tracks(axes, traces)
+            else:
+                _draw_bands(axes, traces, path.stem)
             _finish(axes, traces, f"{run.metadata.get('name', '')} · {path.stem}")
             figure.savefig(path)
     except OSError as error:
@@ -119,27 +121,19 @@ def _draw_tracks(axes: Any, traces: list[_Trace]) -> None:
     axes.set_ylabel("north, m")
 
 
-def _draw_speed(axes: Any, traces: list[_Trace]) -> None:
-    _draw_bands(axes, traces, [trace.speed for trace in traces])
-    axes.set_ylabel("speed, m/s")
-
-
-def _draw_height(axes: Any, traces: list[_Trace]) -> None:
-    _draw_bands(axes, traces, [trace.height for trace in traces])
-    low, high = axes.get_ylim()
-    axes.set_ylim(min(low, 0.5 * (low + high) - 1.0), max(high, 0.5 * (low + high) + 1.0))
-    axes.set_ylabel("height, m")
-
-
-def _draw_bands(axes: Any, traces: list[_Trace], bands: list[list[tuple[float, float, float]]]) -> None:
-    """Draw the mean of each fleet as a line, and the 5th to 95th percentile as a band."""
-    for k, (trace, band) in enumerate(zip(traces, bands, strict=True)):
-        low, mean, high = np.array(band).reshape(-1, 3).T
+def _draw_bands(axes: Any, traces: list[_Trace], quantity: str) -> None:
+    """Draw the mean speed or height of each fleet as a line, and the 5th to 95th percentile as a band."""
+    for k, trace in enumerate(traces):
+        low, mean, high = np.array(getattr(trace, quantity)).reshape(-1, 3).T
         colour = COLOURS[k % len(COLOURS)]
         axes.plot(trace.time, mean, color=colour, linewidth=1.5)
         if trace.count > 1:
             axes.fill_between(trace.time, low, high, color=colour, alpha=0.15, linewidth=0)
+    if quantity == "height":  # at least 2 m, so that rounding does not look like motion
+        low, high = axes.get_ylim()
+        axes.set_ylim(min(low, 0.5 * (low + high) - 1.0), max(high, 0.5 * (low + high) + 1.0))
     axes.set_xlabel("time, s")
+    axes.set_ylabel(f"{quantity}, {'m' if quantity == 'height' else 'm/s'}")
     axes.margins(x=0.01)
 
 

@@ -231,13 +231,11 @@ class RecordingWriter:
 
 
 class MarkerWriter:
-    """Writes marker changes for replay and for viewers; keeps the board, to redraw what is made visible again."""
+    """Writes marker changes for replay and for viewers."""
 
     def __init__(self, writer: McapWriter) -> None:
         self.writer = writer
-        self._board: dict[tuple[str, int], tuple[Marker, float]] = {}  # with the log time of its end, ns
         self._hidden: set[str] = set()
-        self._tidy_at = 1000  # markers
 
     def write(self, change: MarkerChange, log_time: int, wall_time: int) -> None:
         """Write one change; times in ns."""
@@ -250,30 +248,13 @@ class MarkerWriter:
         changed = [placed.marker for placed in change.placed]
         match change.kind:
             case "put":
-                self._keep(changed, log_time)
                 return foxglove.put_markers((m for m in changed if m.namespace not in self._hidden), log_time)
             case "removed":
-                for marker in changed:
-                    self._board.pop((marker.namespace, marker.id), None)
                 return foxglove.remove_markers(changed, log_time)
             case "cleared":
-                self._board.clear()
                 return foxglove.remove_markers(None, log_time)
         (self._hidden.discard if change.visible else self._hidden.add)(change.namespace)
-        self._drop_expired(log_time)
-        markers = [marker for marker, _ in self._board.values() if marker.namespace == change.namespace]
-        return (foxglove.put_markers if change.visible else foxglove.remove_markers)(markers, log_time)
-
-    def _keep(self, markers: list[Marker], log_time: int) -> None:
-        for marker in markers:
-            end = inf if marker.ttl is None else log_time + marker.ttl * NANOSECONDS
-            self._board[marker.namespace, marker.id] = (marker, end)
-        if len(self._board) > self._tidy_at:
-            self._drop_expired(log_time)
-            self._tidy_at = 1000 + 2 * len(self._board)
-
-    def _drop_expired(self, log_time: int) -> None:
-        self._board = {name: (marker, end) for name, (marker, end) in self._board.items() if end > log_time}
+        return (foxglove.put_markers if change.visible else foxglove.remove_markers)(changed, log_time)
 
 
 def present_markers(board: MarkerBoard, now: float) -> list[MarkerChange]:
@@ -282,9 +263,11 @@ def present_markers(board: MarkerBoard, now: float) -> list[MarkerChange]:
     for one in board.alive(now, hidden=True):
         ttl = None if one.until == inf else max(one.until - now, 1e-9)
         placed.append(PlacedMarker(replace(one.marker, ttl=ttl), now, one.until))
-    hidden = [name for name, visible in board.namespaces().items() if not visible]
     changes = [MarkerChange("put", board.version, tuple(placed))] if placed else []
-    return changes + [MarkerChange("visibility", board.version, (), name, False) for name in hidden]
+    for name in [name for name, visible in board.namespaces().items() if not visible]:
+        members = tuple(one for one in placed if one.marker.namespace == name)
+        changes.append(MarkerChange("visibility", board.version, members, name, False))
+    return changes
 
 
 def _commands(change: MarkerChange) -> Iterator[wire.MarkerCommand]:

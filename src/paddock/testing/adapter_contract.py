@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import isfinite
 from time import sleep
 from typing import NoReturn
@@ -24,37 +25,33 @@ MOTIONS = {  # commands that visibly move a craft from rest
 SPACING = 20.0  # m between the vehicles of the rig
 
 
+@dataclass(eq=False, repr=False)
 class AdapterRig:
     """One kind of adapter under test."""
 
-    def __init__(
-        self,
-        make: Callable[[], SimulatorAdapter],
-        craft: str,
-        step_us: int,
-        motion: ActuatorCommands | None,
-        rests: bool,
-        deterministic: bool | None,
-    ) -> None:
-        self.craft = craft
-        self.step_us = step_us
-        self.motion = motion or MOTIONS.get(craft)
-        self.rests = rests
+    make: Callable[[], SimulatorAdapter]
+    craft: str
+    step_us: int
+    motion: ActuatorCommands | None
+    rests: bool
+    deterministic: bool | None  # None: if it supports lockstep
+
+    def __post_init__(self) -> None:
+        self.motion = self.motion or MOTIONS.get(self.craft)
         self.check = "declarations"
         self.calls = 0  # of the adapter, so far: shows whether a check makes progress
         self.doing = "creating it"
-        self.subject = f"adapter {getattr(make, '__name__', type(make).__name__)!r}"
-        self._make = make
+        self.subject = f"adapter {getattr(self.make, '__name__', type(self.make).__name__)!r}"
         self._made: list[SimulatorAdapter] = []
         first = self.made()
         self.subject = f"adapter {getattr(first, 'adapter_type', type(first).__name__)!r}"
-        self.deterministic = first.supports_lockstep if deterministic is None else deterministic
+        self.deterministic = first.supports_lockstep if self.deterministic is None else self.deterministic
 
     def made(self) -> SimulatorAdapter:
         """Return a new adapter, not connected."""
         self.now("creating it")
         try:
-            adapter = self._make()
+            adapter = self.make()
         except Exception as error:
             self.fail(f"cannot be created without arguments: {type(error).__name__}: {error}")
         if not isinstance(adapter, SimulatorAdapter):

@@ -323,7 +323,7 @@ class RingReader(_BaseReader[Snapshot]):
         return self._last
 
     def wait(self, after: int | None = None, timeout: float = 1.0) -> Snapshot | None:
-        """Return the newest snapshot after the one numbered `after` (default: the last read); None after `timeout` s."""
+        """Return the newest snapshot after that numbered `after` (default: the last read); None after `timeout` s."""
         after = self.sequence if after is None else after
         deadline = monotonic() + timeout
         while (snapshot := self.latest()) is None or self.sequence <= after:

@@ -2,7 +2,7 @@
 
 tree = TransformTree()
 tree.set_static("lidar", "red", Transform((1.2, 0.0, 0.4)))
-tree.set_dynamic("red", "world", time=0.5, pose=Transform.from_xyyaw(3.0, 4.0, 0.1))
+tree.set_dynamic("red", "world", time=0.5, pose=Transform((3.0, 4.0, 0.0)))
 tree.lookup("world", "lidar", time=0.5).apply(points)        # points seen by the lidar, in the world
 """
 
@@ -50,11 +50,6 @@ class Transform:
         pose.flags.writeable = False
         object.__setattr__(self, "position", pose[:3])
         object.__setattr__(self, "quaternion", pose[3:])
-
-    @classmethod
-    def from_xyyaw(cls, x: float, y: float, yaw: float) -> Transform:
-        """Return a pose in the ground plane: metres and rad, counter-clockwise."""
-        return cls((x, y, 0.0), (0.0, 0.0, math.sin(0.5 * yaw), math.cos(0.5 * yaw)))
 
     def apply(self, points: ArrayLike) -> Array:
         """Transform points (..., 3) of the child to the parent, in m."""
