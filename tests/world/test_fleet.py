@@ -37,7 +37,7 @@ def test_new_vehicles_take_defaults() -> None:
     assert fleet.state[:, :2].tolist() == [[1.0, 2.0], [3.0, 4.0]]
     assert fleet.command[0, :2].tolist() == [0.25, 0.25]
     assert fleet.tables["expires"][:2].tolist() == [NEVER, NEVER]
-    assert np.array_equal(fleet.streams, stream_ids("scouts", np.arange(2)))
+    assert np.array_equal(fleet.tables["streams"][:2], stream_ids("scouts", np.arange(2)))
     assert fleet.tables["memory"][:, 0].tolist() == [7.0, 8.0]
 
 

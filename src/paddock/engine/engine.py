@@ -25,7 +25,7 @@ from paddock.engine.markers import MarkerBoard
 from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
-from paddock.engine.publishing import FleetPoses, PublishStage
+from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
@@ -53,27 +53,15 @@ class Engine:
         self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
         self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)
         self.programs = self.fleets.programs
-        self.poses = FleetPoses(world, self.programs)
-        self.publisher = PublishStage(world, self.programs, self.poses, scenario.every.snapshot)
+        self.publisher = PublishStage(world, self.programs, scenario.every.snapshot)
+        self.poses = self.publisher.poses
         self.autopilots = Autopilots()
         self.claims = Claims(self.autopilots)
         self.applier = Applier(
             world, self.fleets, self.events, self.log, self.claims, self.mission_stage, self.publisher
         )
         self.thread = ClockThread(self.claims.wake)
-        self.stages = assemble_tick(
-            scenario,
-            world,
-            self.programs,
-            claims=self.claims,
-            thread=self.thread,
-            mailbox=self.mailbox,
-            applier=self.applier,
-            mission=self.mission_stage,
-            poses=self.poses,
-            events=self.events,
-            publish=self.publisher,
-        )
+        self.stages = assemble_tick(scenario, self.applier, self.mailbox, self.thread)
         self.pipeline, self.barrier = self.stages.pipeline, self.stages.barrier
         pace, longest = scenario.clock.pace, self.barrier.longest_slice
         self.pacer = Pacer(world.clock, self.advance, pace, self.thread, longest, self._between_slices)

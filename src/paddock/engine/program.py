@@ -221,18 +221,9 @@ class FleetProgram:
 
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
-        fleet = self.fleet
-        own = (*POSE_COLUMNS, *self.model.telemetry, *self.model.report_columns)
-        return FleetLayout(
-            name=fleet.name,
-            kind=self.model.kind,
-            model=self.model.name,
-            columns=(*own, *self.command_columns, *self.reading_columns),
-            n=fleet.n,
-            ids=fleet.ids.copy(),
-            members=fleet.members.copy(),
-            single=fleet.single,
-        )
+        fleet, model = self.fleet, self.model
+        columns = (*POSE_COLUMNS, *model.telemetry, *model.report_columns, *self.command_columns, *self.reading_columns)
+        return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
 
     @property
     def command_columns(self) -> tuple[str, ...]:

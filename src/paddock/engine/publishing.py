@@ -16,41 +16,14 @@ from paddock.world.world import World
 Watcher = Callable[[Snapshot], object]
 
 
-class FleetPoses:
-    """`poses(fleet name)`: its poses at the present tick, of a snapshot or computed once; rows as in Pose."""
-
-    def __init__(self, world: World, programs: dict[str, FleetProgram]) -> None:
-        self.world = world
-        self.programs = programs
-        self._snapshot: Snapshot | None = None
-
-    def __call__(self, fleet: str) -> Floats:
-        """Return an array with at least as many columns as the fleet has vehicles."""
-        tick, snapshot = self.world.clock.tick, self._snapshot
-        if snapshot is not None and snapshot.tick == tick and snapshot.roster == self.world.roster_version:
-            return snapshot.fleet(fleet).block
-        return self.programs[fleet].pose_block(tick)
-
-    def use(self, snapshot: Snapshot | None) -> None:
-        """Read the poses from this snapshot as long as the tick does not change."""
-        self._snapshot = snapshot
-
-    def forget(self) -> None:
-        """Discard cached poses, after a change of the state outside a tick."""
-        self._snapshot = None
-        for program in self.programs.values():
-            program.forget_poses()
-
-
 class PublishStage:
     """Makes snapshots every `period` ticks (None: never) and at the period of each watcher."""
 
     name = "publish"
 
-    def __init__(self, world: World, programs: dict[str, FleetProgram], poses: FleetPoses, period: int | None) -> None:
+    def __init__(self, world: World, programs: dict[str, FleetProgram], period: int | None) -> None:
         self.world = world
         self.programs = programs
-        self.poses = poses
         self.period = period
         self.watchers: list[tuple[int, Watcher]] = []
         self.writer = SnapshotWriter()
@@ -83,13 +56,18 @@ class PublishStage:
         if self._latest is not None and self._latest.tick == tick:
             return self._latest
         self._latest = None  # return its buffer to the pool before taking one
-        self.poses.use(None)
         blocks, finish = self.writer.begin(self.layout(), tick, self.world.clock.time, self.world.run)
         for program, block in zip(self.programs.values(), blocks, strict=True):
             program.write_block(block, self.world.environment, tick)
         self._latest = self._published = finish()
-        self.poses.use(self._latest)
         return self._latest
+
+    def poses(self, fleet: str) -> Floats:
+        """Return the poses of a fleet now, of the snapshot or computed once per tick: rows as in Pose, >= n columns."""
+        tick, snapshot = self.world.clock.tick, self._latest
+        if snapshot is not None and snapshot.tick == tick and snapshot.roster == self.world.roster_version:
+            return snapshot.fleet(fleet).block
+        return self.programs[fleet].pose_block(tick)
 
     def serve(self) -> None:
         """Make the snapshot that another thread waits for. Called by the ticking thread."""
@@ -119,7 +97,8 @@ class PublishStage:
         return self._layout
 
     def forget(self) -> None:
-        """Discard the cached snapshot, after a change of the state outside a tick."""
+        """Discard the cached snapshot and poses, after a change of the state outside a tick."""
         self._layout = None
         self._latest = None
-        self.poses.forget()
+        for program in self.programs.values():
+            program.forget_poses()

@@ -17,13 +17,14 @@ import numpy as np
 from paddock.engine.actions import CommandAction, MissionAction
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Checked, Claim, Claims, CommandRequest
+from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import policy_inputs
 from paddock.engine.events import EventLog
 from paddock.engine.mailbox import Mailbox
 from paddock.engine.pipeline import NEVER_DUE, HaltedError, Pipeline, every
 from paddock.engine.program import NOT_FINITE, Alarm, FleetProgram, broken_rows
-from paddock.engine.publishing import FleetPoses, PublishStage
+from paddock.engine.publishing import PublishStage
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, Sync
 from paddock.world.columns import Floats
@@ -50,23 +51,12 @@ class AssembledTick(NamedTuple):
     guard: GuardStage
 
 
-def assemble_tick(
-    scenario: Scenario,
-    world: World,
-    programs: dict[str, FleetProgram],
-    *,
-    claims: Claims,
-    thread: ClockThread,
-    mailbox: Mailbox,
-    applier: Applier,
-    mission: MissionStage,
-    poses: FleetPoses,
-    events: EventLog,
-    publish: PublishStage,
-) -> AssembledTick:
+def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread: ClockThread) -> AssembledTick:
     """Return the stages of a tick in the order in which they run."""
+    world, programs, events, mission = applier.world, applier.programs, applier.events, applier.mission
+    publish, poses = applier.publisher, applier.publisher.poses
     # wait for autopilots and for clients with claims; their commands enter the mailbox
-    barrier = BarrierStage(scenario.clock.sync or Sync(), claims, mailbox, applier, publish, thread)
+    barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
     # apply the actions of the mailbox, and the failsafe where commands have timed out
     latch = LatchStage(mailbox, applier)
     # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
@@ -223,7 +213,7 @@ class BehaveStage:
 
     world: World
     programs: dict[str, FleetProgram]
-    poses: FleetPoses
+    poses: PoseBlocks
     events: EventLog
     period: int
     lost: set[str] = field(default_factory=set)  # fleets (overrides: `fleet number`) whose lost target was reported
@@ -341,7 +331,7 @@ class SenseStage:
 
     world: World
     programs: dict[str, FleetProgram]
-    poses: FleetPoses
+    poses: PoseBlocks
     name = "sense"
 
     def due(self, tick: int) -> int:

@@ -20,16 +20,14 @@ import zstandard
 from mcap.data_stream import ReadDataStream
 from mcap.exceptions import McapError
 from mcap.opcode import Opcode
-from mcap.records import Attachment, Channel, Chunk, ChunkIndex, Metadata
-from mcap.stream_reader import StreamReader
+from mcap.reader import SeekingReader
+from mcap.records import Attachment, Channel, Chunk, Metadata
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
-FOOTER = struct.Struct("<QQI")
-TRAILER = HEAD.size + FOOTER.size + len(MAGIC)
 MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
 LARGEST_CHUNK = 4 * 2**30
 CHUNKS_KEPT = 3  # decompressed chunks kept in memory
@@ -120,7 +118,7 @@ class McapFile:
         self._file.seek(0)
         if self._file.read(len(MAGIC)) != MAGIC:
             raise PaddockError(f"{self.name} is not an MCAP file")
-        summary = _summary(self._file, size)
+        summary = _summary(self._file)
         self.complete = summary is not None
         for opcode, start, length in _file_records(self._file, len(MAGIC), size):
             if summary is not None and opcode == Opcode.CHUNK:
@@ -217,30 +215,22 @@ def _file_records(file: BinaryIO, at: int, end: int) -> Iterator[tuple[int, int,
         at += length
 
 
-def _summary(file: BinaryIO, size: int) -> list[ChunkLocation] | None:
+def _summary(file: BinaryIO) -> list[ChunkLocation] | None:
     """Return the chunks from the summary; None if the file was not finished or the summary is damaged."""
-    if size < len(MAGIC) + TRAILER:
+    file.seek(-len(MAGIC), os.SEEK_END)
+    if file.read() != MAGIC:
         return None
-    file.seek(size - TRAILER)
-    trailer = file.read(TRAILER)
-    opcode, length = HEAD.unpack_from(trailer)
-    if trailer[-len(MAGIC) :] != MAGIC or opcode != Opcode.FOOTER or length != FOOTER.size:
-        return None
-    start = FOOTER.unpack_from(trailer, HEAD.size)[0]
-    if not len(MAGIC) < start < size - TRAILER:
-        return None
-    file.seek(start)
-    reader = StreamReader(BytesIO(file.read(size - start)), skip_magic=True)
-    chunks = []
+    file.seek(0)
     try:
-        for record in reader.records:
-            if isinstance(record, ChunkIndex):
-                offsets = {channel: offset + HEAD.size for channel, offset in record.message_index_offsets.items()}
-                start, length = record.chunk_start_offset + HEAD.size, record.chunk_length - HEAD.size
-                chunks.append(ChunkLocation(start, length, offsets, indexed=bool(offsets)))
-    except BROKEN:
+        found = SeekingReader(file).get_summary()
+    except (*BROKEN, OSError, StopIteration):
         return None
-    return chunks
+    chunks = []
+    for record in () if found is None else found.chunk_indexes:
+        offsets = {channel: offset + HEAD.size for channel, offset in record.message_index_offsets.items()}
+        start, length = record.chunk_start_offset + HEAD.size, record.chunk_length - HEAD.size
+        chunks.append(ChunkLocation(start, length, offsets, indexed=bool(offsets)))
+    return chunks if found else None
 
 
 def _unpacked(content: bytes) -> memoryview:

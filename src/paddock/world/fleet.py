@@ -90,11 +90,6 @@ class Fleet:
         """Member numbers (n,): 17 for `scouts[17]`; they do not change when others are removed."""
         return self.tables["members"][: self.n]
 
-    @property
-    def streams(self) -> Ints:
-        """Random streams (n,)."""
-        return self.tables["streams"][: self.n]
-
     def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
         """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""
         table = np.zeros((columns, self.capacity))
