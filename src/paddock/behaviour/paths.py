@@ -5,13 +5,12 @@ from math import isfinite
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.compute import arrays
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.world.columns import Floats
 from paddock.world.pose import FARTHEST
 
-Floats = NDArray[np.float64]
 MOST_POINTS = 100_000
 """Maximum number of points of one path."""
 

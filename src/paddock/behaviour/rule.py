@@ -115,19 +115,12 @@ class Rule:
         return found, visit, KernelSpec(f"{self.name}-finish", near.finish, (*one, options))
 
 
-def pose_of(state: Any, parameters: Any) -> Pose:
-    """Bound to the model's `pose` when a kernel is built."""
+def unbound(*arguments: Any) -> Any:
+    """Stand for the model's `pose` and `guide` and the rule's `desire`, to which `act` is bound when it is compiled."""
     raise RuntimeError("unbound")
 
 
-def desire_of(*arguments: Any) -> tuple[Desire, Any]:
-    """Bound to the rule's `desire` when a kernel is built."""
-    raise RuntimeError("unbound")
-
-
-def guide_of(*arguments: Any) -> Any:
-    """Bound to the model's `guide` when a kernel is built."""
-    raise RuntimeError("unbound")
+pose_of = desire_of = guide_of = unbound
 
 
 def act(

@@ -71,11 +71,6 @@ class ClockThread:
         finally:
             self._owner = owner
 
-    @property
-    def busy(self) -> bool:
-        """Whether any thread drives."""
-        return self._owner is not None
-
     def elsewhere(self) -> bool:
         """Return whether another thread drives."""
         owner = self._owner
@@ -124,7 +119,7 @@ class ClockThread:
 
     def serve_idle(self) -> None:
         """Serve all requests unless another thread drives, which then does."""
-        while (self._requests or self._looks) and not self.busy:
+        while (self._requests or self._looks) and self._owner is None:
             try:
                 with self.driving("a request", idle_service=True):
                     self.serve()

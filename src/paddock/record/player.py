@@ -3,8 +3,8 @@
 import os
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from time import monotonic
-from typing import Self
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from paddock.world.snapshot import Snapshot
 Watcher = Callable[[Snapshot], object]
 
 
-class Player:
+class Player(AbstractContextManager["Player"]):
     """One thread calls `run`; any thread may `pause`, `resume`, `seek`, `stop`, set the `pace` or read."""
 
     def __init__(self, source: str | os.PathLike[str] | RecordedRun, pace: float = 1.0) -> None:
@@ -151,9 +151,6 @@ class Player:
         """Stop playing and close the file."""
         self.stop()
         self.recording.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

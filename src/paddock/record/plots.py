@@ -71,7 +71,7 @@ def plot(run: RecordedRun, folder: str | os.PathLike[str], fleet: str | None = N
                 _draw_tracks(axes, traces)
             else:
                 _draw_bands(axes, traces, path.stem)
-            _finish(axes, traces, f"{run.metadata.get('name', '')} · {path.stem}")
+            _finish(axes, traces, f"{run.metadata.get('name', '')} · {path.stem}", path.stem == "tracks")
             figure.savefig(path)
     except OSError as error:
         raise PaddockError(f"cannot write plots to {os.fspath(folder)}: {error.strerror or error}") from None
@@ -137,7 +137,7 @@ def _draw_bands(axes: Any, traces: list[_Trace], quantity: str) -> None:
     axes.margins(x=0.01)
 
 
-def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
+def _finish(axes: Any, traces: list[_Trace], title: str, from_above: bool) -> None:
     """Add title, grid and legend."""
     axes.set_title(title, loc="left", fontsize=12, fontweight="bold")
     axes.grid(color="#d9dee3", linewidth=0.6)
@@ -147,19 +147,14 @@ def _finish(axes: Any, traces: list[_Trace], title: str) -> None:
         axes.spines[side].set_visible(False)
     named = traces[:LISTED] if len(traces) <= LISTED else traces[: LISTED - 1]
     for k, trace in enumerate(named):
-        of = f"{len(trace.tracks)} of " if 0 < len(trace.tracks) < trace.count and _is_plan(axes) else ""
+        of = f"{len(trace.tracks)} of " if 0 < len(trace.tracks) < trace.count and from_above else ""
         label = trace.name if trace.count < 2 else f"{trace.name} ({of}{trace.count:,})"
         axes.plot([], [], color=COLOURS[k % len(COLOURS)], linewidth=2, label=label)
     if len(named) < len(traces):
         axes.plot([], [], " ", label=f"and {len(traces) - len(named)} more")
-    if any(trace.count > 1 for trace in traces) and not _is_plan(axes):
+    if any(trace.count > 1 for trace in traces) and not from_above:
         axes.set_title("mean of each fleet, 5th to 95th percentile", loc="right", fontsize=8, color="#4a5562")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-
-
-def _is_plan(axes: Any) -> bool:
-    """Return whether the axes show tracks from above."""
-    return bool(axes.get_aspect() != "auto")
 
 
 def _matplotlib() -> Any:

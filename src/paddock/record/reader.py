@@ -2,9 +2,10 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def _planned_as_before(scenario: Scenario) -> Scenario:
     return scenario.model_copy(update={"mission": mission.model_copy(update=changes)})
 
 
-class RecordedRun:
+class RecordedRun(AbstractContextManager["RecordedRun"]):
     """A recorded run. Times are in s from the start of the recording, and continue over resets and restores."""
 
     def __init__(self, file: McapFile) -> None:
@@ -220,9 +221,6 @@ class RecordedRun:
     def close(self) -> None:
         """Close the file."""
         self.file.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -13,12 +13,13 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
 from math import isfinite
 from time import monotonic, time_ns
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -77,7 +78,7 @@ class RecordingReport:
         )
 
 
-class Recorder:
+class Recorder(AbstractContextManager["Recorder"]):
     """Records until `close`. `on_failure` is called with one line when the recording fails; the run continues."""
 
     def __init__(
@@ -102,7 +103,7 @@ class Recorder:
         self.failure = ""
         self._world = sim.engine.world
         self.every = max(1, round(self._world.clock.rate / rate))  # ticks between two samples
-        self._on_failure = on_failure or tell or _print
+        self._on_failure = on_failure or tell or partial(print, "paddock:", file=sys.stderr, flush=True)
         self._queue = WriteQueue()
         self._hashes = HashSchedule(sim)
         started = time_ns()
@@ -263,15 +264,8 @@ class Recorder:
         counts = (writer.samples, self.dropped, writer.vehicle_samples, self._output.position)
         return RecordingReport(self.path, *counts, self.failure)
 
-    def __enter__(self) -> Self:
-        return self
-
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _print(line: str) -> None:
-    print(f"paddock: {line}", file=sys.stderr, flush=True)
 
 
 def versions() -> dict[str, str]:

@@ -155,6 +155,5 @@ def check_behaviour(
     `options` replace the defaults, `path` and `target` included; `model` is that of the vehicles in a run.
     """
     found = find_rule(behaviour) if isinstance(behaviour, str) else behaviour
-    return RuleRig(replace(found, name=found.name or found.desire.__module__), options or {}, model, seed).run_all(
-        CHECKS
-    )
+    rig = RuleRig(replace(found, name=found.name or found.desire.__module__), options or {}, model, seed)
+    return rig.run_all(CHECKS)

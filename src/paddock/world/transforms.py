@@ -6,8 +6,6 @@ tree.set_dynamic("red", "world", time=0.5, pose=Transform((3.0, 4.0, 0.0)))
 tree.lookup("world", "lidar", time=0.5).apply(points)        # points seen by the lidar, in the world
 """
 
-from __future__ import annotations
-
 import math
 from bisect import bisect_right
 from collections.abc import Mapping
@@ -55,12 +53,12 @@ class Transform:
         """Transform points (..., 3) of the child to the parent, in m."""
         return np.asarray(rotate(self.quaternion, np.asarray(points, dtype=np.float64)) + self.position)
 
-    def inverse(self) -> Transform:
+    def inverse(self) -> "Transform":
         """Return the parent's pose in the child."""
         back = quaternion_conjugate(self.quaternion)
         return Transform(-rotate(back, self.position), back)
 
-    def compose(self, inner: Transform) -> Transform:
+    def compose(self, inner: "Transform") -> "Transform":
         """Return this transform after the inner one: the grandchild's pose in the parent. Same as `self @ inner`."""
         return Transform(self.apply(inner.position), quaternion_multiply(self.quaternion, inner.quaternion))
 

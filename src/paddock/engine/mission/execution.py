@@ -25,7 +25,6 @@ from paddock.planning.transits import Transits
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.pose import Pose as PoseColumns
-from paddock.world.world import World
 
 DEPTH = 1.0  # m below the ground: target height of a landing, so that a vehicle descends until it is on the ground
 APART = 3.0  # m between neighbours on the ground, approximately
@@ -46,10 +45,9 @@ def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) ->
 class KinematicExecution:
     """Places vehicles on their routes; their dynamics are switched off."""
 
-    def __init__(self, mission: Mission, participants: MissionFleets, world: World) -> None:
-        self.mission = mission
+    def __init__(self, participants: MissionFleets) -> None:
         self.participants = participants
-        self.world = world
+        self.mission, self.world = participants.mission, participants.world
         self.flown: KinematicRun | None = None
         self.spacing = None  # exact paths: no separation
 
@@ -96,10 +94,9 @@ IDLING = ("home", "idle", "damaged")
 class DynamicsExecution:
     """Reads the positions of all vehicles, updates the mission and sets new routes."""
 
-    def __init__(self, mission: Mission, participants: MissionFleets, world: World, poses: PoseBlocks) -> None:
-        self.mission = mission
+    def __init__(self, participants: MissionFleets, poses: PoseBlocks) -> None:
         self.participants = participants
-        self.world = world
+        self.mission, self.world = mission, world = participants.mission, participants.world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
         self.ground = world.ground_z

@@ -60,11 +60,10 @@ class MissionRun:
         self.events = events
         self.mission: Mission = Mission(setup_of(scenario))
         self.participants = MissionFleets(self.mission, scenario, world, fleets.programs)
-        self.execution: DynamicsExecution | KinematicExecution
-        if self.mission.setup.execute == "kinematic":
-            self.execution = KinematicExecution(self.mission, self.participants, world)
-        else:
-            self.execution = DynamicsExecution(self.mission, self.participants, world, poses)
+        kinematic = self.mission.setup.execute == "kinematic"
+        self.execution: DynamicsExecution | KinematicExecution = (
+            KinematicExecution(self.participants) if kinematic else DynamicsExecution(self.participants, poses)
+        )
         assert scenario.mission is not None
         self.joining = sorted(
             ((event.at, k) for k, event in enumerate(scenario.mission.events) if event.vehicle is not None)

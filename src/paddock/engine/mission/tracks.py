@@ -1,6 +1,5 @@
 """Tracks of a mission: one table of segments per fleet; each vehicle's memory contains its rows."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from math import inf, remainder, sqrt, tau
@@ -9,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.engine.behaviours import MEMORY, FleetBehaviour, RuleSetup
-from paddock.engine.build import build_program
+from paddock.engine.build import Place, build_program
 from paddock.engine.mission.following import COLUMNS, FAR, RULE, FollowingMemory, FollowingOptions
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError
@@ -100,7 +99,6 @@ def _leaving(segments: tuple[Segment, ...], limits: list[float], style: Followin
 
 COLUMN = column_index(FollowingMemory)
 EMPTY = np.zeros((1, COLUMNS))
-Place = Callable[..., str]  # path inside an entry -> where the user wrote it
 
 
 class FleetVehicles(NamedTuple):

@@ -3,8 +3,6 @@
 Each frame draws only the changes, onto a picture of everything else.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +23,10 @@ from paddock.record.mission_report.map_figure import PAPER, SOFT, colour, draw_m
 from paddock.record.mission_report.text import clock
 from paddock.world.columns import Floats
 
+Flags = NDArray[np.bool_]
+Frame = NDArray[np.uint8]  # (height, width, 4): red, green, blue and opacity
+MapChange = tuple[float, Task | Zone | tuple[str, int]]
+"""Time (s), and a new task, a new zone, or the name of a completed task and the index of its vehicle."""
 SECONDS = 20.0  # duration of an animation in s, without the still frame at its end
 FINER = 4  # points of a trail in each frame
 
@@ -75,8 +77,6 @@ def frames(
             progress((k + 1) / count)
 
 
-Flags = NDArray[np.bool_]
-Frame = NDArray[np.uint8]  # (height, width, 4): red, green, blue and opacity
 SIZE = (9.6, 7.2)  # inches
 HOLD = 1.5  # s for which the last frame is shown
 NOSE = np.array([(1.0, 0.0), (-0.7, 0.62), (-0.35, 0.0), (-0.7, -0.62)])  # a vehicle facing east
@@ -179,10 +179,6 @@ def write_gif(path: Path, frames: Iterator[Frame], rate: float) -> None:
     first, *rest = (picture.quantize(palette=palette, dither=Image.Dither.NONE) for picture in pictures)
     lasts = [round(1000.0 / rate)] * (len(pictures) - 1) + [round(1000.0 * HOLD)]
     first.save(path, save_all=True, append_images=rest, duration=lasts, loop=0, optimize=False)
-
-
-MapChange = tuple[float, Task | Zone | tuple[str, int]]
-"""Time (s), and a new task, a new zone, or the name of a completed task and the index of its vehicle."""
 
 
 @dataclass(frozen=True)
