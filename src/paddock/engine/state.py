@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from paddock.engine.build import environment_values
 from paddock.engine.commands import next_timeout
 from paddock.engine.overrides import FleetOverrides, saved_setups
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
-from paddock.world.archive import digest, unpack
+from paddock.world.archive import digest, pack, unpack
 from paddock.world.transforms import TransformTree
 
 if TYPE_CHECKING:
@@ -89,7 +92,7 @@ def clear_state(engine: Engine) -> None:
 
 
 def load_state(engine: Engine, blob: bytes) -> None:
-    """Decode and check a saved state, then load it."""
+    """Load a saved state that is valid: saving it again gives the same. On an error, the state is as before."""
     if not isinstance(blob, bytes | bytearray | memoryview):
         raise PaddockError(f"restore() takes what save() returned, not {type(blob).__name__}")
     tree = unpack(blob)
@@ -98,6 +101,45 @@ def load_state(engine: Engine, blob: bytes) -> None:
         raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
     if tree.get("scenario") != scenario_digest(engine.scenario):
         raise PaddockError("saved in another scenario: load that one and restore there")
+    before = pack(saved_state(engine))
+    try:
+        _load(engine, tree)
+        check_equal(tree, saved_state(engine), "saved state")
+        for fleet in () if engine.stages.guard.failure else engine.world.fleets.values():
+            if not all(np.isfinite(fleet.tables[name][:, : fleet.n]).all() for name in ("state", "command")):
+                raise PaddockError(f"saved state: fleet {fleet.name!r} has a state or command that is not finite")
+    except Exception as error:  # a crafted state may fail in any way
+        _load(engine, unpack(before))
+        if isinstance(error, PaddockError):
+            raise
+        why = str(error).partition("\n")[0]
+        raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
+
+
+def check_equal(given: Any, found: Any, place: str) -> None:
+    """Refuse a value that differs from what was loaded from it; fields that are new since it was saved may be added."""
+    if isinstance(given, dict) and isinstance(found, dict):
+        for name, value in given.items():
+            if name not in found:
+                raise PaddockError(f"{place}: unknown field {name!r}")
+            check_equal(value, found[name], f"{place}, {name}")
+    elif isinstance(given, list) and isinstance(found, list | tuple) and len(given) == len(found):
+        for k, (one, other) in enumerate(zip(given, found, strict=True)):
+            check_equal(one, other, f"{place}, {k}")
+    elif isinstance(given, np.ndarray) and isinstance(found, np.ndarray):
+        if given.dtype != found.dtype or given.shape != found.shape or given.tobytes() != found.tobytes():
+            raise PaddockError(f"{place} is not valid: {given.dtype} of shape {given.shape}")
+    elif digest({"": _number(given)}) != digest({"": _number(found)}):  # 1 and True differ, NaN equals NaN
+        raise PaddockError(f"{place} is not valid: {given!s:.40}")
+
+
+def _number(value: Any) -> Any:
+    """Return numbers as float where that is exact: a whole number in a field of floats may be saved as either."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
+    return float(value) if whole else value
+
+
+def _load(engine: Engine, tree: Mapping[str, Any]) -> None:
     overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
     mission = engine.new_mission(tree["world"]["seed"])
     if mission is not None:

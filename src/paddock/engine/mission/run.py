@@ -16,10 +16,12 @@ from paddock.engine.mission.execution import DynamicsExecution, KinematicExecuti
 from paddock.engine.mission.tracks import MissionFleets, check_members
 from paddock.engine.mission.verbs import carry_out, checked
 from paddock.engine.program import FleetProgram
+from paddock.errors import InvalidValueError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.scenario import Scenario
+from paddock.world.archive import typed
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -179,10 +181,12 @@ class MissionRun:
 
     def expect(self, saved: Mapping[str, Any]) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.participants.fleets = set(saved["fleets"])
+        self.participants.fleets = set(typed(list[str], saved["fleets"], "fleets of the mission"))
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the fleets must be restored first."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
-        self.joined, self.reported = saved["joined"], saved["told"]
+        self.joined, self.reported = (typed(int, saved[name], name) for name in ("joined", "told"))
+        if not (0 <= self.joined <= len(self.joining) and 0 <= self.reported <= len(self.mission.log)):
+            raise InvalidValueError(f"the saved mission has {self.joined} joined and {self.reported} reported entries")
