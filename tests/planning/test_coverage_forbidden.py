@@ -23,7 +23,9 @@ from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Path, ends_at
+from paddock.planning.planner import solve
 from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.splitting import split_fields
 from paddock.record.mission_report.text import fields_covered
 from paddock.scenario import load_scenario
 
@@ -269,6 +271,27 @@ def test_an_area_beyond_the_range_of_one_is_split_by_passes() -> None:
     assert found.done == len(parts) == 2
     whole = shapely.union_all([Polygon(part.outline()) for part in parts])
     assert whole.symmetric_difference(Polygon(AreaShape(0, 0, 0, 2000, 200, 7).outline())).area < 1e-3
+
+
+def test_bands_of_unequal_length_where_equal_ones_do_not_fit() -> None:
+    """Twenty rows, of which an aircraft does three or four: six aircraft are enough, seven equal bands are not."""
+    outline = [(200, -600), (1400, -600), (1400, 600), (200, 600)]
+    found = plan(scenario({"polygon": {"outline": outline, "spacing": 60}}, 6, range=9_000))
+    assert len(found.problem.tasks) == found.done == 6 and not found.undone
+    assert all(len(route.tasks) == 1 and route.flown <= 9_000 for route in found.routes)
+    paths = [leg.path for route in found.routes for leg in route.legs if leg.kind == "coverage"]
+    assert raster_share(paths, 60.0, Polygon(outline)) >= 0.99
+
+
+def test_vehicles_of_different_ranges_have_bands_of_different_size() -> None:
+    """Bands that only the vehicle of the longest range can do would leave the others idle."""
+    field = Task("field", PolygonShape([(0, 0), (2000, 0), (2000, 1200), (0, 1200)], spacing=100.0))
+    home = (-200.0, -200.0, 60.0, 0.0)
+    ranges = (18_000.0, 12_000.0, 7_000.0)
+    vehicles = [Vehicle(f"v{k}", home, home, 15.0, 50.0, range=most) for k, most in enumerate(ranges)]
+    found = solve(split_fields(Problem(tuple(vehicles), (field,))), "routing")
+    assert not found.undone and [len(route.tasks) for route in found.routes] == [1, 1, 1]
+    assert all(route.flown <= most for route, most in zip(found.routes, ranges, strict=True))
 
 
 def test_a_field_too_far_away_is_reported_whole() -> None:

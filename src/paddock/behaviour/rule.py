@@ -175,6 +175,11 @@ def station(
     return Desire(wx * scale, wy * scale, wz * scale, maximum(sqrt(dx * dx + dy * dy + dz * dz), speed))
 
 
+def index_in(value: float, count: int) -> int:
+    """Return an index from a rule's memory, for a table of `count` rows; 0 where the memory holds no valid one."""
+    return int(select((value >= 0.0) & (value < count), value, 0.0))
+
+
 def distance_to(me: Pose, x: float, y: float, z: float) -> float:
     """Return the distance to a point, m."""
     dx, dy, dz = x - me.x, y - me.y, z - me.z

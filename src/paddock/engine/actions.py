@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
+from paddock.world.archive import typed
 
 Target = str | int | Sequence[str | int] | NDArray[np.int64]  # the name of a vehicle or fleet, an id, or a list of them
 KINDS: dict[str, type[Any]] = {}
@@ -122,7 +123,8 @@ class Posted:
         if tree.get("kind") not in KINDS:
             raise PaddockError(f"unknown kind of action {tree.get('kind')!r}; valid: {', '.join(KINDS)}")
         action: Action = KINDS[tree["kind"]](**tree["action"])
-        return Posted(tree["tick"], tree["sequence"], action, tree["source"])
+        tick, sequence = (typed(int, tree[name], f"{name} of an action") for name in ("tick", "sequence"))
+        return Posted(tick, sequence, action, typed(str, tree["source"], "source of an action"))
 
 
 def _plain(value: Any) -> Any:

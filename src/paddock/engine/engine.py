@@ -29,7 +29,7 @@ from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
-from paddock.world.archive import digest, unpack
+from paddock.world.archive import check_equal, digest, pack, unpack
 from paddock.world.transforms import TransformTree
 from paddock.world.world import World
 
@@ -175,9 +175,18 @@ class Engine:
         }
 
     def restore(self, blob: bytes) -> None:
-        """Load a saved state."""
+        """Load a saved state that is valid: saving it again gives the same. On an error, the state is as before."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            self._load(self._checked_state(blob))
+            tree, before = self._checked_state(blob), pack(self.saved_state())
+            try:
+                self._load(tree)
+                check_equal(tree, self.saved_state(), "saved state")
+            except Exception as error:  # a crafted state may fail in any way
+                self._load(unpack(before))
+                if isinstance(error, PaddockError):
+                    raise
+                why = str(error).partition("\n")[0]
+                raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
             self._prepared = True
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
@@ -217,6 +226,9 @@ class Engine:
         for name, sensors in tree["sensors"].items():
             for kind, saved in sensors.items():
                 self.programs[name].sensors[kind].restore(saved)
+        for fleet in () if self.stages.guard.failure else self.world.fleets.values():
+            if not all(np.isfinite(fleet.tables[name][:, : fleet.n]).all() for name in ("state", "command")):
+                raise PaddockError(f"saved state: fleet {fleet.name!r} has a state or command that is not finite")
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from paddock.world.archive import typed
+
 KEPT = 10_000  # number of events in memory; older ones are dropped and counted
 
 
@@ -59,5 +61,5 @@ class EventLog:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Load what `save` returned."""
-        self.count = saved["count"]
-        self._kept = deque((Event(**tree) for tree in saved["kept"]), maxlen=KEPT)
+        self.count = typed(int, saved["count"], "count of events")
+        self._kept = deque((typed(Event, tree, "event") for tree in saved["kept"]), maxlen=KEPT)

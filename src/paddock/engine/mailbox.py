@@ -10,6 +10,7 @@ import numpy as np
 
 from paddock.engine.actions import Action, CommandAction, OverrideAction, Posted
 from paddock.errors import PaddockError
+from paddock.world.archive import typed
 
 MOST_WAITING = 100_000  # limit of queued actions
 NEXT_TICK = 0  # due tick of an action that is applied at the next tick
@@ -73,7 +74,7 @@ class Mailbox:
     def restore(self, saved: dict[str, Any]) -> None:
         """Load what `save` returned."""
         self.clear()
-        self.sequence = saved["sequence"]
+        self.sequence = typed(int, saved["sequence"], "sequence")
         self._queue = [Posted.from_tree(tree) for tree in saved["queue"]]
         heapq.heapify(self._queue)
 

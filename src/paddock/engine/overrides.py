@@ -398,6 +398,8 @@ class FleetOverrides:
     def restore(self, saved: Mapping[str, Any], setups: Mapping[int, tuple[BehaviourChoice, RuleSetup]]) -> None:
         """Load what `save` returned; `setups` are its behaviours."""
         self.marks = np.array(saved["marks"], np.int64)
+        if self.marks.shape != (self.program.fleet.n,) or not np.isin(self.marks, [OWN, COMMANDED, *setups]).all():
+            raise PaddockError(f"saved overrides of {self.program.fleet.name!r} do not fit its vehicles")
         self.rows = np.flatnonzero(self.marks)
         for number, (choice, setup) in sorted(setups.items()):
             group = OverrideGroup(choice, setup, np.flatnonzero(self.marks == number))

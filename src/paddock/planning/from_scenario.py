@@ -20,10 +20,11 @@ from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
-from paddock.planning.planner import solve, split_fields
+from paddock.planning.planner import solve
 from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
 from paddock.planning.routes import Plan
+from paddock.planning.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
 from paddock.scenario.tasks import NoFlyZone

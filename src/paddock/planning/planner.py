@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from math import ceil, inf, pi
+from math import inf, pi
 from types import MappingProxyType
 from typing import Any
 
@@ -21,13 +21,12 @@ import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.planning.costs import Costs, Covered
-from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
 from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.obstacles.crossing import inside
-from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
 from paddock.planning.separation import separated
 from paddock.planning.transits import between
@@ -94,6 +93,7 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     costs = costs.headed(headings)
     _place(costs, orders, routes)
     costs = _send_idle(costs, orders, routes)
+    _exchange(costs, orders, routes)
     vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
     undone = [Undone(costs.problem.tasks[t].name, reason(costs, t, orders)) for t in _missing(costs, orders)]
     problem = replace(costs.problem, vehicles=vehicles)
@@ -103,34 +103,6 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
 def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
     """Return the vehicles whose routes stand, as their tasks have not changed."""
     return {vehicle for vehicle, (order, _) in standing.items() if orders[vehicle] == order}
-
-
-MOST_PARTS = 64  # of a field
-
-
-def split_fields(problem: Problem) -> Problem:
-    """Return the problem with parts in place of each field beyond every vehicle's range: `field[0]`, `field[1]`, ..."""
-    return replace(problem, tasks=tuple(part for task in problem.tasks for part in _parts(problem, task)))
-
-
-def _parts(problem: Problem, task: Task) -> Sequence[Task]:
-    """Return as few parts of a field as single vehicles can do, or the task itself."""
-    if not isinstance(task.shape, FieldShape) or all(vehicle.range == inf for vehicle in problem.vehicles):
-        return [task]
-    whole = Costs(replace(problem, tasks=(task,)))
-    ranges = whole.ranges
-    cover = np.array([whole.jobs(k).cover[0] for k in range(whole.vehicles)])
-    share = float(np.max((ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
-    best, most = [task], 0
-    for count in range(ceil(1.0 / share), MOST_PARTS) if 0.0 < share < 1.0 else ():
-        cut: Sequence[FieldShape] = task.shape.parts(count)
-        parts = [replace(task, name=f"{task.name}[{k}]", shape=part) for k, part in enumerate(cut)]
-        fits = (Costs(replace(problem, tasks=tuple(parts))).alone <= ranges[:, None]).any(axis=0)
-        if fits.sum() > most:
-            best, most = parts, fits.sum()
-        if fits.all() or count > 2.0 / share + 4.0:
-            break
-    return best
 
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
@@ -220,6 +192,25 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
                     break
     before = {k: task.heading for k, task in enumerate(costs.problem.tasks) if task.heading is not None}
     return costs.headed(before | headings)
+
+
+def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
+    """Give each task that is left to a vehicle that can do it alone, if others can take over all tasks of that one."""
+    alone = costs.alone
+    for task in _missing(costs, orders)[:TRIES]:
+        able = np.flatnonzero(np.isfinite(alone[:, task]) & (alone[:, task] <= costs.ranges))
+        for vehicle in able[np.argsort(alone[able, task], kind="stable")][:TRIES].tolist():
+            trial = [[task] if k == vehicle else list(order) for k, order in enumerate(orders)]
+            others = sorted(orders[vehicle], key=lambda t: -float(alone[:, t].min()))  # the largest first
+            trial = insert_tasks(costs, trial, costs.ranges, others)
+            if len(_missing(costs, trial)) >= len(_missing(costs, orders)):
+                continue
+            found = {k: _fitted(costs, k, order) for k, order in enumerate(trial) if order != orders[k]}
+            if len(_missing(costs, trial)) < len(_missing(costs, orders)):
+                orders[:] = trial
+                for k, route in found.items():
+                    routes[k] = route
+                break
 
 
 def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]:

@@ -155,7 +155,7 @@ class FleetSensor:
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore the result of `save`."""
         memory, samples, ticks = (np.asarray(saved[name]) for name in ("memory", "samples", "ticks"))
-        n = int(saved["n"])
+        n, taken, arrived = (int(saved[name]) for name in ("n", "taken", "arrived"))
         if memory.shape != (len(self._memory), n) or samples.shape[-1] != n:
             raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
         if samples.shape[:2] != self._samples.shape[:2] or ticks.shape != self._ticks.shape:
@@ -163,10 +163,12 @@ class FleetSensor:
                 f"saved sensor history has shape {samples.shape[:2]}, this sensor's is {self._samples.shape[:2]}: "
                 f"its kind, rate or delay differs"
             )
+        if not 0 <= arrived <= taken <= arrived + len(ticks):
+            raise InvalidValueError(f"saved sensor {self.sensor.name!r} has {arrived} arrived of {taken} samples")
         self.grow(n)
         self.reset()
         self._memory[:, :n], self._samples[:, :, :n], self._ticks[:] = memory, samples, ticks
-        self._taken, self._arrived, self.n = int(saved["taken"]), int(saved["arrived"]), n
+        self._taken, self._arrived, self.n = taken, arrived, n
 
     def _option(self, name: str) -> float:
         return float(self.options[column_index(self.sensor.options)[name]])

@@ -7,15 +7,21 @@ Bytes: magic, u32 version, body, xxh3_128 of the body. The body is one value: a 
 little-endian, dict keys ascending, arrays in C order. `digest` hashes the bytes that `pack` writes.
 """
 
+from __future__ import annotations
+
 import struct
 from collections.abc import Callable, Iterator
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
+
+if TYPE_CHECKING:
+    from pydantic import TypeAdapter
 
 Tree = dict[str, Any]
 Put = Callable[[Any], object]  # receives the next bytes-like piece of the body
@@ -63,6 +69,48 @@ def unpack(blob: bytes | bytearray | memoryview) -> Tree:
     if xxhash.xxh3_128_digest(body) != view[-_DIGEST_BYTES:]:
         raise _damaged("has a wrong checksum")
     return _Cursor(body).tree()
+
+
+def typed(kind: Any, value: Any, what: str) -> Any:
+    """Return a value of a tree as a type, dataclass or named tuple; PaddockError if it or a field has a wrong type."""
+    from pydantic import ValidationError
+
+    try:
+        return _adapter(kind).validate_python(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ", ".join(map(str, (what, *first["loc"])))
+        raise PaddockError(f"{place}: {first['msg'][:1].lower()}{first['msg'][1:]}") from None
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(kind)
+
+
+def check_equal(given: Any, found: Any, place: str) -> None:
+    """Refuse a value that differs from what was loaded from it; fields that are new since it was saved may be added."""
+    if isinstance(given, dict) and isinstance(found, dict):
+        for name, value in given.items():
+            if name not in found:
+                raise PaddockError(f"{place}: unknown field {name!r}")
+            check_equal(value, found[name], f"{place}, {name}")
+    elif isinstance(given, list) and isinstance(found, list | tuple) and len(given) == len(found):
+        for k, (one, other) in enumerate(zip(given, found, strict=True)):
+            check_equal(one, other, f"{place}, {k}")
+    elif isinstance(given, np.ndarray) and isinstance(found, np.ndarray):
+        if given.dtype != found.dtype or given.shape != found.shape or given.tobytes() != found.tobytes():
+            raise PaddockError(f"{place} is not valid: {given.dtype} of shape {given.shape}")
+    elif digest({"": _number(given)}) != digest({"": _number(found)}):  # 1 and True differ, NaN equals NaN
+        raise PaddockError(f"{place} is not valid: {given!s:.40}")
+
+
+def _number(value: Any) -> Any:
+    """Return numbers as float where that is exact: a whole number in a field of floats may be saved as either."""
+    whole = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
+    return float(value) if whole else value
 
 
 def _damaged(why: str) -> PaddockError:

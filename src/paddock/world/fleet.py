@@ -159,6 +159,15 @@ class Fleet:
         """Restore exactly what was saved."""
         if saved["tables"].keys() != self.tables.keys():
             raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
+        for name, table in saved["tables"].items():
+            own, wanted = self.tables[name], (*self.tables[name].shape[:-1], saved["n"])
+            if not isinstance(table, np.ndarray) or table.dtype != own.dtype or table.shape != wanted:
+                raise PaddockError(f"table {name!r} of fleet {self.name!r} is not {own.dtype} of shape {wanted}")
+        members, streams = saved["tables"]["members"], saved["tables"]["streams"]
+        if (np.diff(members, prepend=-1, append=saved["next_member"]) <= 0).any():
+            raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {saved['next_member'] - 1}")
+        if (streams != stream_ids(self.name, members)).any():
+            raise PaddockError(f"fleet {self.name!r} has random streams that are not those of its members")
         _ = (self.state, self.command)
         self.reserve(saved["n"])
         self.n, self.next_member = saved["n"], saved["next_member"]

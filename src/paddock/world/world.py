@@ -82,6 +82,8 @@ class IdIndex:
 
 
 LARGEST_ID = 2**31 - 1
+SAVED = {"tick": 2**53, "seed": 2**64 - 1, "run": 2**53, "roster": 2**53, "next_id": LARGEST_ID + 1}
+"""Largest valid value of each number in a saved world."""
 
 
 class World:
@@ -183,11 +185,22 @@ class World:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore exactly what was saved; the fleets must exist."""
+        for name, most in SAVED.items():
+            if type(saved[name]) is not int or not 0 <= saved[name] <= most:
+                raise PaddockError(f"saved {name} is {saved[name]!r}; it must be a whole number in 0 to {most}")
+        spans = [(low, high) for low, high in saved["used_ids"]]
+        ids = np.sort(np.concatenate([tree["tables"]["ids"] for tree in saved["fleets"].values()] or [np.empty(0)]))
+        low, high = np.array(spans, np.int64).reshape(-1, 2).T
+        ends = np.searchsorted(high, ids, "right")  # of ids, the range that contains it
+        if len(ids) and (ends.max() >= len(low) or (ids < low[ends]).any() or (np.diff(ids) <= 0).any()):
+            raise PaddockError("saved vehicle ids are not unique, or not among the ids that were assigned")
+        if spans != _joined(spans) or (low < 1).any() or (low >= high).any() or saved["next_id"] < high.max(initial=1):
+            raise PaddockError("saved ranges of assigned vehicle ids are not valid")
         self.clock.tick = saved["tick"]
         self.seed, self.run, self.roster_version, self.next_id = (
             saved[k] for k in ("seed", "run", "roster", "next_id")
         )
-        self.used_ids = [(low, high) for low, high in saved["used_ids"]]
+        self.used_ids = spans
         self.environment[:] = saved["environment"]
         self.transforms.restore(saved["transforms"])
         for name, tree in saved["fleets"].items():

@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed
-from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, distance_to, towards
+from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, distance_to, index_in, towards
 from paddock.compute.math import select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -28,14 +28,14 @@ class Memory(NamedTuple):
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Go to the next waypoint; after the last one start again or turn back."""
     last = path.shape[0] - 1.0
-    here = int(m.next)
+    here = index_in(m.next, path.shape[0])
     reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
-    ahead = m.next + select(reached, m.direction, 0.0)
+    ahead = here + select(reached, m.direction, 0.0)
     outside = (ahead > last) | (ahead < 0.0)
     back = o.turn > 0.5
     direction = select(outside & back, -m.direction, m.direction)
-    following = select(outside, select(back, m.next + direction, 0.0), ahead)
-    k = int(following)
+    following = select(outside, select(back, here + direction, 0.0), ahead)
+    k = index_in(following, path.shape[0])
     return towards(me, path[k, 0], path[k, 1], path[k, 2], path[k, 3], 0.0), Memory(following, direction)
 
 

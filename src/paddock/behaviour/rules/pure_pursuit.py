@@ -5,7 +5,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from paddock.behaviour.paths import shifted, speed_profile
-from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge
+from paddock.behaviour.rule import Floats, RouteLine, Rule, Urge, index_in
 from paddock.compute.arrays import norm
 from paddock.compute.math import clamp, maximum, select, sqrt
 from paddock.vehicles.model import Desire
@@ -89,7 +89,7 @@ def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floa
     segments = count if closed else count - 1
     fresh = m.segment < -0.5
     searched = segments if fresh else min(SEARCH, segments)
-    start = 0 if fresh else int(m.segment)
+    start = 0 if fresh else index_in(m.segment, count)
     k, t = nearest_segment(me, path, start, searched, segments)
     speed = sqrt(me.vx * me.vx + me.vy * me.vy)
     reach = maximum(o.lookahead, o.lookahead_time * speed)

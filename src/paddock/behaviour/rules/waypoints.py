@@ -3,7 +3,7 @@
 from typing import Annotated, NamedTuple
 
 from paddock.behaviour.paths import constant_speed
-from paddock.behaviour.rule import SETTLING, Floats, Rule, Urge, distance_to, stopped_within, towards
+from paddock.behaviour.rule import SETTLING, Floats, Rule, Urge, distance_to, index_in, stopped_within, towards
 from paddock.compute.math import maximum, minimum, select
 from paddock.vehicles.model import Desire
 from paddock.world.columns import Column
@@ -27,9 +27,9 @@ class Memory(NamedTuple):
 def desire(me: Pose, m: Memory, o: Options, urge: Urge, target: Pose, path: Floats, dt: float) -> tuple[Desire, Memory]:
     """Go to the next waypoint; slow down for the last one only."""
     last = path.shape[0] - 1.0
-    here = int(m.next)
+    here = index_in(m.next, path.shape[0])
     reached = distance_to(me, path[here, 0], path[here, 1], path[here, 2]) < o.tolerance
-    following = minimum(m.next + select(reached, 1.0, 0.0), last)
+    following = minimum(here + select(reached, 1.0, 0.0), last)
     k = int(following)
     final = following >= last
     slow_within = select(final, maximum(o.slow_within, SETTLING * o.speed), 0.0)

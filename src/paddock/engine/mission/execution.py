@@ -12,9 +12,10 @@ from paddock.engine.behaviours import PoseBlocks
 from paddock.engine.build import placed_states
 from paddock.engine.mission.following import FAR, LIFT
 from paddock.engine.mission.separation import Spacing
-from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets
+from paddock.engine.mission.tracks import COLUMN, FleetTracks, FleetVehicles, MissionFleets, check_rows
 from paddock.engine.overrides import OWN
 from paddock.engine.program import FleetProgram
+from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
@@ -290,11 +291,19 @@ class DynamicsExecution:
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; vehicles and mission must be restored first."""
         for name in ("travelled", "here", "until"):
-            setattr(self, name, np.array(saved[name]))
-        self.held = {int(index): np.array(memory) for index, memory in saved["held"].items()}
+            setattr(self, name, np.array(saved[name], np.float64))
+        known = len(self.travelled)  # vehicles that join later are added then
+        shapes = self.travelled.shape, self.here.shape, self.until.shape
+        if known > len(self.mission.vehicles) or shapes != ((known,), (known, 4), (known,)):
+            raise InvalidValueError("the saved positions of the mission do not fit its vehicles")
+        self.held = {int(index): np.array(memory, np.float64) for index, memory in saved["held"].items()}
         self.tracks = {name: tracks for name, tracks in self.tracks.items() if name in saved["tables"]}
         if self.spacing is not None:
             self.spacing.restore(saved["spacing"])
         self.participants.forget()
         for group, tracks in self._placed():
-            tracks.restore(np.array(saved["tables"][group.program.fleet.name]), group.rows, group.indices)
+            table = np.array(saved["tables"][group.program.fleet.name], np.float64)
+            tracks.restore(table, group.rows, group.indices)
+            held = [self.held[index] for index in group.indices.tolist() if index in self.held]
+            if held:
+                check_rows(np.array(held).T, table)

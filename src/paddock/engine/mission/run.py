@@ -25,6 +25,7 @@ from paddock.scenario.base import Number, Section, Text
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry
+from paddock.world.archive import typed
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -184,13 +185,15 @@ class MissionRun:
 
     def expect(self, saved: Mapping[str, Any]) -> None:
         """Set which fleets take part, before the fleets of a saved state are built."""
-        self.participants.fleets = set(saved["fleets"])
+        self.participants.fleets = set(typed(list[str], saved["fleets"], "fleets of the mission"))
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a saved state; the fleets must be restored first."""
         self.mission.restore(saved["mission"])
         self.execution.restore(saved["execution"])
-        self.joined, self.reported = saved["joined"], saved["told"]
+        self.joined, self.reported = (typed(int, saved[name], name) for name in ("joined", "told"))
+        if not (0 <= self.joined <= len(self.joining) and 0 <= self.reported <= len(self.mission.log)):
+            raise InvalidValueError(f"the saved mission has {self.joined} joined and {self.reported} reported entries")
 
 
 Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]

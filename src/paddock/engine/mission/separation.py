@@ -10,6 +10,7 @@ from paddock.compute.routine import routine
 from paddock.engine.mission.following import BEGINS, COLUMNS, FLOWN, along_per_flown, place_on
 from paddock.engine.mission.tracks import FleetTracks, FleetVehicles
 from paddock.planning.separation import LAYERS, MARGIN, spacing_of_layers
+from paddock.world.archive import typed
 from paddock.world.columns import Floats
 from paddock.world.fleet import Ints
 
@@ -175,4 +176,5 @@ class Spacing:
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Restore a saved state."""
-        self.closest, self.senses = Closest(*saved["closest"]), np.array(saved["senses"])
+        self.closest = typed(Closest, saved["closest"], "closest approach")
+        self.senses = np.array(saved["senses"], np.float64).reshape(-1)

@@ -188,6 +188,16 @@ class FollowingBehaviour(FleetBehaviour):
             super().admit(rows)
 
 
+def check_rows(memory: Floats, table: Floats) -> None:
+    """Refuse memories (columns, n) whose rows are not in the table."""
+    first, last, loop, row = (memory[COLUMN[name]] for name in ("first", "last", "loop", "row"))
+    has = last > first
+    whole = (memory[[COLUMN[name] for name in ("first", "last", "loop", "row")]] % 1.0 == 0.0).all(axis=0)
+    inside = (first >= 0) & (row >= first) & (row < last) & (loop >= -1) & (loop < last) & (last <= len(table))
+    if not (np.isfinite(first) & np.isfinite(last) & (~has | (whole & inside))).all():
+        raise InvalidValueError("the saved progress of a vehicle is not on its track")
+
+
 class FleetTracks:
     """The tracks of one fleet."""
 
@@ -256,6 +266,11 @@ class FleetTracks:
 
     def restore(self, table: Floats, rows: Ints, indices: Ints) -> None:
         """Restore a saved table; the memory must be restored first."""
+        if table.ndim != 2 or table.shape[1] != COLUMNS or not np.isfinite(table).all():
+            raise InvalidValueError(
+                f"the saved track of {self.program.fleet.name!r} is not a table of {COLUMNS} columns"
+            )
+        check_rows(self.memory, table)
         self.behaviour.path = np.ascontiguousarray(table)
         first, last = (self.column(name, rows).astype(int).tolist() for name in ("first", "last"))
         self.parts = {index: table[a:b] for index, a, b in zip(indices.tolist(), first, last, strict=True)}

@@ -12,6 +12,7 @@ from typing import ClassVar
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely import MultiPolygon, Polygon
 from shapely.geometry.base import BaseGeometry
 from shapely.validation import explain_validity
@@ -205,17 +206,25 @@ class PolygonShape:
         largest = max(polygons_of(self.area).geoms, key=lambda piece: piece.area)
         return shapely.get_coordinates(largest.exterior)
 
-    def parts(self, count: int) -> list[PolygonShape]:
-        """Return at most `count` bands along its swaths, of about equal length of swaths."""
-        whole = self.sweep
-        table = np.array([(s.y, TURN * self.spacing + s.right - s.left) for s in whole.swaths if s.row >= 0])
-        heights, row = np.unique(table[:, 0], return_inverse=True)
-        done = np.cumsum(np.bincount(row, table[:, 1]))
-        last = np.unique(np.searchsorted(done, done[-1] * np.arange(1, count) / count - 1e-9))  # rows of the parts
-        first = whole.from_world(np.array(self.outer[0]))[1]
-        edges = 0.5 * (heights[last] + heights[np.minimum(last + 1, len(heights) - 1)]) - first
+    @cached_property
+    def row_lengths(self) -> Floats:
+        """Metres of each row with a turn, from the lowest in the direction across."""
+        _, row = self._rows
+        swaths = [TURN * self.spacing + s.right - s.left for s in self.sweep.swaths if s.row >= 0]
+        return np.asarray(np.bincount(row, swaths), np.float64)
+
+    def parts(self, ends: Sequence[int]) -> list[PolygonShape]:
+        """Return bands of its rows that end before these rows."""
+        heights, _ = self._rows
+        last = np.array([end - 1 for end in ends if end < len(heights)], np.int64)
+        edges = 0.5 * (heights[last] + heights[last + 1]) - self.sweep.from_world(np.array(self.outer[0]))[1]
         low, high = self.band or (-BEYOND, BEYOND)
-        return [replace(self, angle=whole.angle, band=ends) for ends in pairwise([low, *edges.tolist(), high])]
+        return [replace(self, angle=self.sweep.angle, band=ends) for ends in pairwise([low, *edges.tolist(), high])]
+
+    @cached_property
+    def _rows(self) -> tuple[Floats, NDArray[np.int64]]:
+        """The positions of its rows across, and the row of each swath."""
+        return np.unique([s.y for s in self.sweep.swaths if s.row >= 0], return_inverse=True)
 
     @cached_property
     def _paths(self) -> dict[tuple[float, float, tuple[Zone, ...], float, Drift], Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -233,14 +234,18 @@ class AreaShape(HeadedShape):
         except InvalidValueError as error:
             raise InfeasibleError(str(error)) from None
 
-    def parts(self, count: int) -> list[AreaShape]:
-        """Return areas of passes side by side, at most `count`."""
-        ends = np.unique(np.arange(1, count + 1) * int(self.passes) // count).tolist()
+    @property
+    def row_lengths(self) -> Floats:
+        """Metres of each pass with a turn."""
+        return np.full(int(self.passes), self.length + 0.5 * pi * self.spacing)
+
+    def parts(self, ends: Sequence[int]) -> list[AreaShape]:
+        """Return areas of passes side by side that end before these passes."""
         side = self.spacing if self.left else -self.spacing
         c, s = side * cos(self.heading), side * sin(self.heading)
         return [
             replace(self, x=self.x - s * first, y=self.y + c * first, passes=last - first)
-            for first, last in pairwise([0, *(end for end in ends if end > 0)])
+            for first, last in pairwise([0, *ends])
         ]
 
     def _in_order(self, z: float) -> Path:

@@ -22,6 +22,7 @@ from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Plan
 from paddock.planning.transits import Transits
+from paddock.world.archive import typed
 from paddock.world.columns import Floats
 
 Poses = Floats | PoseOf
@@ -138,7 +139,7 @@ class Mission(MissionData):
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """Restore a state saved by a mission with the same setup."""
-        vars(self).update(vars(load_state(self.setup, saved)), tolerance=saved["tolerance"])
+        vars(self).update(vars(load_state(self.setup, saved)), tolerance=typed(float, saved["tolerance"], "tolerance"))
 
     def _announced(self, what: str) -> list[str]:
         """Return the names of pending additions."""

@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import accumulate
+from math import isfinite
 from typing import Any
 
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape
 from paddock.planning.mission.state import Job, LogEntry, MissionData, MoveTask, RemoveTask, Request
-from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, drawn_again
+from paddock.planning.mission.vehicles import ARRAYS, Drawn, MissionFleet, Rest, Status, drawn_again
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Happening, MissionSetup, Task, Vehicle
+from paddock.world.archive import typed
 
 KEPT = ("time", "started", "happened", "replans")
 SHAPES: dict[str, Any] = {shape.kind: shape for shape in (PointShape, LineShape, CircleShape, AreaShape, PolygonShape)}
@@ -50,24 +52,39 @@ def load_state(setup: MissionSetup, saved: Mapping[str, Any]) -> MissionData:
     """Return the state that was saved."""
     state = MissionData(setup)
     for name in KEPT:
-        setattr(state, name, saved[name])
-    state.log = [LogEntry(*row) for row in saved["log"]]
+        setattr(state, name, typed(type(getattr(state, name)), saved[name], name))
+    state.log = [typed(LogEntry, row, "log") for row in saved["log"]]
     tasks, vehicles, zones = _known(setup)
     state.known = _looked_up(saved["tasks"], tasks, _task)
-    state.tasks = {name: Job(**_renamed(row, "vehicle")) for name, row in saved["jobs"].items()}
+    state.tasks = {name: typed(Job, _renamed(row, "vehicle"), name) for name, row in saved["jobs"].items()}
     state.zones = tuple(_looked_up(saved["zones"], zones, _zone))
     state.queue = [_request(row) for row in saved["queue"]]
     state.fleet = MissionFleet()
     for spec, entry in zip(_looked_up(saved["agents"], vehicles, _spec), saved["members"], strict=True):
         vehicle = state.fleet.add(spec)
-        vehicle.status, vehicle.spent, vehicle.drawn = entry["status"], entry["spent"], drawn_from(entry["drawn"])
+        vehicle.status = typed(Status, entry["status"], "status")
+        vehicle.spent, vehicle.drawn = typed(bool, entry["spent"], "spent"), drawn_from(entry["drawn"])
         if entry["legs"]:
             vehicle.route = drawn_again(state.problem, state.known, vehicle.drawn)
             vehicle.ends = list(accumulate(leg.flown for leg in vehicle.route.legs))
-        vehicle.leg = entry["leg"]
+        vehicle.leg = typed(int, entry["leg"], "leg")
     for name in ARRAYS:
         getattr(state.fleet, name)[:] = saved["arrays"][name]
+    _check(state)
     return state
+
+
+def _check(state: MissionData) -> None:
+    """Refuse what refers to something that does not exist."""
+    fleet, names = state.fleet, {vehicle.spec.name for vehicle in state.fleet.list}
+    for vehicle in fleet.list:
+        if isfinite(fleet.due[vehicle.row]) and not 0 <= vehicle.leg < len(vehicle.route.legs):
+            raise InvalidValueError(f"vehicle {vehicle.spec.name!r} has no leg {vehicle.leg}")
+    for name, job in state.tasks.items():
+        if not 0 <= job.version < len(state.known) or job.vehicle not in (None, *names):
+            raise InvalidValueError(f"task {name!r} refers to version {job.version} and vehicle {job.vehicle!r}")
+    if not 0 <= state.happened <= len(state.happenings):
+        raise InvalidValueError(f"{state.happened} events have happened of {len(state.happenings)}")
 
 
 def _known(setup: MissionSetup) -> tuple[list[Any], list[Any], list[Any]]:
@@ -102,8 +119,8 @@ def values_of(thing: Any) -> Any:
 def drawn_from(row: Mapping[str, Any]) -> Drawn:
     """Return the inputs of a route."""
     rest = row.get("rest")
-    rest = None if rest is None else Rest(**_arguments(rest))
-    return Drawn(_spec(row["agent"]), tuple(row["order"]), row["zones"], rest)
+    rest = None if rest is None else typed(Rest, rest, "rest")
+    return Drawn(_spec(row["agent"]), typed(tuple[int, ...], row["order"], "order"), row["zones"], rest)
 
 
 def _indexed(things: Sequence[Any], known: Sequence[Any]) -> list[Any]:
@@ -126,15 +143,16 @@ def _zone(row: Mapping[str, Any]) -> Zone:
 
 
 def _spec(row: Mapping[str, Any]) -> Vehicle:
-    return Vehicle(**_arguments(row))
+    found: Vehicle = typed(Vehicle, row, "vehicle")
+    return found
 
 
 def _request(row: Mapping[str, Any]) -> Request:
     own = {name: value for name, value in _renamed(row, "vehicle").items() if name != "what"}
-    if row["what"] == REQUESTS[MoveTask]:
-        return MoveTask(**own)
-    if row["what"] == REQUESTS[RemoveTask]:
-        return RemoveTask(**own)
+    for kind in (MoveTask, RemoveTask):
+        if row["what"] == REQUESTS[kind]:
+            request: Request = typed(kind, own, "request")
+            return request
     read: dict[str, Any] = {"task": _task, "vehicle": _spec, "zone": _zone}
     return Happening(**{name: read[name](value) if name in read else value for name, value in own.items()})
 
