@@ -3,8 +3,6 @@
 A method is a function `solve(cost (n, m)) -> (rows, columns)` of checked costs, in which inf means never.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FunctionType

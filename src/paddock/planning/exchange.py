@@ -19,8 +19,6 @@ All have a `name`, tasks also `altitude_m` (m), `earliest_s` and `latest_s` (s).
 north. Generated tasks and tasks of events are not written.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

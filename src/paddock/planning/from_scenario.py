@@ -1,7 +1,5 @@
 """From a scenario to a planning problem, `plan` and `simulate`; errors name the location in the scenario."""
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Compiled insertion of tasks into tours: at the cheapest position, or at the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import inf, isnan
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Metrics of a mission, measured or expected from a plan; exported as JSON, CSV and Parquet."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -7,8 +7,6 @@
    fits, or given to an idle vehicle, or is undone with a reason.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import suppress

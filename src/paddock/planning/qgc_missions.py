@@ -4,8 +4,6 @@ Altitudes above sea level in a `.plan` are taken relative to its planned home, s
 waypoints become point tasks of any heading, in an order that is planned.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

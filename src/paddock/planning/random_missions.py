@@ -3,8 +3,6 @@
 Every draw is a function of the seed and of the task's number: the k-th task does not depend on how many are drawn.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Plans and routes: legs with their times, and paths built on demand."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field

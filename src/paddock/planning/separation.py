@@ -1,7 +1,5 @@
 """Separation in plans: aircraft that would meet fly in different height layers; what still meets is reported."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf, isnan, nan

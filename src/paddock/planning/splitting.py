@@ -1,7 +1,5 @@
 """Fields beyond every vehicle's range, divided into bands of rows that single vehicles can sweep."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from math import ceil, floor, inf

@@ -3,8 +3,6 @@
 Plain scalar functions (see compute/routine.py) that methods call inside their own compiled searches.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cached_property
 from math import ceil, inf, isnan

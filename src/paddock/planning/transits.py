@@ -1,7 +1,5 @@
 """Paths between tasks: around zones, in wind, with climbs, forwards or backwards."""
 
-from __future__ import annotations
-
 from math import floor, pi
 from typing import Any
 

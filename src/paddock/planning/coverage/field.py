@@ -5,8 +5,6 @@ field if its margin is as wide as the turn radius, otherwise as close to it as p
 that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import pairwise

@@ -4,8 +4,6 @@ Swath k flown to the right is node 2 k, to the left node 2 k + 1. A reversed con
 reversing a part of the tour changes only the connections at its two ends.
 """
 
-from __future__ import annotations
-
 from itertools import pairwise
 from math import pi
 from typing import NamedTuple

@@ -6,8 +6,6 @@ are tried, because a row across a step would be flown over its full length for a
 past holes, cover the gaps. Boustrophedon cells are runs of rows between which the region neither splits nor merges.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

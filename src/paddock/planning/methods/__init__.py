@@ -4,8 +4,6 @@ A file `methods/NAME.py` with an object `METHOD = Method(...)` is the method NAM
 `paddock.planning_methods` and dotted names of a user's own modules work the same way.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace

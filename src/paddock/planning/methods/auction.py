@@ -1,7 +1,5 @@
 """Auction: in rounds, vehicles bid for one more task each."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Annotated, NamedTuple
 

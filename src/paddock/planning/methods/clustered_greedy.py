@@ -3,8 +3,6 @@
 After an event, new tasks join the nearest tour, and a new vehicle takes over part of the longest ones.
 """
 
-from __future__ import annotations
-
 from math import ceil, inf
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Greedy: repeatedly append the task that adds least to the end of any tour."""
 
-from __future__ import annotations
-
 from math import inf
 
 from numpy import empty, int64, zeros

@@ -1,7 +1,5 @@
 """Hungarian: in rounds, one more task for every vehicle by the cheapest assignment."""
 
-from __future__ import annotations
-
 from paddock.planning.assignment import assign_in_rounds, hungarian
 from paddock.planning.costs import Costs
 from paddock.planning.methods import Method, MethodResult, NoOptions, Progress

@@ -5,8 +5,6 @@ first round assumes the heading straight to the next task; then the best heading
 the second round searches with those. The number of moves is fixed, so that equal problems give equal plans.
 """
 
-from __future__ import annotations
-
 from functools import partial
 from math import inf
 from typing import Annotated, NamedTuple

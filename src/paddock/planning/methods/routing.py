@@ -5,8 +5,6 @@ a free heading first points straight to the next; then the best headings for the
 dynamic programming over a refined grid, and the search continues with those.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from math import inf, isnan, pi

@@ -3,8 +3,6 @@
 All poses depend only on the time, and each event happens at its exact time: results do not depend on the step.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import inf, isfinite
 from typing import Any, NamedTuple

@@ -4,8 +4,6 @@ An executor (exact along routes, or the world with full dynamics) reports the po
 new routes.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from math import inf
 from typing import Any

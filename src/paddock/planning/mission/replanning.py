@@ -1,7 +1,5 @@
 """Events of a mission, and replanning: which vehicles are free, and which routes change."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple

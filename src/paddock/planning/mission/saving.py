@@ -4,8 +4,6 @@ Tasks, vehicles and zones of the setup are saved as their index there, all other
 saved: they are rebuilt from the same inputs, bit for bit.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from itertools import accumulate

@@ -1,7 +1,5 @@
 """The state of a mission: its log, its tasks, its vehicles, and the transitions at the end of a leg."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple

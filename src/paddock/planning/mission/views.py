@@ -1,7 +1,5 @@
 """Immutable views of a mission, for local readers and over the wire."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 from paddock.planning.mission.state import LogEntry

@@ -1,7 +1,5 @@
 """Paths around zones, and out of them, for vehicles with a turn radius; or the reason why there is none."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import cached_property
 from math import degrees, inf, isfinite, pi

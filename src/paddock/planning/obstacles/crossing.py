@@ -1,7 +1,5 @@
 """Compiled intersection of paths and zones: exact for lines and arcs, to a millimetre for curves in moving air."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil, inf, pi

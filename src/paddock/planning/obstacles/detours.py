@@ -5,8 +5,6 @@ heading with which a vehicle leaves a task may depend on its tour. Such a way is
 flown after it, once with a bend to the left and once to the right, so that `around` adds the turn from any heading.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from heapq import heappop
 from math import inf, isnan, nan, pi

@@ -4,8 +4,6 @@ A state is a link: the arrival on a bend with the link's heading. Its cost does 
 that another one reaches along the bend at no more cost is dropped.
 """
 
-from __future__ import annotations
-
 from heapq import heappop, heappush
 from math import inf, isnan, pi
 from typing import Any, NamedTuple

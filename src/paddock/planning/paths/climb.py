@@ -9,8 +9,6 @@ lengthened at its start until the slope is the steepest allowed:
   exactly.
 """
 
-from __future__ import annotations
-
 from math import ceil, pi
 
 from paddock.planning.paths.dubins import dubins

@@ -5,8 +5,6 @@ run as plain Python, with the same bits. A path (word) has three parts, each a l
 straight (S). Their lengths are in turn radii; the start is at the origin with heading 0.
 """
 
-from __future__ import annotations
-
 from math import inf, isnan
 
 import numpy as np

@@ -6,8 +6,6 @@ word from its end. Lengths are in turn radii (a turn's is its angle), negative b
 with heading 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import inf
 

@@ -16,8 +16,6 @@ Paths with an additional full turn are included, because waiting for the goal ma
 have a solution.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import ceil, inf, isnan, radians
 
