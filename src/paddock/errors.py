@@ -42,6 +42,11 @@ class CodeError(PaddockError):
     """An error inside a model, behaviour or sensor: `my_boat.py:31: unknown attribute 'lift_mx' of Parameters; ...`."""
 
 
+def printable(text: str) -> str:
+    """Return text with line breaks and control characters escaped: it may be printed on a terminal, in one line."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
 def suggestion(name: str, choices: Iterable[str]) -> str:
     """Return `did you mean 'x'?` for a near match, otherwise the valid names."""
     valid = sorted(set(choices))

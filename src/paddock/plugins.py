@@ -3,7 +3,8 @@
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
@@ -46,6 +47,20 @@ def _found(plugins: PluginFolder[Any], name: str) -> Any:
     return found
 
 
+_installed_only = 0  # how many `installed_only` are active
+
+
+@contextmanager
+def installed_only(active: bool = True) -> Iterator[None]:
+    """Refuse plugins that are neither installed nor imported already: for names that come from data."""
+    global _installed_only
+    _installed_only += active
+    try:
+        yield
+    finally:
+        _installed_only -= active
+
+
 def forget_plugins() -> None:
     """Look for plugins again on the next access: after an installation, and in tests."""
     plugin_modules.cache_clear()
@@ -70,6 +85,11 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
     if name.startswith("."):  # Python would resolve it as a relative import
         raise unknown_name(kind, name, known)
     module_name = known.get(name, name)
+    if _installed_only and name not in known and name not in sys.modules:
+        raise PaddockError(
+            f"{kind} {name!r} is not installed, and importing it would run code of another file: "
+            "allow this only for files that you trust (paddock replay --allow-imports)"
+        )
     if name not in known and "." not in name and name not in sys.modules and find_spec(name) is None:
         raise unknown_name(kind, name, known)
     try:

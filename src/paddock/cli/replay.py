@@ -17,6 +17,7 @@ from paddock.cli.progress import Notices, bar
 from paddock.cli.serving import serving
 from paddock.cli.summary import counted
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.plugins import installed_only
 
 if TYPE_CHECKING:
     from paddock.engine.events import Event
@@ -36,6 +37,7 @@ def replay(
     seconds: float | None = None,
     headless: Flag = False,
     json_: Annotated[Flag, Parameter(name="--json")] = False,
+    allow_imports: Flag = False,
     serve: ServeOptions | None = None,
 ) -> int:
     """Play a recording as if it were live.
@@ -58,6 +60,8 @@ def replay(
         Print log lines instead of the live view.
     json_
         Print only a JSON summary at the end; implies --headless.
+    allow_imports
+        Import modules that the recording names, such as your own models, also if they are not installed.
     """
     if verify and metrics:
         raise PaddockError("--verify and --metrics are mutually exclusive")
@@ -65,7 +69,7 @@ def replay(
         from paddock.record import verify as verify_run
 
         with bar("verifying") as progress:
-            result = verify_run(file, progress)
+            result = verify_run(file, progress, allow_imports)
         print(json.dumps(result.to_dict(), indent=2) if json_ else "\n".join(result.lines()))
         return 0 if result.same else 1
     if metrics:
@@ -85,6 +89,7 @@ def replay(
     from paddock.record.player import Player
 
     with Player(file, pace) as player, signals(player.stop) as caught, ExitStack() as stack:
+        stack.enter_context(installed_only(not allow_imports))
         if not player.recording.complete:
             print(f"paddock: {file} is incomplete: the run was interrupted", file=sys.stderr)
         player.seek(from_)

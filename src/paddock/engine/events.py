@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from paddock.errors import printable
 from paddock.world.archive import typed
 
 KEPT = 10_000  # number of events in memory; older ones are dropped and counted
@@ -36,7 +37,7 @@ class EventLog:
     def report(self, tick: int, kind: str, subject: str, detail: str = "") -> None:
         """Add an event and notify the listeners."""
         self.count += 1
-        event = Event(self.count, tick, kind, subject, detail)
+        event = Event(self.count, tick, kind, printable(subject), printable(detail))
         self._kept.append(event)
         for listener in tuple(self.listeners):
             listener(event)

@@ -29,8 +29,9 @@ from paddock.errors import PaddockError
 MAGIC = b"\x89MCAP0\r\n"
 HEAD = struct.Struct("<BQ")  # of every record: opcode, bytes of content
 MESSAGE = struct.Struct("<HIQQ")  # channel, sequence, log time, publish time
-LARGEST_CHUNK = 4 * 2**30
+LARGEST_CHUNK = 256 << 20  # bytes: a sample of a million vehicles
 CHUNKS_KEPT = 3  # decompressed chunks kept in memory
+MOST_UNINDEXED = 1 << 20  # messages of a chunk without an index
 BROKEN = (McapError, struct.error, ValueError, IndexError, KeyError, EOFError, OverflowError, MemoryError)
 """Errors of reading damaged bytes."""
 
@@ -260,5 +261,7 @@ def _entries_inside(data: memoryview, channel: int) -> Ints:
         if opcode == Opcode.MESSAGE:
             found, _, log_time, _ = MESSAGE.unpack_from(content)
             entries += [(log_time, at)] if found == channel else []
+            if len(entries) > MOST_UNINDEXED:
+                raise ValueError(f"more than {MOST_UNINDEXED} messages without an index")
         at += HEAD.size + len(content)
     return np.array(entries, np.int64).reshape(-1, 2)

@@ -11,7 +11,7 @@ import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
-from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, PaddockError, printable, unknown_name
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
 from paddock.record.writer import NANOSECONDS
@@ -47,6 +47,9 @@ def open_run(path: str | os.PathLike[str]) -> "RecordedRun":
         raise
 
 
+MOST_BYTES = 512 << 20  # of the messages of a topic that is read as a whole
+
+
 def _planned_as_before(scenario: Scenario) -> Scenario:
     """Return a scenario with the defaults of missions that applied before recordings named them."""
     mission = scenario.mission
@@ -66,7 +69,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     def __init__(self, file: McapFile) -> None:
         self.file = file
         self.path = file.name
-        self.metadata: dict[str, str] = file.metadata.get("paddock", {})
+        self.metadata = {name: printable(value) for name, value in file.metadata.get("paddock", {}).items()}
         if not self.metadata or "scenario.yaml" not in file.attachments:
             raise PaddockError(f"{self.path} is an MCAP file, but not a recording of a Paddock run")
         if channels.STATE not in file.topics or not len(file.index(channels.RUN).times):
@@ -100,7 +103,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     @cached_property
     def layouts(self) -> tuple[Layout, ...]:
         """The layouts, in order of time."""
-        return tuple(self._decoded(_layout, m.data) for m in self.file.messages(channels.ROSTER))
+        return tuple(self._decoded(_layout, m.data) for m in self._messages(channels.ROSTER))
 
     @property
     def fleets(self) -> tuple[str, ...]:
@@ -118,7 +121,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
         """The parts of the run; every reset and restore starts one."""
         starts = self.file.index(channels.RUN).times
         firsts = [*np.searchsorted(self._log_times, starts).tolist(), len(self)]
-        begins = [self._decoded(recordings.decode_run_start, m.data) for m in self.file.messages(channels.RUN)]
+        begins = [self._decoded(recordings.decode_run_start, m.data) for m in self._messages(channels.RUN)]
         return tuple(
             RunSection(k, begin, int(starts[k]), range(firsts[k], firsts[k + 1])) for k, begin in enumerate(begins)
         )
@@ -184,7 +187,7 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     def events(self, section: int | None = None) -> list[Event]:
         """Return the events of one section, or of all, in order."""
         found = (self._decoded(recordings.decode_event, m.data) for m in self._messages(channels.EVENTS, section))
-        return [Event(*fields) for fields in found]
+        return [Event(number, tick, *map(printable, texts)) for number, tick, *texts in found]
 
     def event_times(self) -> Floats:
         """Return the times of the events (events,), s."""
@@ -196,13 +199,14 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
 
     def iterate_actions(self, section: int | None) -> Iterator[Posted]:
         """Iterate over the actions of a section, each read on demand."""
-        return (self._decoded(_posted, m.data) for m in self._messages(channels.ACTIONS, section))
+        span = (0, None) if section is None else self._span(channels.ACTIONS, section)
+        return (self._decoded(_posted, m.data) for m in self.file.messages(channels.ACTIONS, *span))
 
     def marker_commands(self) -> list[tuple[float, MarkerCommand]]:
         """Return the marker commands and their times (s)."""
         return [
             ((m.log_time - self._origin) / NANOSECONDS, self._decoded(decode_marker_command, m.data))
-            for m in self.file.messages(channels.MARKERS)
+            for m in self._messages(channels.MARKERS)
         ]
 
     def actions_before_hashes(self, section: int) -> list[int]:
@@ -225,8 +229,14 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _messages(self, topic: str, section: int | None) -> Iterator[McapMessage]:
-        return self.file.messages(topic, *((0, None) if section is None else self._span(topic, section)))
+    def _messages(self, topic: str, section: int | None = None) -> Iterator[McapMessage]:
+        """Iterate over the messages of a topic, up to a limit of their size: callers keep all of them."""
+        left = MOST_BYTES
+        for message in self.file.messages(topic, *((0, None) if section is None else self._span(topic, section))):
+            left -= len(message.data)
+            if left < 0:
+                raise PaddockError(f"{self.path} holds more than {MOST_BYTES >> 20} MiB in {topic!r}")
+            yield message
 
     def _span(self, topic: str, section: int) -> tuple[int, int]:
         """Return the first message of a section, and the one after its last."""
@@ -307,6 +317,9 @@ def _fill(run: RecordedRun, name: str, columns: tuple[str, ...], members: Ints, 
 
 def _layout(data: memoryview) -> Layout:
     roster = states.decode_roster(data)
+    for name in (name for fleet in roster.fleets for name in (fleet.name, *fleet.columns)):
+        if not name.isprintable():
+            raise PaddockError(f"{name!r:.40} is not the name of a fleet or column")
     return Layout(tuple(FleetLayout(n=len(fleet.ids), **fleet._asdict()) for fleet in roster.fleets), roster.number)
 
 

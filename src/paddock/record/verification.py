@@ -11,6 +11,7 @@ from paddock.compute.arrays import NUMPY_MATH
 from paddock.compute.cuda import find_gpu
 from paddock.engine.simulation import Simulation
 from paddock.errors import NotFiniteError, PaddockError
+from paddock.plugins import installed_only
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
@@ -71,9 +72,15 @@ class Verification:
         return lines if self.complete else [*lines, "  the recording is truncated: only its readable part is compared"]
 
 
-def verify(path: str | os.PathLike[str], progress: Progress = lambda share: None) -> Verification:
-    """Simulate a recording again and compare every recorded hash."""
+def verify(
+    path: str | os.PathLike[str], progress: Progress = lambda share: None, allow_imports: bool = False
+) -> Verification:
+    """Simulate a recording again and compare every recorded hash.
+
+    `allow_imports`: modules that the recording names, such as your own model, are imported if they are not installed.
+    """
     with ExitStack() as stack:
+        stack.enter_context(installed_only(not allow_imports))
         run = stack.enter_context(open_run(path))
         # earlier versions computed start poses, slots and paths with NumPy's functions
         stack.callback(NUMPY_MATH.reset, NUMPY_MATH.set("math" not in run.metadata))

@@ -55,7 +55,7 @@ Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0)]
 NotNegative = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
 Whole = Annotated[int, Field(strict=True)]
-Text = Annotated[str, Field(strict=True)]
+Text = Annotated[str, Field(strict=True, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$")]  # no control characters
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 Numbers = dict[Text, Number]

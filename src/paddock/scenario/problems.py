@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from paddock.errors import PaddockError, suggestion
+from paddock.errors import PaddockError, printable, suggestion
 
 Step = str | int
 KeyPath = tuple[Step, ...]  # keys and list indices that lead to a value, e.g. `("vehicles", 0, "model")`
@@ -23,18 +23,13 @@ class ScenarioError(PaddockError):
 
     def __init__(self, problems: str | Iterable[str]) -> None:
         given = [problems] if isinstance(problems, str) else problems
-        self.problems: list[str] = [_one_line(problem) for problem in given]
+        self.problems: list[str] = [printable(problem) for problem in given]
         super().__init__(self.problems)
 
     def __str__(self) -> str:
         more = len(self.problems) - SHOWN_PROBLEMS
         tail = [f"(and {more} more)"] if more > 0 else []
         return "\n".join(self.problems[:SHOWN_PROBLEMS] + tail)
-
-
-def _one_line(text: str) -> str:
-    """Escape line breaks and control characters that come from keys and values."""
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 class ScenarioProblem(NamedTuple):
