@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 from cyclopts import App, CycloptsError
 from cyclopts.exceptions import UnknownCommandError, UnusedCliTokensError
 
 from paddock import __version__
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError, printable, unknown_name
 
 OK, FAILED, USAGE_ERROR, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 130, 141
 
@@ -45,7 +46,12 @@ def build_app() -> App:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Models and behaviours may be imported from the current folder."""
-    sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
+    if sys.stdout is None or sys.stderr is None:  # closed by the caller
+        sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    try:
+        sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
+    except FileNotFoundError:
+        sys.exit(report_errors(["the current folder was deleted: change to another one"]))
     sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -61,16 +67,27 @@ def exit_code(arguments: Sequence[str]) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python reports the error again at exit
+        _discard_output()
         return BROKEN_PIPE
+    except OSError as error:
+        if error.filename is not None:
+            raise
+        _discard_output()
+        return report_errors([f"cannot write the output: {error.strerror or error}"], FAILED)
     return result if isinstance(result, int) else OK
 
 
-def report_errors(problems: Sequence[str]) -> int:
-    """Print one line per problem to stderr; return the exit code of a usage error."""
-    for problem in problems:
-        print(f"paddock: error: {problem}", file=sys.stderr)
-    return USAGE_ERROR
+def _discard_output() -> None:
+    """Discard what is left to print: Python would report the error again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def report_errors(problems: Sequence[str], code: int = USAGE_ERROR) -> int:
+    """Print one line per problem to stderr; return the exit code."""
+    with suppress(OSError):
+        for problem in problems:
+            print(f"paddock: error: {printable(problem)}", file=sys.stderr)
+    return code
 
 
 def _one_line(error: CycloptsError, arguments: Sequence[str]) -> str:

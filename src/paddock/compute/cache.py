@@ -6,7 +6,9 @@ entry makes processes that need the same kernel compile it once. Entries that we
 
 from __future__ import annotations
 
+import atexit
 import gc
+import getpass
 import os
 import platform
 import shutil
@@ -55,15 +57,23 @@ SWEPT_EVERY = 86400.0
 
 @cache
 def cache_root() -> Path:
-    """Return the user's cache folder ($PADDOCK_CACHE overrides it), or a temporary one if that is read-only."""
-    root = _preferred_root()
-    try:
-        root.mkdir(parents=True, exist_ok=True)
-        if os.access(root, os.W_OK):
+    """Return the user's cache folder ($PADDOCK_CACHE overrides it), or one for temporary files if that is read-only."""
+    user = str(os.getuid()) if hasattr(os, "getuid") else getpass.getuser()
+    shared = Path(tempfile.gettempdir()) / f"paddock-kernels-{user}"
+    with suppress(OSError, RuntimeError):  # RuntimeError: the user has no home folder
+        if _writable(root := _preferred_root(), 0o777):
             return root
-    except OSError:
-        pass
-    return Path(tempfile.mkdtemp(prefix="paddock-kernels-"))
+    with suppress(OSError):  # the same in every run, unless it belongs to another user, who could change the code
+        if _writable(shared, 0o700) and (not hasattr(os, "getuid") or shared.lstat().st_uid == os.getuid()):
+            return shared
+    folder = tempfile.mkdtemp(prefix="paddock-kernels-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _writable(folder: Path, mode: int) -> bool:
+    folder.mkdir(mode, parents=True, exist_ok=True)
+    return not folder.is_symlink() and os.access(folder, os.W_OK)
 
 
 def _preferred_root() -> Path:

@@ -1,0 +1,78 @@
+"""The command line in surroundings that lack something: a home, a folder, an output, a cache."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from paddock.compute import cache
+
+COMMAND = [sys.executable, "-m", "paddock", "schema"]
+
+
+def run(command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(["bash", "-c", command], capture_output=True, text=True, timeout=120)
+
+
+@pytest.mark.parametrize(
+    ("redirection", "code", "error"),
+    [
+        (">&-", 0, ""),
+        (">&- 2>&-", 0, ""),
+        (">/dev/full", 1, "paddock: error: cannot write the output: No space left on device\n"),
+        (">/dev/full 2>/dev/full", 1, ""),
+        ("", 0, ""),
+    ],
+)
+def test_outputs_that_are_closed_or_full(redirection: str, code: int, error: str) -> None:
+    found = run(f"{' '.join(COMMAND)} {redirection}")
+    assert (found.returncode, found.stderr) == (code, error)
+
+
+def test_a_deleted_current_folder(tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
+    found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {' '.join(COMMAND)}")
+    assert (found.returncode, found.stderr) == (
+        2,
+        "paddock: error: the current folder was deleted: change to another one\n",
+    )
+
+
+@pytest.fixture
+def no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of a user whose cache cannot be written."""
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("PADDOCK_CACHE", str(tmp_path / "file" / "kernels"))
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(cache.tempfile, "tempdir", str(tmp_path))
+    return tmp_path
+
+
+def test_without_a_cache_kernels_are_kept_for_the_next_run_with_other_temporary_files(no_cache: Path) -> None:
+    first, second = cache.cache_root.__wrapped__(), cache.cache_root.__wrapped__()
+    assert first == second == no_cache / f"paddock-kernels-{os.getuid()}"
+    assert first.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cache_in_the_hands_of_another_user_is_not_used(no_cache: Path) -> None:
+    (no_cache / "elsewhere").mkdir()
+    (no_cache / f"paddock-kernels-{os.getuid()}").symlink_to(no_cache / "elsewhere")
+    found = cache.cache_root.__wrapped__()
+    assert found.parent == no_cache and found.name != f"paddock-kernels-{os.getuid()}" and not found.is_symlink()
+
+
+def test_a_user_without_a_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_home() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("PADDOCK_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(cache.tempfile, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(cache.Path, "home", no_home)
+    assert cache.cache_root.__wrapped__() == tmp_path / f"paddock-kernels-{os.getuid()}"
