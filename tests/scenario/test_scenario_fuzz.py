@@ -11,7 +11,7 @@ from paddock.scenario.marked_yaml import dump_yaml, load_yaml
 
 number = st.floats(allow_nan=False, allow_infinity=False, width=64) | st.integers(-(2**60), 2**60)
 small = st.floats(0.01, 1e6)
-text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
+text = st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=20)
 plain = st.recursive(
     st.none() | st.booleans() | number | text,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),

@@ -51,11 +51,18 @@ class OneOf(Section):
         return next(name for name in self.ONE_OF[1] if getattr(self, name) is not None)
 
 
+def _without_controls(text: str) -> str:
+    """Refuse control characters, which would reach terminals; tabs and line breaks are allowed."""
+    if any(ord(c) < 32 and c not in "\t\n" or 127 <= ord(c) < 160 for c in text):
+        raise invalid(f"contains control characters: {text!r:.60}")
+    return text
+
+
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 Positive = Annotated[float, Field(strict=True, allow_inf_nan=False, gt=0)]
 NotNegative = Annotated[float, Field(strict=True, allow_inf_nan=False, ge=0)]
 Whole = Annotated[int, Field(strict=True)]
-Text = Annotated[str, Field(strict=True, pattern=r"^[^\x00-\x08\x0b-\x1f\x7f-\x9f]*$")]  # no control characters
+Text = Annotated[str, Field(strict=True), AfterValidator(_without_controls)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, Field(strict=True, pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")]
 Numbers = dict[Text, Number]
