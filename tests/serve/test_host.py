@@ -95,8 +95,9 @@ def test_counters_have_help_texts_and_no_empty_labels() -> None:
     counters.add("ignored", 2, endpoint="zmq", reason="")
     counters.add("ignored", 1, endpoint="zmq", reason="full")
     slow = SimpleNamespace(clients_now=1, subscribers_now=[{"name": "ann", "skipped": 5}])
+    idle = SimpleNamespace(clients_now=0, subscribers_now=[])
     hub = SimpleNamespace(
-        mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
+        mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": idle}, counters=counters
     )
     lines = exposition(cast(Any, hub)).splitlines()
     assert "# HELP paddock_hub_groups_total Groups of frames written, one per tick." in lines

@@ -457,7 +457,7 @@ def test_unexpected_errors_stay_in_the_endpoint(monkeypatch: pytest.MonkeyPatch)
         def __init__(self) -> None:
             self.names: list[tuple[str, str]] = []
 
-        def add(self, name: str, endpoint: str = "", reason: str = "") -> None:
+        def add(self, name: str, amount: int, endpoint: str = "", reason: str = "") -> None:
             self.names.append((name, endpoint))
 
     hub = SimpleNamespace(counters=Counters(), tick=4, time=0.04, options=SimpleNamespace(token=None))

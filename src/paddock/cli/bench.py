@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from paddock.bench.result import Result
 
-KEYS = ("bench", "case", "value", "unit", "target", "ok")
-
 
 def bench(
     *names: str,
@@ -50,7 +48,7 @@ def bench(
     if json:
         from json import dumps
 
-        print(dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
+        print(dumps([result.to_dict() for result in results], indent=2))
     else:
         print_table(results)
     missed = [result for result in results if check and result.ok is False]

@@ -1,7 +1,5 @@
 """Options shared by several verbs: how to run, and what to serve."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +119,7 @@ class ServeOptions:
     lock: Flag = False
     "Prevent clients from stepping, pausing and resetting."
 
-    def over(self, own: Serve | None, page: bool = False) -> Served | None:
+    def over(self, own: "Serve | None", page: bool = False) -> Served | None:
         """Return the endpoints to serve: the scenario's, overridden by the command line, and the `page`."""
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:

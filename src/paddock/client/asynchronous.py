@@ -1,7 +1,5 @@
 """A remote simulation for asyncio: the verbs of `RemoteSimulation` as coroutines."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -96,11 +94,9 @@ class AsyncRemoteSimulation(RemoteVerbs):
             await self._loop.run_in_executor(None, self.session.close)
 
     async def __aenter__(self) -> Self:
-        """For `async with await paddock.connect_async(...) as sim`."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close."""
         await self.close()
 
     def _value(self, ask: Callable[[], Any]) -> Any:

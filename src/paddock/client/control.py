@@ -1,7 +1,5 @@
 """Synchronous control: the simulation waits for this client's commands, which handlers return."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -42,7 +40,7 @@ Handler = Callable[[RemoteControlRequest], Commands | None]
 class RemoteClaim:
     """Claimed vehicles whose requests the program fetches in its own thread."""
 
-    def __init__(self, controls: Controls, vehicles: tuple[str, ...]) -> None:
+    def __init__(self, controls: "Controls", vehicles: tuple[str, ...]) -> None:
         self.vehicles = vehicles
         self.released = False
         self._controls = controls

@@ -1,7 +1,5 @@
 """A session with a server: requests and replies, heartbeats, reconnecting, errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass

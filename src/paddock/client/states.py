@@ -1,7 +1,5 @@
 """Snapshots from received states, bit-identical to those of the simulation, and callbacks for published messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -99,7 +97,7 @@ class TopicWatcher:
 class Watching:
     """Callbacks for published messages; a topic is subscribed while it has callbacks."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: "Session") -> None:
         self.reader = StateReader()
         self.damaged = 0  # malformed messages
         self._session = session

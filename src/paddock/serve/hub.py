@@ -5,18 +5,20 @@ import gc
 import logging
 import signal
 import socket
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.checker import Checker
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
+from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
@@ -61,28 +63,50 @@ class LimitedLog:
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 
-class Endpoint(Protocol):
+class Endpoint(ABC):
     """An endpoint, one module of `endpoints/`. It runs in the hub's event loop and must not block it."""
 
-    every: int  # ticks: it receives the snapshots whose tick is a multiple of this
-    latest: bool  # whether it gets only the newest of several waiting snapshots
+    name = ""
+    latest = True  # whether it gets only the newest of several waiting snapshots
 
-    async def open(self) -> Any:
+    def __init__(self, hub: "Hub", every: int) -> None:
+        """`every`: ticks: it receives the snapshots whose tick is a multiple of this."""
+        self.hub = hub
+        self.every = every
+
+    @property
+    def clients_now(self) -> int:
+        """Number of clients, for the metrics."""
+        return 0
+
+    @property
+    def subscribers_now(self) -> list[SubscriberTree]:
+        """The connected clients, for figures and metrics."""
+        return []
+
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Add to a counter of this endpoint."""
+        self.hub.counters.add(name, amount, endpoint=self.name, **labels)
+
+    @abstractmethod
+    async def open(self) -> dict[str, Any]:
         """Listen, and return the address. OSError or PaddockError if that is not possible."""
 
+    @abstractmethod
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
         """Encode a snapshot for sending, without keeping a reference to it; None if there is nothing to send.
 
         The snapshot lies in the ring. The returned function is called only if it was not overwritten meanwhile.
         """
 
-    def on_push(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:  # noqa: B027 - metrics ignore pushes
         """Handle a push of the simulation.
 
         Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
         an encoded reply}, and `refused` {client, kind, message} for a control that needs no other reply.
         """
 
+    @abstractmethod
     async def close(self) -> None:
         """Notify the clients and close."""
 
@@ -167,10 +191,6 @@ class Hub:
         """Report that a client has disconnected."""
         with suppress(LinkClosedError):
             self.link.send({"gone": client})
-
-    def newest(self) -> Snapshot | None:
-        """Return a copy of the newest snapshot; None before the first."""
-        return self.ring.latest()
 
     async def serve(self) -> None:
         """Open every endpoint, then serve until the simulation ends."""

@@ -4,8 +4,6 @@ A message is `u32 bytes of text, u32 blobs, 16 letters, u32 bytes of each blob`,
 belong to Paddock, so a complete message is trusted; this is not a public wire format.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import select
@@ -197,7 +195,7 @@ class HubConnection:
     A thread passes the operations of its clients to the source and sends the replies.
     """
 
-    def __init__(self, config: dict[str, Any], source: Source, on_log: OnLog, on_periods: OnPeriods) -> None:
+    def __init__(self, config: dict[str, Any], source: "Source", on_log: OnLog, on_periods: OnPeriods) -> None:
         """`on_log` receives each line that the hub logs, `on_periods` the periods (ticks) that subscribers want."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()

@@ -10,8 +10,6 @@ from typing import Any
 
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
-from paddock.engine.events import Event
-from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario
@@ -57,6 +55,12 @@ class LiveSource:
         self._wake = threading.Event()
         self._closing = False
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
+        self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
+            (sim.events.listeners, lambda event: self.push("event", asdict(event))),
+            (sim.engine.log.listeners, self._on_action),
+            (sim.engine.on_restart, self._on_restart),
+            (sim.markers.listeners, lambda change: self.push("markers", change_tree(change))),
+        ]
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation.
@@ -67,12 +71,8 @@ class LiveSource:
             raise unknown_name("operation", operation, HANDLERS)
         work = partial(HANDLERS[operation], self, client, **arguments)
         try:
-            match OPERATIONS[operation].entry.where:
-                case "read":
-                    return self.read(work)
-                case "change":
-                    return self.change(work)
-            return work()
+            where = OPERATIONS[operation].entry.where
+            return work() if where == "post" else self.change(work, look=where == "read")
         except PaddockError:
             self.refused += 1
             raise
@@ -91,19 +91,15 @@ class LiveSource:
                 program, rows = self.sim.engine.applier.found(number)
                 raise PaddockError(f"{program.fleet.names_of(rows)} is driven by {driver}: take over first")
 
-    def read(self, work: Callable[[], Any]) -> Future[Any]:
-        """Schedule a read of the state between two ticks, or while the barrier waits."""
-        return self.change(work, look=True)
-
     def change(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Schedule a change of the state between two ticks."""
+        """Schedule a change of the state between two ticks; `look`: a read, also while the barrier waits."""
         done = self.sim.engine.thread.request(work, look)
         self._wake.set()
         return done
 
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
-        return self.read(lambda: None) if self.sim.clock.active else None
+        return self.change(lambda: None, look=True) if self.sim.clock.active else None
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
@@ -134,13 +130,13 @@ class LiveSource:
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start pushing events and changes."""
         self.push, self.publish = push, publish
-        for listeners, listener in self._listeners():
+        for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()
 
     def detach(self) -> None:
         """Stop pushing; release the clock and all claims."""
-        for listeners, listener in self._listeners():
+        for listeners, listener in self._listeners:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:
             self.gone(client)
@@ -183,24 +179,12 @@ class LiveSource:
         drivers = {str(number): client for number, client in self.drivers.items()}
         return {**simulation_figures(self.sim), **own, "owner": self.owner.client or "", "drivers": drivers}
 
-    def _listeners(self) -> list[tuple[list[Any], Any]]:
-        sim = self.sim
-        return [
-            (sim.events.listeners, self._on_event),
-            (sim.engine.log.listeners, self._on_action),
-            (sim.engine.on_restart, self._on_restart),
-            (sim.markers.listeners, self._on_markers),
-        ]
-
     def _work_while_idle(self) -> None:
         """Carry out operations while no thread drives the simulation."""
         while not self._closing:
             self._wake.wait()
             self._wake.clear()
             self.sim.engine.thread.serve_idle()
-
-    def _on_event(self, event: Event) -> None:
-        self.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
         frame = posted.action
@@ -214,9 +198,6 @@ class LiveSource:
         self.push("restart", {"how": how, "run": self.sim.engine.world.run, "tick": self.sim.tick})
         self.push("frames", {"tree": self.sim.engine.world.transforms.save()})
         self.publish(now)
-
-    def _on_markers(self, change: MarkerChange) -> None:
-        self.push("markers", change_tree(change))
 
 
 def _handlers() -> dict[str, Callable[..., Any]]:

@@ -1,7 +1,5 @@
 """Serve a simulation of this process: `with paddock.share(sim, zmq=True): sim.run()`, or `sim.show()` in a notebook."""
 
-from __future__ import annotations
-
 import atexit
 import secrets
 import sys
@@ -52,7 +50,7 @@ def share(
     return Host(LiveSource(sim, options.lock), options, on_log)
 
 
-_SHOWN: WeakKeyDictionary[Simulation, Shown] = WeakKeyDictionary()
+_SHOWN: "WeakKeyDictionary[Simulation, Shown]" = WeakKeyDictionary()
 
 
 class Shown(NotebookPage):

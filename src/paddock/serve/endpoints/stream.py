@@ -1,10 +1,9 @@
 """The stream endpoint: clients that connect over TCP, and renderers that are dialled."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket
+from collections import deque
 from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
@@ -73,11 +72,10 @@ class StreamServer(SubscriberEndpoint):
             if not renderer.informed(layout):
                 renderer.begin()
 
-    def _renderers(self) -> list[Renderer]:
+    def _renderers(self) -> "list[Renderer]":
         return [link for dialer in self.dialers if (link := dialer.link) is not None]
 
     async def _accept(self, listening: socket.socket) -> None:
-        """Accept clients until cancelled."""
         with listening:
             while True:
                 try:
@@ -95,11 +93,10 @@ class StreamServer(SubscriberEndpoint):
 
 ENDPOINT = StreamServer
 
-# connections ----------------------------------------------------------------------------------------------------------
-
 PIECE = 1 << 18
 LONGEST_LINE = 1 << 20
 LARGEST_FRAME = 4 << 20
+AT_ONCE = 64  # messages per system call
 KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 """TCP keepalive, to detect a peer whose machine is gone: idle s, interval s, probes."""
 
@@ -119,6 +116,7 @@ class TcpConnection(Connection):
         super().__init__(loop, on_message, lost)
         self.socket = peer
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
+        self._begun: deque[memoryview] = deque()  # being sent
         self._writing = False
         peer.setblocking(False)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -162,7 +160,7 @@ class TcpConnection(Connection):
         if self._closed:
             return
         try:
-            done = self._outbox.send(self.socket)
+            done = self._send()
         except OSError:
             self.close()
             return
@@ -175,8 +173,28 @@ class TcpConnection(Connection):
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
 
+    def _send(self) -> bool:
+        """Send without blocking; return True once nothing waits. OSError if the peer has disconnected."""
+        while self._begun or self._begin():
+            try:
+                sent = self.socket.sendmsg(self._begun)
+            except (BlockingIOError, InterruptedError):
+                return False
+            while sent:
+                first = self._begun.popleft()
+                if sent < len(first):
+                    self._begun.appendleft(first[sent:])
+                sent -= min(sent, len(first))
+        return True
 
-# renderers ------------------------------------------------------------------------------------------------------------
+    def _begin(self) -> bool:
+        """Start sending the queued messages or, without any, the group."""
+        for _ in range(min(len(self._messages), AT_ONCE) or 1):
+            item = self._next() or ()
+            parts = item if isinstance(item, tuple) else (item,)
+            self._begun.extend(view for part in parts if (view := memoryview(part)))
+        return bool(self._begun)
+
 
 SOONEST, LATEST = 0.2, 5.0  # s between attempts: doubled from the first to the second value, with jitter
 CONNECTING = 5.0  # s for one attempt
@@ -218,7 +236,6 @@ class Dialer:
             wait = min(2.0 * wait, LATEST)
 
     async def _connected(self) -> socket.socket | None:
-        """Make one attempt to connect."""
         loop = self.endpoint.hub.loop
         host, port = split_address(self.to)
         peer = None

@@ -105,7 +105,6 @@ class WebServer(SubscriberEndpoint):
         return Response(f"{problem}\n", status, media_type="text/plain")
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one WebSocket."""
         await receive()  # the connect event
         await send({"type": "websocket.accept"})
         protocol = scope["extensions"][EXTENSION]
@@ -123,7 +122,6 @@ ENDPOINT = WebServer
 
 
 async def _file(request: Request) -> Response:
-    """Return a file of the page."""
     if request.method not in ("GET", "HEAD"):
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
@@ -157,8 +155,6 @@ def is_foreign(origin: str | None, host: str | None) -> bool:
     scheme, _, place = (origin or "").partition("://")
     return origin is not None and not (scheme in ("http", "https") and host and place.lower() == host.lower())
 
-
-# WebSockets -----------------------------------------------------------------------------------------------------------
 
 GOING_AWAY, REFUSED = 1001, 1008  # close codes
 EXTENSION = "paddock.protocol"
@@ -261,7 +257,7 @@ class SocketConnection(Connection):
             while True:
                 await self._waiting.wait()
                 await self._protocol.writable.wait()  # until the peer has read most, so that the next group is recent
-                item = self._outbox.next()
+                item = self._next()
                 if isinstance(item, tuple):
                     self._protocol.send_parts(item)
                 elif item and item[0] in JSON_STARTS:  # JSON is sent as text, frames as binary

@@ -15,12 +15,7 @@ from paddock.scenario.marked_yaml import read_text
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
-from paddock.wire.operations.results import (
-    Empty,
-    ProblemTree,
-    ScenarioCardTree,
-    ScenarioText,
-)
+from paddock.wire.operations.results import Empty, ProblemTree, ScenarioCardTree, ScenarioText
 from paddock.world.columns import Column, columns_of
 
 if TYPE_CHECKING:
@@ -35,17 +30,14 @@ async def list_scenarios(client: Client) -> list[ScenarioCardTree]:
 
 
 async def get_scenario(client: Client, name: str) -> ScenarioText:
-    """Return the text of a demo."""
     return {"name": name, "text": read_text(demo_path(name))}
 
 
 async def get_schema(client: Client) -> dict[str, Any]:
-    """Return the schema with the names of installed plug-ins."""
     return named_schema()
 
 
 async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
-    """Check a scenario in the checking process."""
     return await _problems(client, text)
 
 

@@ -25,7 +25,6 @@ DRONE = "quad"  # the model of drones that are flown by sticks
 async def set_fpv_control(
     client: Client, vehicle: str | int, flight_mode: str | None, **sticks: float | None
 ) -> Moment:
-    """Run the operation `command` with inputs of a quadrotor."""
     inputs: dict[str, Any] = {name: value for name, value in sticks.items() if value is not None}
     if flight_mode is not None:
         inputs["mode"] = flight_mode
@@ -36,7 +35,6 @@ async def set_fpv_control(
 
 
 async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
-    """Run the operation `command`."""
     return await client.done("command", target=vehicle, inputs={"armed": float(armed)})
 
 
@@ -64,7 +62,6 @@ async def spawn_fpv_drone(
     yaw: float,
     frame: str,
 ) -> SpawnedDrone:
-    """Run the operation `spawn`."""
     given = {"id": vehicle_id, "preset": drone_preset, "name": name}
     entry = {key: value for key, value in given.items() if value is not None}
     pose, commands = spawn_pose(x, y, z, yaw, frame), {"armed": 0, "mode": "angle"}

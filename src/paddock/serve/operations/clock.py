@@ -22,7 +22,6 @@ def clock(run: LiveSource, client: str) -> dict[str, Any]:
 
 
 def step(run: LiveSource, client: str, ticks: int = 1) -> Future[Any]:
-    """Step; the client then owns the clock."""
     run.owner.take(client, "step")
     pacer = run.sim.clock
     pacer.hold()
@@ -110,7 +109,7 @@ def stop(run: LiveSource, client: str) -> int | Future[Any]:
         run.sim.clock.hold()
         run.sim.clock.finish_ticks()
         if run.sim.clock.active:
-            return run.read(lambda: run.sim.tick)
+            return run.change(lambda: run.sim.tick, look=True)
     return run.sim.tick
 
 
@@ -123,19 +122,16 @@ def pause(run: LiveSource, client: str) -> Future[Any] | None:
 
 
 def resume(run: LiveSource, client: str) -> None:
-    """Resume; only for the owner of the clock, if there is one."""
     run.owner.check(client, "resume")
     run.sim.clock.resume()
 
 
 def pace(run: LiveSource, client: str, pace: float) -> None:
-    """Set the pace; only for the owner of the clock, if there is one."""
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 
 
 def hold(run: LiveSource, client: str) -> Future[Any] | None:
-    """Take the clock."""
     run.owner.take(client, "hold")
     run.sim.clock.hold()
     return run.at_rest()
@@ -148,7 +144,6 @@ def let_go(run: LiveSource, client: str) -> None:
 
 
 def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
-    """Reset; only for the owner of the clock, if there is one."""
     run.owner.check(client, "reset")
     run.sim.reset(seed)
 
@@ -161,5 +156,4 @@ def restore(run: LiveSource, client: str, state: bytes) -> None:
 
 
 def seek(run: LiveSource, client: str, position: float) -> float:
-    """Only recordings can seek."""
     raise PaddockError("seek refused: this is a live simulation; only a recording can seek")

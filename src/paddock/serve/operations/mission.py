@@ -28,7 +28,6 @@ DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
 def mission(run: LiveSource, client: str) -> MissionTree | None:
-    """Return the mission as the page draws it."""
     found = run.sim.engine.mission
     if found is None or found.scenario.mission is None:
         return None
@@ -36,28 +35,23 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
 
 
 def mission_view(run: LiveSource, client: str) -> dict[str, Any] | None:
-    """Return the mission as the Python clients show it."""
     found = run.sim.mission
     return None if found is None else tree_of(found.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
-    """Add a task, which the mission validates."""
     return _direct(run, client, "add_task", task)
 
 
 def move_task(run: LiveSource, client: str, name: str, x: float, y: float) -> Future[Any]:
-    """Move a task to x, y (m)."""
     return _direct(run, client, "move_task", {"task": name, "x": x, "y": y})
 
 
 def remove_task(run: LiveSource, client: str, name: str) -> Future[Any]:
-    """Remove a task by name."""
     return _direct(run, client, "remove_task", {"task": name})
 
 
 def add_zone(run: LiveSource, client: str, zone: dict[str, Any]) -> Future[Any]:
-    """Add a zone, which the mission validates."""
     return _direct(run, client, "add_zone", zone)
 
 
@@ -67,7 +61,6 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
 
 
 def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
-    """Disable a vehicle, given by name or id."""
     if isinstance(vehicle, int):
         program, rows = run.sim.engine.applier.found(vehicle)
         vehicle = program.fleet.vehicle_name(int(rows[0]))

@@ -41,7 +41,6 @@ def command(
 def place(
     run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
 ) -> None:
-    """The engine checks the poses."""
     run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
 
 
@@ -110,7 +109,6 @@ def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Fu
 
 
 def clear(run: LiveSource, client: str) -> Removed:
-    """Remove all vehicles; return their number."""
     count = run.sim.engine.world.vehicles
     for name in list(run.sim.engine.world.fleets):
         run.sim.remove(name)
@@ -146,7 +144,6 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
 
 
 def release(run: LiveSource, client: str) -> None:
-    """Release the claim; refused without one."""
     claimed = run.claims.pop(client, None)
     if claimed is None:
         raise PaddockError("release: this client has claimed nothing")

@@ -1,7 +1,5 @@
 """One connected client: its token, its subscription, and its JSON-RPC calls, each parsed, validated and answered."""
 
-from __future__ import annotations
-
 import asyncio
 import hmac
 import logging
@@ -46,7 +44,7 @@ LOG = logging.getLogger("paddock.subscribers")
 class Client:
     """A client of the stream or the web endpoint."""
 
-    def __init__(self, endpoint: SubscriberEndpoint, connect: Connect, address: str) -> None:
+    def __init__(self, endpoint: "SubscriberEndpoint", connect: Connect, address: str) -> None:
         self.endpoint = endpoint
         self.hub = endpoint.hub
         self.name = f"{endpoint.name} client {address}"
@@ -164,8 +162,6 @@ class Client:
         for task in self._tasks:
             task.cancel()
         self.endpoint.forget(self, reason)
-
-    # calls -----------------------------------------------------------------------------------------------------------
 
     def receive(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""

@@ -4,7 +4,7 @@ import asyncio
 import socket
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from paddock.wire.rpc import notification
 from paddock.wire.stream.split import JsonLine, StreamFrame
@@ -13,7 +13,6 @@ Bytes = bytes | memoryview
 FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the bytes
 
 MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
-AT_ONCE = 64  # messages per system call
 SEND_BUFFER = 1 << 20
 """Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
 WAITING = 128  # connections that may wait to be accepted
@@ -35,84 +34,6 @@ def listening_socket(host: str, port: int) -> socket.socket:
     return listening
 
 
-class Outbox:
-    """Outgoing data of one peer. Messages are never dropped; of groups of frames only the latest waits.
-
-    A group that has begun is finished; messages go between groups.
-    """
-
-    def __init__(self, most_waiting: int = MOST_WAITING) -> None:
-        self.most_waiting = most_waiting
-        self._messages: deque[Bytes] = deque()
-        self._waiting = 0  # bytes of waiting messages
-        self._group: FrameGroup | None = None
-        self._begun: deque[memoryview] = deque()  # being sent
-
-    def put(self, message: Bytes) -> bool:
-        """Queue a message; return False if too many bytes are queued."""
-        if self._waiting > self.most_waiting:
-            return False
-        self._messages.append(message)
-        self._waiting += len(message)
-        return True
-
-    def offer(self, group: FrameGroup) -> bool:
-        """Queue a group; return True if it replaces one that had not begun."""
-        replaced = self._group is not None
-        self._group = group
-        return replaced
-
-    def withdraw(self) -> None:
-        """Discard the group that has not begun."""
-        self._group = None
-
-    def end_with(self, message: Bytes) -> None:
-        """Finish the group that has begun, then send only this."""
-        self._group, self._waiting = None, len(message)
-        self._messages = deque([message])
-
-    def next(self) -> Bytes | FrameGroup | None:
-        """Return the next item, for transports with messages; None if the queue is empty."""
-        if self._messages:
-            message = self._messages.popleft()
-            self._waiting -= len(message)
-            return message
-        group, self._group = self._group, None
-        return group
-
-    def send(self, to: socket.socket) -> bool:
-        """Send without blocking; return True once the queue is empty. OSError if the peer has disconnected."""
-        while self._begun or self._begin():
-            try:
-                self._advance(to.sendmsg(self._begun))
-            except (BlockingIOError, InterruptedError):
-                return False
-        return True
-
-    def _begin(self) -> bool:
-        """Start sending the queued messages or, without any, the group."""
-        if self._messages:
-            messages = [self._messages.popleft() for _ in range(min(len(self._messages), AT_ONCE))]
-            self._waiting -= sum(map(len, messages))
-            self._take(messages)
-        elif self._group is not None:
-            self._take(self._group)
-            self._group = None
-        return bool(self._begun)
-
-    def _take(self, parts: Sequence[Bytes]) -> None:
-        self._begun.extend(view for part in parts if (view := memoryview(part)))
-
-    def _advance(self, sent: int) -> None:
-        while sent:
-            first = self._begun[0]
-            if sent < len(first):
-                self._begun[0] = first[sent:]
-                return
-            sent -= len(first)
-            self._begun.popleft()
-
-
 GRACE = 1.0  # s for a peer to read why its connection ends
 
 OnMessage = Callable[[StreamFrame | JsonLine], None]  # called with every received message
@@ -120,14 +41,22 @@ Lost = Callable[[str], None]  # called once at the end with a word for the reaso
 
 
 class Connection(ABC):
-    """Outgoing messages and frames; a transport implements `_flush` and `close`."""
+    """Outgoing data of one peer; a transport implements `_flush` and `close`.
+
+    Messages are never dropped; of groups of frames only the latest waits. A group that has begun is finished; messages
+    go between groups.
+    """
+
+    most_waiting = MOST_WAITING
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage, lost: Lost) -> None:
         self.loop = loop
         self.open = True  # not ending
         self.skipped = 0  # groups replaced by newer ones
         self._on_message, self._lost = on_message, lost
-        self._outbox = Outbox()
+        self._messages: deque[Bytes] = deque()
+        self._waiting_bytes = 0  # bytes of waiting messages
+        self._group: FrameGroup | None = None
         self._closed = False
         self._reason = ""
 
@@ -135,31 +64,43 @@ class Connection(ABC):
         """Send a message that must not be dropped; a peer that does not read is disconnected."""
         if not self.open:
             return
-        if self._outbox.put(message):
-            self._flush()
+        if self._waiting_bytes > self.most_waiting:
+            self.cut_off("does_not_read", f"more than {self.most_waiting} bytes of replies are unread")
         else:
-            self.cut_off("does_not_read", f"more than {self._outbox.most_waiting} bytes of replies are unread")
+            self._messages.append(message)
+            self._waiting_bytes += len(message)
+            self._flush()
 
     def offer(self, group: FrameGroup) -> bool:
         """Send the frames of a tick unless newer ones replace them; return True if they replace queued ones."""
         if not self.open:
             return False
-        skipped = self._outbox.offer(group)
+        skipped, self._group = self._group is not None, group
         self.skipped += skipped
         self._flush()
         return skipped
 
     def withdraw(self) -> None:
         """Discard the group that has not begun."""
-        self._outbox.withdraw()
+        self._group = None
 
     def cut_off(self, reason: str, message: str) -> None:
-        """Send the reason, then close."""
+        """Finish the group that has begun, send the reason, then close."""
         if self.open:
             self.open, self._reason = False, reason
-            self._outbox.end_with(notification("closed", {"reason": message}))
+            last = notification("closed", {"reason": message})
+            self._messages, self._waiting_bytes, self._group = deque([last]), len(last), None
             self.loop.call_later(GRACE, self.close)
             self._flush()
+
+    def _next(self) -> Bytes | FrameGroup | None:
+        """Return what to send next; None if nothing waits."""
+        if self._messages:
+            message = self._messages.popleft()
+            self._waiting_bytes -= len(message)
+            return message
+        group, self._group = self._group, None
+        return group
 
     @abstractmethod
     def close(self) -> None:

@@ -4,8 +4,6 @@ Markers in the world are sent in the world's axes; markers in another frame, in 
 the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -167,7 +165,7 @@ class Drawing:
             self._still[kind, frame] = encoded
         return encoded
 
-    def _placed(self, snapshot: Snapshot) -> Iterator[MarkerShape]:
+    def _placed(self, snapshot: Snapshot) -> "Iterator[MarkerShape]":
         """Yield the shapes in the world; markers whose frame is missing or stale are skipped."""
         for name, shape in self._by_frame.items():
             with suppress(PaddockError):
@@ -183,7 +181,6 @@ class Drawing:
         return Transform(vehicle.position, vehicle.orientation) @ mounted
 
     def _refresh(self, time: float) -> None:
-        """Apply changes of the mirror."""
         if self._version == self._mirror.version and time < self._until:
             return
         trees = self._mirror.alive(time)

@@ -85,11 +85,7 @@ class RequestMessage(NamedTuple):
     token: str = ""
 
 
-# operations with their own messages ----------------------------------------------------------------------------------
-
-
 def _direct_fields(direct: Direct) -> dict[str, Any]:
-    """Return the fields of a Request."""
     name, given = direct
     match name:
         case "command" | "command_many":
@@ -232,9 +228,6 @@ def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | 
             case _:
                 raise WireError("value", f"{what} has no value")
     return found
-
-
-# requests ------------------------------------------------------------------------------------------------------------
 
 
 def _call_fields(call: Call) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
 from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
-from paddock.serve.hub import Hub, Send
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints, Layout
@@ -24,18 +24,18 @@ BUFFER = 4 << 20  # bytes of the kernel's queues, if granted: enough for some 10
 SWEEP = 0.25  # s between checks for silent senders
 
 
-class Vds1Server:
+class Vds1Server(Endpoint):
     """Sends one datagram per car and tick to every recent sender."""
 
+    name = "vds1"
     latest = False
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        self.hub = hub
-        self.every = every
+        super().__init__(hub, every)
         self.port = options["port"]
         self.clients = Senders(options["subscribers"])
         self.cars = Cars(hub, self._roster_known)
-        self.inbox = Inbox(hub, self.cars, self.clients, options["timeout"], options["datagrams"])
+        self.inbox = Inbox(self, self.cars, self.clients, options["timeout"], options["datagrams"])
         self.publisher = StatePublisher(options["vehicles"])
         self._state = options["state"]
         self._period = max(every / hub.rate, 1.0 / options["rate"])  # simulated s
@@ -116,10 +116,10 @@ class Vds1Server:
     def _sweep(self) -> None:
         if self.cars.layout is None:  # use the layout of a run that is paused between two publishes
             with suppress(PaddockError):  # the simulation is ending
-                if (newest := self.hub.newest()) is not None:
+                if (newest := self.hub.ring.latest()) is not None:
                     self._show(newest.layout)
         if evicted := self.clients.forget(monotonic()):
-            self.hub.counters.add("subscribers_evicted", evicted, endpoint="vds1")
+            self.count("subscribers_evicted", evicted)
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
@@ -136,18 +136,15 @@ class Vds1Server:
         assert self._sender is not None
         sent = self._sender.send(rows, addresses)
         self.publisher.sent()
-        self._count("publishes", 1)
-        self._count("datagrams_sent", sent)
-        self._count("datagrams_unsent", len(rows) * len(addresses) - sent)
+        self.count("publishes", 1)
+        self.count("datagrams_sent", sent)
+        self.count("datagrams_unsent", len(rows) * len(addresses) - sent)
         pace = self.hub.mirror.figures.get("pace") or 1.0
-        self._count("publishes_late", int(time() - wall_time > self._period / pace))
+        self.count("publishes_late", int(time() - wall_time > self._period / pace))
         if self.publisher.not_finite:
-            self._count("values_not_finite", self.publisher.not_finite)
+            self.count("values_not_finite", self.publisher.not_finite)
             self.inbox.log.warn("not finite", "values of a car are not finite; they are sent as 0")
             self.publisher.not_finite = 0
-
-    def _count(self, name: str, amount: int) -> None:
-        self.hub.counters.add(name, amount, endpoint="vds1")
 
     def _roster_known(self) -> None:
         self._plan()

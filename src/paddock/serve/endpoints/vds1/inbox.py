@@ -1,7 +1,5 @@
 """Received datagrams: which cars they may drive, checked, counted and forwarded to the simulation together."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.serve.hub import Hub, LimitedLog
+from paddock.serve.hub import Endpoint, Hub, LimitedLog
 from paddock.wire.error import WireError
 from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode
 from paddock.world.columns import Floats
@@ -133,9 +131,10 @@ INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INP
 class Inbox:
     """Receives datagrams from a non-blocking socket."""
 
-    def __init__(self, hub: Hub, cars: Cars, clients: Senders, timeout: float, rate: float) -> None:
+    def __init__(self, endpoint: Endpoint, cars: Cars, clients: "Senders", timeout: float, rate: float) -> None:
         """`timeout`: simulated s until a command expires; `rate`: limit of datagrams per second and sender."""
-        self.hub, self.cars, self.clients = hub, cars, clients
+        self.hub, self.cars, self.clients = endpoint.hub, cars, clients
+        self._count = endpoint.count
         self.log = LimitedLog("paddock.vds1")
         self._timeout, self._rate = timeout, rate
         self._waiting: dict[int, Command] = {}  # car -> its last command
@@ -152,7 +151,7 @@ class Inbox:
                 count -= 1
                 break
             self._take(datagram, address, now)
-        self.hub.counters.add("datagrams_received", count, endpoint="vds1")
+        self._count("datagrams_received", count)
         self.flush()
 
     def close(self) -> None:
@@ -182,7 +181,7 @@ class Inbox:
             self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
         else:
             if message.aux_accel is not None or message.aux_speed is not None:
-                self.hub.counters.add("aux_unsupported", endpoint="vds1")
+                self._count("aux_unsupported")
                 self.log.warn("aux", f"{sender}: aux_accel and aux_speed are not supported and must be NaN")
             self._waiting[message.vehicle] = message
 
@@ -214,11 +213,11 @@ class Inbox:
         self.flush()
 
     def _refuse(self, reason: str, message: str) -> None:
-        self.hub.counters.add("datagrams_refused", endpoint="vds1", reason=reason)
+        self._count("datagrams_refused", reason=reason)
         self.log.warn(reason, message)
 
     def _misdirected(self, message: str) -> None:
-        self.hub.counters.add("misdirected", endpoint="vds1")
+        self._count("misdirected")
         self.log.warn("misdirected", message)
 
 

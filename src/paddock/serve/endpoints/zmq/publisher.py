@@ -7,17 +7,16 @@ subscription to them. A subscription to `ready/NONCE/TOPIC` is answered once wit
 the same client are then in effect. The content is empty, or the reason why TOPIC is not published.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zmq
 
 from paddock.serve.endpoints.zmq.port import Gate, Port
+from paddock.serve.hub import Endpoint, Send
 from paddock.serve.link import LinkClosedError
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
@@ -35,10 +34,6 @@ from paddock.wire.messages.states import encode_roster, encode_state_update, per
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
-
-
 STATE, ROSTER, EVENT, MARKERS, READY = b"state", b"roster", b"event", b"markers", b"ready/"
 SUBSCRIPTION_MOST = 256  # bytes of a subscription
 PERIODS_MOST = 64  # different periods of states
@@ -49,13 +44,13 @@ SHORTEST = 0.05  # s of wall time between rosters that subscriptions cause
 class Publisher:
     """Encodes only topics with subscribers."""
 
-    def __init__(self, hub: Hub, context: zmq.Context[Any], every: int) -> None:
+    def __init__(self, endpoint: Endpoint, context: zmq.Context[Any], every: int) -> None:
         """`every`: ticks between the states of the topic `state`."""
-        self.hub = hub
+        self.hub, self._count = endpoint.hub, endpoint.count
         self.periods = {STATE: every}  # topic of states -> ticks
         self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
-        self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
+        self._gate = None if self.hub.options.token is None else Gate(context, self.port, endpoint)
         self._subscribed: Counter[bytes] = Counter()
         self._new: set[bytes] = set()  # topics with a new subscription, and `ready/` topics to answer
         self._soon: asyncio.TimerHandle | None = None  # the next `_answer_new`
@@ -130,7 +125,7 @@ class Publisher:
 
     def _send(self, topic: bytes, data: bytes) -> None:
         if not self.port.send(topic, data):
-            self.hub.counters.add("unpublished", endpoint="zmq")
+            self._count("unpublished")
 
     def _wanted(self, topic: bytes) -> bool:
         return any(topic.startswith(prefix) for prefix in self._subscribed)
@@ -157,7 +152,7 @@ class Publisher:
                     del self.periods[prefix]
                     self._report_periods()
         else:
-            self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")
+            self._count("malformed", reason="subscription")
 
     def _report_periods(self) -> None:
         """Have the simulation publish at the periods of all subscriptions."""
