@@ -97,14 +97,21 @@ def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
     }
 
 
-def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
-    """Return the fleets of a simulation, with inputs and columns."""
-    trees: list[FleetInfoTree] = []
+def fleet_trees(sim: Simulation, page: bool) -> list[Any]:
+    """Return the fleets of a simulation with inputs and sensors; for the page with columns, else with parameters."""
+    trees = []
     for program in sim.engine.programs.values():
-        layout, sensors = program.layout(), {name: one.sensor for name, one in program.sensors.items()}
-        inputs, columns = column_trees(program.model.command), fleet_columns(layout.columns, program.model, sensors)
+        layout, model, sensors = program.layout(), program.model, list(program.sensors)
+        inputs: list[Any] = column_trees(model.command)
+        if page:
+            readings = {name: one.sensor for name, one in program.sensors.items()}
+            more: dict[str, Any] = {"columns": fleet_columns(layout.columns, model, readings)}
+        else:
+            inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
+            values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
+            more = {"parameters": dict(values), "varying": list(program.varying)}
         driver = None if program.behaviour is None else program.behaviour.rule.name
-        trees.append(fleet_tree(layout, driver, inputs=inputs, columns=columns, sensors=list(sensors)))
+        trees.append(fleet_tree(layout, driver, inputs=inputs, sensors=sensors, **more))
     return trees
 
 
@@ -190,26 +197,6 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
     }
-
-
-def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
-    """Return the fleets of a simulation for the Python clients: inputs, sensors, parameters."""
-    return [
-        fleet_tree(
-            program.layout(),
-            None if program.behaviour is None else program.behaviour.rule.name,
-            inputs=[
-                {key: value for key, value in tree.items() if value is not None}
-                for tree in column_trees(program.model.command)
-            ],
-            sensors=list(program.sensors),
-            parameters=dict(
-                zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True)
-            ),
-            varying=list(program.varying),
-        )
-        for program in sim.engine.programs.values()
-    ]
 
 
 def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:

@@ -22,20 +22,6 @@ from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
 
-Label = tuple[str, tuple[tuple[str, str], ...]]
-
-
-class HubCounters:
-    """Counters by name and labels. Labels are few: an endpoint, a reason, never a client's name."""
-
-    def __init__(self) -> None:
-        self.values: Counter[Label] = Counter()
-
-    def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Add to a counter."""
-        self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
-
-
 INTERVAL = 10.0  # s between two log lines with the same reason
 
 
@@ -86,7 +72,7 @@ class Endpoint(ABC):
 
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Add to a counter of this endpoint."""
-        self.hub.counters.add(name, amount, endpoint=self.name, **labels)
+        self.hub.count(name, amount, endpoint=self.name, **labels)
 
     @abstractmethod
     async def open(self) -> dict[str, Any]:
@@ -142,7 +128,7 @@ class Hub:
         self.options = Serve.model_validate(config["options"])
         self.rate = float(config["rate"])
         self.restarts = int(config["restarts"])
-        self.counters = HubCounters()
+        self.counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()  # by name and labels
         self.mirror = Mirror()
         self.checker = Checker()
         self.ring = RingReader(config["ring"])
@@ -181,6 +167,10 @@ class Hub:
             self._requests.pop(self._number)
             self.stopped.set()
             then(OperationError("LinkClosedError", str(error)))
+
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Add to a counter. Labels are few: an endpoint, a reason, never a client's name."""
+        self.counts[name, tuple(sorted(labels.items()))] += amount
 
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
         """Like `request`, without a reply; a refusal is counted."""
@@ -244,7 +234,7 @@ class Hub:
             then = self._requests.pop(message["reply"] or 0, None)
             error = message.get("error")
             if error is not None:
-                self.counters.add("refused_operations")
+                self.count("refused_operations")
                 if then is not None:
                     then(OperationError(error["kind"], error["message"]))
             elif then is not None:
@@ -280,7 +270,7 @@ class Hub:
         """Pass one snapshot to the endpoints that are due."""
         snapshot = self.ring.peek(sequence)
         if snapshot is None:
-            self.counters.add("snapshots_missed")
+            self.count("snapshots_missed")
             return
         self.tick, self.time = snapshot.tick, snapshot.time
         wall_time, sends = self.ring.wall_time, []
@@ -289,7 +279,7 @@ class Hub:
                 with self._guarded(name):
                     sends.append((name, endpoint.prepare(snapshot, wall_time)))
         if not self.ring.holds(sequence):
-            self.counters.add("snapshots_missed")
+            self.count("snapshots_missed")
             return
         for name, send in sends:
             if send is not None:
@@ -302,7 +292,7 @@ class Hub:
         try:
             yield
         except Exception:
-            self.counters.add("endpoint_errors", endpoint=name)
+            self.count("endpoint_errors", endpoint=name)
             LOG.exception("the %s endpoint failed", name)
 
 

@@ -33,7 +33,6 @@ class MetricsServer(Endpoint):
         self._server = HttpServer(application, CONNECTIONS)
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         self.port = await self._server.open(self.hub.options.bind, self.port)
         return {"port": self.port}
 
@@ -43,7 +42,6 @@ class MetricsServer(Endpoint):
         return None
 
     async def close(self) -> None:
-        """Stop listening."""
         self._server.stop_listening()
         await self._server.close()
 
@@ -124,7 +122,6 @@ class HubCollector:
         self.hub = hub
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics."""
         figures = self.hub.mirror.figures
         for kind, meanings in ((GaugeMetricFamily, GAUGES), (CounterMetricFamily, COUNTERS)):
             for name, meaning in meanings.items():
@@ -146,7 +143,7 @@ class HubCollector:
                 skips.add_metric([name, client["name"]], client["skipped"])
         yield from (clients, skips)
         families: dict[str, CounterMetricFamily] = {}
-        for (name, labels), value in sorted(self.hub.counters.values.items()):
+        for (name, labels), value in sorted(self.hub.counts.items()):
             if name not in families:
                 meaning = HUB_COUNTERS.get(name) or name.replace("_", " ").capitalize() + "."
                 families[name] = CounterMetricFamily(f"paddock_hub_{name}", meaning, labels=())

@@ -26,7 +26,6 @@ class ShmServer(Endpoint):
         self._again: asyncio.TimerHandle | None = None
 
     async def open(self) -> dict[str, Any]:
-        """Create the ring."""
         self._ring = FrameRingWriter(self._ring_name)
         return {"name": self._ring_name}
 

@@ -41,7 +41,6 @@ class StreamServer(SubscriberEndpoint):
         self._port = int(options["port"])
 
     async def open(self) -> dict[str, Any]:
-        """Listen, and dial the renderers."""
         listening = listening_socket(self.hub.options.bind, self._port)
         self._accepting = self.hub.loop.create_task(self._accept(listening))
         self.begin()
@@ -50,7 +49,6 @@ class StreamServer(SubscriberEndpoint):
         return {"port": listening.getsockname()[1]}
 
     async def close(self) -> None:
-        """Notify the clients and close."""
         if self._accepting is not None:
             self._accepting.cancel()
         for dialer in self.dialers:
@@ -58,15 +56,12 @@ class StreamServer(SubscriberEndpoint):
         await super().close()
 
     def viewers(self) -> list[Viewer]:
-        """Return clients and renderers."""
         return [*self.clients, *self._renderers()]
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Return whether a client or a renderer lacks this roster."""
         return super().has_news_of(layout) or not all(link.informed(layout) for link in self._renderers())
 
     def push_roster(self, layout: Layout) -> None:
-        """Send the roster to clients and renderers that lack it."""
         super().push_roster(layout)
         for renderer in self._renderers():
             if not renderer.informed(layout):
@@ -128,7 +123,6 @@ class TcpConnection(Connection):
         loop.add_reader(peer, self._on_readable)
 
     def close(self) -> None:
-        """Close immediately."""
         if self._closed:
             return
         self.open, self._closed = False, True
@@ -213,11 +207,9 @@ class Dialer:
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Start dialling."""
         self._task = self.endpoint.hub.loop.create_task(self._keep())
 
     def close(self) -> None:
-        """Disconnect."""
         if self._task is not None:
             self._task.cancel()
         if self.link is not None:

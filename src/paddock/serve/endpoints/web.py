@@ -70,13 +70,11 @@ class WebServer(SubscriberEndpoint):
         )
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         port = await self._server.open(self.hub.options.bind, self._port)
         self.begin()
         return {"port": port}
 
     async def close(self) -> None:
-        """Notify the pages, then close."""
         self._server.stop_listening()
         await super().close()
         await self._server.close()
@@ -165,7 +163,6 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     """Puts itself into the scope, because ASGI gives no access to the connection below a WebSocket."""
 
     async def run_asgi(self) -> None:
-        """Run the application."""
         extensions: dict[str, Any] = self.scope["extensions"] or {}
         extensions[EXTENSION] = self
         self.scope["extensions"] = extensions

@@ -9,7 +9,7 @@ from paddock import __version__
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError
 from paddock.serve.checker import MOST_TEXT, read
-from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, parameter_column
+from paddock.serve.describe import fleet_trees, inspected_tree, parameter_column
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
@@ -30,8 +30,8 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree |
     world = run.sim.engine.world
     found = metadata_tree(run, client, run.sim.scenario, run.sim.clock, world.seed, world.run)
     if page:
-        return {**found, "can_load": run.director is not None, "fleets": fleet_infos(run.sim)}
-    return client_metadata(run, found) | {"fleets": fleet_trees(run.sim)}
+        return {**found, "can_load": run.director is not None, "fleets": fleet_trees(run.sim, page)}
+    return client_metadata(run, found) | {"fleets": fleet_trees(run.sim, page)}
 
 
 def metadata_tree(

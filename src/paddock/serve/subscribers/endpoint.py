@@ -314,6 +314,6 @@ def figures_tree(hub: Hub) -> FiguresTree:
         "subscribers": [one for each in hub.endpoints.values() for one in each.subscribers_now],
         "counts": {  # the name of a counter with its labels: `cut_off stream token`
             " ".join([name, *(str(text) for _, text in labels if text)]): int(value)
-            for (name, labels), value in sorted(hub.counters.values.items())
+            for (name, labels), value in sorted(hub.counts.items())
         },
     }

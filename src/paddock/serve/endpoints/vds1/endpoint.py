@@ -46,11 +46,9 @@ class Vds1Server(Endpoint):
 
     @property
     def clients_now(self) -> int:
-        """Number of recent senders."""
         return len(self.clients.known)
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         bound = await self._bound()
         self._socket = bound
         if self._state is not None:
@@ -96,7 +94,6 @@ class Vds1Server(Endpoint):
             self.cars.ask_again()
 
     async def close(self) -> None:
-        """Stop listening."""
         self.cars.close()
         self.inbox.close()
         if self._sweeper is not None:
@@ -123,7 +120,6 @@ class Vds1Server(Endpoint):
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode all cars if there are subscribers."""
         if snapshot.layout is not self.cars.layout:
             self._show(snapshot.layout)
         addresses = list(dict.fromkeys([*self._always, *self.clients.known]))

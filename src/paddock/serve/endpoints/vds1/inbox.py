@@ -47,7 +47,6 @@ class Cars:
         self._task: asyncio.Task[None] | None = None
 
     def show(self, layout: Layout) -> None:
-        """Handle a changed layout."""
         self.layout = layout
         self.ask_again()
 
@@ -59,7 +58,6 @@ class Cars:
             self._task = self._hub.loop.create_task(self._ask())
 
     def close(self) -> None:
-        """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
 
@@ -155,7 +153,6 @@ class Inbox:
         self.flush()
 
     def close(self) -> None:
-        """Discard waiting commands."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()

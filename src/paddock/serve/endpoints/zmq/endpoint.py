@@ -50,11 +50,9 @@ class ZmqServer(Endpoint):
 
     @property
     def clients_now(self) -> int:
-        """Number of clients."""
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
-        """Listen on both ports."""
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
@@ -62,7 +60,6 @@ class ZmqServer(Endpoint):
         return {"port": self._port, "publish": self._publish}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode a state for subscribers."""
         return self.publisher.prepare(snapshot, wall_time)
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
@@ -77,7 +74,6 @@ class ZmqServer(Endpoint):
             self.publisher.on_push(kind, content)
 
     async def close(self) -> None:
-        """Close the sockets."""
         if self._timer is not None:
             self._timer.cancel()
         self._router.close()

@@ -53,7 +53,6 @@ class Port:
         return self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def look(self) -> None:
-        """Receive waiting messages."""
         self._looking = True  # sending need not read EVENTS meanwhile
         for _ in range(BATCH):
             if not self._readable():
@@ -74,7 +73,6 @@ class Port:
                 self._look_again()
 
     def close(self) -> None:
-        """Close the socket."""
         if self._loop is not None:
             self._loop.remove_reader(self.socket.fileno())
             self._loop = None

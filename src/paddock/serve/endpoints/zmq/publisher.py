@@ -20,15 +20,7 @@ from paddock.serve.hub import Endpoint, Send
 from paddock.serve.link import LinkClosedError
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
-from paddock.wire.messages.markers import (
-    ClearMarkers,
-    DeleteMarkers,
-    MarkerCommand,
-    MarkerMessage,
-    PutMarkers,
-    ShowMarkers,
-    encode_marker_command,
-)
+from paddock.wire.messages import markers
 from paddock.wire.messages.recordings import EventMessage, encode_event
 from paddock.wire.messages.states import encode_roster, encode_state_update, period_of
 from paddock.world.layout import Layout
@@ -76,13 +68,12 @@ class Publisher:
         return send
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Publish a push of the simulation."""
         if kind == "event" and self._wanted(EVENT):
             self._send(EVENT, encode_event(EventMessage(**content)))
         if kind == "markers" and self._wanted(MARKERS):
             self._say(marker_commands(content, self.hub.time))
         if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):
-            self._say([ClearMarkers()])
+            self._say([markers.ClearMarkers()])
 
     def check(self) -> None:
         """Publish what is due by time; called a few times a second."""
@@ -99,8 +90,8 @@ class Publisher:
         if MARKERS in self._new:
             mirror, time = self.hub.mirror, self.hub.time
             mirror.alive(time)
-            shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
-            self._say([shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
+            shown = markers.PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
+            self._say([shown, *(markers.ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
         if ROSTER in self._new:
             self._sent = monotonic()
             if self._layout is not None and self._wanted(ROSTER):
@@ -112,16 +103,15 @@ class Publisher:
         self._new.clear()
 
     def close(self) -> None:
-        """Close the socket."""
         if self._soon is not None:
             self._soon.cancel()
         self.port.close()
         if self._gate is not None:
             self._gate.port.close()
 
-    def _say(self, commands: list[MarkerCommand]) -> None:
+    def _say(self, commands: list[markers.MarkerCommand]) -> None:
         for command in commands:
-            self._send(MARKERS, encode_marker_command(command))
+            self._send(MARKERS, markers.encode_marker_command(command))
 
     def _send(self, topic: bytes, data: bytes) -> None:
         if not self.port.send(topic, data):
@@ -160,24 +150,24 @@ class Publisher:
             self.hub.link.send({"periods": list(self.periods.values())})
 
 
-def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:
+def marker_of(tree: dict[str, Any], time: float) -> markers.MarkerMessage:
     """Return a marker of the mirror, with its remaining time to live (s)."""
     vectors = {name: tuple(tree[name]) for name in ("position", "quaternion", "scale", "color")}
     ttl = None if tree["expires"] is None else max(tree["expires"] - time, 1e-9)
-    return MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
+    return markers.MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
 
 
-def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:
+def marker_commands(content: dict[str, Any], time: float) -> list[markers.MarkerCommand]:
     """Return a change of markers as messages."""
-    commands: list[MarkerCommand] = []
+    commands: list[markers.MarkerCommand] = []
     if "namespace" in content:
-        commands.append(ShowMarkers(content["namespace"], content["visible"]))
+        commands.append(markers.ShowMarkers(content["namespace"], content["visible"]))
     gone: dict[str, list[int]] = {}
     for namespace, number in content.get("removed", ()):
         gone.setdefault(namespace, []).append(number)
-    commands += [DeleteMarkers(namespace, tuple(numbers)) for namespace, numbers in gone.items()]
+    commands += [markers.DeleteMarkers(namespace, tuple(numbers)) for namespace, numbers in gone.items()]
     if content.get("cleared"):
-        commands.append(ClearMarkers())
+        commands.append(markers.ClearMarkers())
     if content.get("put"):
-        commands.append(PutMarkers(tuple(marker_of(tree, time) for tree in content["put"])))
+        commands.append(markers.PutMarkers(tuple(marker_of(tree, time) for tree in content["put"])))
     return commands
