@@ -16,9 +16,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
-from paddock.serve.live import HANDLERS, LiveSource
+from paddock.serve.live import HANDLERS, LiveSource, serve_options, to_stderr
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc
 from paddock.wire.stream.drawing import decode_lines
 from paddock.wire.stream.frames import FrameType, decode_tick

@@ -145,7 +145,7 @@ class ServeOptions:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
         if self.open and fields.get(PAGE) is None:
             raise PaddockError("--open requires the web endpoint, which is not served")
-        from paddock.serve.share import serve_options
+        from paddock.serve.live import serve_options
 
         try:
             return Served(serve_options(fields), asked, movable, self.open)

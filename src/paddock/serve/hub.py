@@ -46,6 +46,26 @@ class LimitedLog:
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
 
 
+class Allowance:
+    """A limit of requests per second, with bursts of one second's worth."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self._left, self._since = max(rate, 1.0), now
+        self.warned = False
+
+    def take(self, now: float) -> bool:
+        """Return whether one more request at a time (s) is within the rate."""
+        most = max(self.rate, 1.0)
+        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
+        if self._left >= 0.5 * most:
+            self.warned = False
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 
@@ -174,13 +194,12 @@ class Hub:
 
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
         """Like `request`, without a reply; a refusal is counted."""
-        with suppress(LinkClosedError):
-            self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
+        self.report(id=None, operation=operation, client=client, arguments=arguments)
 
-    def gone(self, client: str) -> None:
-        """Report that a client has disconnected."""
+    def report(self, **message: Any) -> None:
+        """Send a message without a reply, such as `gone`: a client that has disconnected."""
         with suppress(LinkClosedError):
-            self.link.send({"gone": client})
+            self.link.send(message)
 
     async def serve(self) -> None:
         """Open every endpoint, then serve until the simulation ends."""

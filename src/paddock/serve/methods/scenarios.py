@@ -1,11 +1,9 @@
 """Methods about scenarios: the demos, the running one, one that a client wrote, and the schema for editors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.errors import PaddockError
@@ -15,11 +13,9 @@ from paddock.scenario.marked_yaml import read_text
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
+from paddock.serve.subscribers.client import Client
 from paddock.wire.operations.results import Empty, ProblemTree, ScenarioCardTree, ScenarioText
 from paddock.world.columns import Column, columns_of
-
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
 
 SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns all of them
 

@@ -1,12 +1,10 @@
 """Methods of the connection (token, subscription, rate), and reads of the state, never by the thread that ticks."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -14,15 +12,13 @@ from paddock.errors import PaddockError
 from paddock.scenario import preset_names
 from paddock.serve.describe import column_trees
 from paddock.serve.subscribers import subscription
+from paddock.serve.subscribers.client import Client
 from paddock.vehicles.model import find_model, model_names
 from paddock.wire.operations import results as r
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
 from paddock.world.frames import conversion
 from paddock.world.layout import POSE
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, VehicleSnapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
 
 MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 

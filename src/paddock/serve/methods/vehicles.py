@@ -1,23 +1,19 @@
 """Methods that add and command vehicles and draw, with the names and fields that renderers use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.serve.hub import OperationError
+from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.operations.arguments import ArgumentError, Robot
 from paddock.wire.operations.results import Moment, Spawned, SpawnedDrone
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
-
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
 
 DRONE = "quad"  # the model of drones that are flown by sticks
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
-from paddock.serve.hub import OperationError, OperationOutcome
-from paddock.serve.methods import HUB_HANDLERS
+from paddock.serve.hub import Allowance, OperationError, OperationOutcome
 from paddock.serve.subscribers.connection import Connect
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View, ranges
@@ -246,7 +245,7 @@ class Client:
         if not (operation.entry.public or self.admitted):
             raise rpc.RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         arguments = operation.read(params)
-        if (handler := HUB_HANDLERS.get(operation.name)) is not None:
+        if (handler := self.endpoint.handlers.get(operation.name)) is not None:
             found = await handler(self, **arguments)
         else:
             reply = await self.request(operation.name, **arguments)
@@ -283,26 +282,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return list(map(_plain, value)) if isinstance(value, list) else value
-
-
-class Allowance:
-    """A limit of requests per second, with bursts of one second's worth."""
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.rate = rate
-        self._left, self._since = max(rate, 1.0), now
-        self.warned = False
-
-    def take(self, now: float) -> bool:
-        """Return whether one more request at a time (s) is within the rate."""
-        most = max(self.rate, 1.0)
-        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
-        if self._left >= 0.5 * most:
-            self.warned = False
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
 
 
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:

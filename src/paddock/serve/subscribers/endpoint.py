@@ -9,6 +9,7 @@ from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
+from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.methods.vehicles import DEBUG
 from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.connection import GRACE, Connect, Connection
@@ -39,6 +40,8 @@ class Viewer(Protocol):
 
 class SubscriberEndpoint(Endpoint):
     """An endpoint with subscribers; a subclass adds the transport."""
+
+    handlers = HUB_HANDLERS
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         """`every` is ignored: wall time limits the rate."""
@@ -192,7 +195,7 @@ class SubscriberEndpoint(Endpoint):
     def forget(self, client: Client, reason: str) -> None:
         """Remove a client that has disconnected, or was disconnected for a reason."""
         self.clients.discard(client)
-        self.hub.gone(client.name)
+        self.hub.report(gone=client.name)
         if reason:
             self.count("cut_off", reason=reason)
 

@@ -33,9 +33,9 @@ class Vds1Server(Endpoint):
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, every)
         self.port = options["port"]
-        self.clients = Senders(options["subscribers"])
+        self.clients = Senders(options["subscribers"], options["datagrams"])
         self.cars = Cars(hub, self._roster_known)
-        self.inbox = Inbox(self, self.cars, self.clients, options["timeout"], options["datagrams"])
+        self.inbox = Inbox(self, self.cars, self.clients, options["timeout"])
         self.publisher = StatePublisher(options["vehicles"])
         self._state = options["state"]
         self._period = max(every / hub.rate, 1.0 / options["rate"])  # simulated s

@@ -16,7 +16,7 @@ from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.hub import Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
+from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
 from paddock.wire.messages import replies, requests
@@ -96,8 +96,7 @@ class ZmqServer(Endpoint):
         if peer.ignored_until > peer.last_seen:
             self.count("ignored")
             return
-        peer.allowance -= 1.0
-        if peer.allowance < 0.0:
+        if not peer.allowance.take(peer.last_seen):
             self._cut_off(peer, "rate", f"more than {self.peers.rate:g} requests per second")
             return
         try:
@@ -220,13 +219,14 @@ class ZmqServer(Endpoint):
 
     def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
         self.count("cut_off", reason=reason)
-        peer.ignored_until, peer.allowance, peer.strikes = peer.last_seen + IGNORED, self.peers.rate, 0.0
+        peer.ignored_until, peer.strikes = peer.last_seen + IGNORED, 0.0
+        peer.allowance = Allowance(self.peers.rate, peer.last_seen)
         self._reply(peer, 0, replies.Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
         self._remove(peer)
 
     def _remove(self, peer: ZmqPeer) -> None:
         if peer.name:
-            self.hub.gone(self.peers.part(peer))
+            self.hub.report(gone=self.peers.part(peer))
 
     def _check(self) -> None:
         """Remove silent clients, and poll the sockets."""
@@ -258,10 +258,10 @@ class ZmqPeer:
     """One connection."""
 
     address: bytes
+    allowance: Allowance
     name: str = ""  # its client name; empty before Hello
     last_seen: float = field(default_factory=monotonic)
     ignored_until: float = 0.0
-    allowance: float = 0.0  # requests left in its burst
     strikes: float = 0.0
     open_requests: int = 0
     layout: Layout | None = None  # of the last roster sent
@@ -283,10 +283,9 @@ class ZmqPeers:
         if peer is None:
             if len(self._peers) - len(self.clients) >= STRANGERS:  # forget the oldest
                 del self._peers[next(address for address, peer in self._peers.items() if not peer.name)]
-            peer = self._peers[address] = ZmqPeer(address, allowance=self.rate)
+            peer = self._peers[address] = ZmqPeer(address, Allowance(self.rate, monotonic()))
         now = monotonic()
         passed, peer.last_seen = now - peer.last_seen, now
-        peer.allowance = min(self.rate, peer.allowance + passed * self.rate)
         peer.strikes = max(0.0, peer.strikes - passed)
         return peer
 

@@ -9,7 +9,6 @@ the same client are then in effect. The content is empty, or the reason why TOPI
 
 import asyncio
 from collections import Counter
-from contextlib import suppress
 from time import monotonic
 from typing import Any
 
@@ -17,7 +16,6 @@ import zmq
 
 from paddock.serve.endpoints.zmq.port import Gate, Port
 from paddock.serve.hub import Endpoint, Send
-from paddock.serve.link import LinkClosedError
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
 from paddock.wire.messages import markers
@@ -146,8 +144,7 @@ class Publisher:
 
     def _report_periods(self) -> None:
         """Have the simulation publish at the periods of all subscriptions."""
-        with suppress(LinkClosedError):
-            self.hub.link.send({"periods": list(self.periods.values())})
+        self.hub.report(periods=list(self.periods.values()))
 
 
 def marker_of(tree: dict[str, Any], time: float) -> markers.MarkerMessage:
