@@ -66,6 +66,27 @@ class Allowance:
         return True
 
 
+SEND_BUFFER = 1 << 20
+"""Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
+WAITING = 128  # connections that may wait to be accepted
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a listening TCP socket; OSError if that is not possible."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+        listening.bind(address)
+        listening.listen(WAITING)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening
+
+
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 

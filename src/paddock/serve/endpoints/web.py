@@ -20,7 +20,7 @@ from websockets.protocol import State
 from paddock.serve.http import HttpServer
 from paddock.serve.hub import Hub
 from paddock.serve.page import FOLDER, NOT_BUILT, find_file
-from paddock.serve.subscribers.connection import Connection, Lost, OnMessage
+from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType

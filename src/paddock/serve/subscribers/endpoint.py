@@ -11,8 +11,7 @@ from paddock.errors import PaddockError
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.methods.vehicles import DEBUG
-from paddock.serve.subscribers.client import Client
-from paddock.serve.subscribers.connection import GRACE, Connect, Connection
+from paddock.serve.subscribers.client import GRACE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.serve.subscribers.subscription import Subscription, roster_tree

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from paddock.serve.mirror import Mirror
-from paddock.serve.subscribers.connection import FrameGroup
+from paddock.serve.subscribers.client import FrameGroup
 from paddock.serve.subscribers.markers import Drawing
 from paddock.serve.subscribers.subscription import (
     MOST_VALUES,

@@ -90,6 +90,7 @@ def _few_names(items: list[str | int]) -> list[str | int]:
 Text = Annotated[str, Len(1, LONGEST_NAME)]
 Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
+AtTick = Annotated[Count | None, ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"]
 Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), ErrorText("step takes a whole number of ticks >= 0"), "how many ticks"]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
