@@ -78,7 +78,7 @@ class Controls:
         self,
         session: Session,
         finish: Callable[[requests.ClientRequest[Any]], Any],
-        answer: Callable[[RemoteControlRequest], None] | None = None,
+        answer: Callable[[RemoteControlRequest], object] | None = None,
     ) -> None:
         """`finish` sends a request and waits; `answer` is called with control requests in place of the handlers."""
         self.finish = finish

@@ -8,12 +8,12 @@ from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
-from paddock.world.columns import Column, Floats, column_index, columns_of
+from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
@@ -197,17 +197,6 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
     }
-
-
-def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
-    """Return a parameter of a fleet's vehicles, (n,)."""
-    if fleet not in sim.engine.programs:
-        raise unknown_name("fleet", fleet, sim.engine.programs)
-    program = sim.engine.programs[fleet]
-    known = column_index(program.model.parameters)
-    if name not in known:
-        raise unknown_name(f"parameter of {program.model.name}", name, known)
-    return program.parameter_column(name)
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:

@@ -6,14 +6,15 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
 from paddock.serve.checker import MOST_TEXT, read
-from paddock.serve.describe import fleet_trees, inspected_tree, parameter_column
+from paddock.serve.describe import fleet_trees, inspected_tree
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.world.columns import column_index
 
 if TYPE_CHECKING:
     from paddock.engine.pacing import Pacer
@@ -83,7 +84,13 @@ def series(run: LiveSource, client: str, target: str | int, columns: list[str]) 
 
 
 def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
-    return parameter_column(run.sim, target, name)
+    programs = run.sim.engine.programs
+    if target not in programs:
+        raise unknown_name("fleet", target, programs)
+    known = column_index(programs[target].model.parameters)
+    if name not in known:
+        raise unknown_name(f"parameter of {programs[target].model.name}", name, known)
+    return programs[target].parameter_column(name)
 
 
 def log(run: LiveSource, client: str, complete: bool = True) -> list[dict[str, Any]]:

@@ -327,23 +327,14 @@ class DatagramSender:
         return sum(self._send(flat, rows.shape[1], address) for address in addresses)
 
     def _send(self, flat: memoryview, size: int, address: Address) -> int:
-        if self.together:
-            sent = 0
-            for start in range(0, len(flat), TOGETHER * size):
-                piece = flat[start : start + TOGETHER * size]
-                try:
-                    sent += self.socket.sendto(piece, address) // size
-                except BlockingIOError:
-                    return sent
-                except OSError:  # the path does not support segmentation: send one at a time
-                    return sent + self._send_singly(flat[start:], size, address)
-            return sent
-        return self._send_singly(flat, size, address)
-
-    def _send_singly(self, flat: memoryview, size: int, address: Address) -> int:
-        sent = 0
-        with suppress(OSError):
-            for start in range(0, len(flat), size):
-                self.socket.sendto(flat[start : start + size], address)
-                sent += 1
+        sent, piece = 0, TOGETHER * size if self.together else size
+        while sent * size < len(flat):
+            try:
+                sent += self.socket.sendto(flat[sent * size : sent * size + piece], address) // size
+            except BlockingIOError:
+                break
+            except OSError:
+                if piece == size:
+                    break
+                piece = size  # the path does not support segmentation: send one at a time
         return sent
