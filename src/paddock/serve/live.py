@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -26,8 +26,6 @@ from paddock.scenario.serve import ENDPOINTS
 from paddock.serve.describe import simulation_figures
 from paddock.serve.host import ClockOwner, Host, Push
 from paddock.serve.mirror import change_tree, placed_tree
-from paddock.serve.operations import clock, mission, vehicles, world
-from paddock.serve.operations.mission import MissionTrees
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.fleet import Ints
@@ -58,7 +56,8 @@ class LiveSource:
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
-        self.mission_trees = MissionTrees()
+        self.drawn: dict[str, Any] = {}  # shapes of the mission's tasks
+        self._handlers = handlers()
         self.push: Push = lambda kind, content: None
         self.publish: Callable[[Snapshot], None] = lambda snapshot: None
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
@@ -77,9 +76,9 @@ class LiveSource:
 
         The hub has validated the arguments against the table of operations; the simulation checks names and values.
         """
-        if operation not in HANDLERS:
-            raise unknown_name("operation", operation, HANDLERS)
-        work = partial(HANDLERS[operation], self, client, **arguments)
+        if operation not in self._handlers:
+            raise unknown_name("operation", operation, self._handlers)
+        work = partial(self._handlers[operation], self, client, **arguments)
         try:
             where = OPERATIONS[operation].entry.where
             return work() if where == "post" else self.change(work, look=where == "read")
@@ -210,7 +209,11 @@ class LiveSource:
         self.publish(now)
 
 
-def _handlers() -> dict[str, Callable[..., Any]]:
+@cache
+def handlers() -> dict[str, Callable[..., Any]]:
+    """Return the handlers by the names of their operations."""
+    from paddock.serve.operations import clock, mission, vehicles, world  # here: they need this module
+
     modules = (clock, mission, vehicles, world)
     found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     own = {name: one for name, one in found.items() if one.__module__ in [module.__name__ for module in modules]}
@@ -233,9 +236,6 @@ def _tree(value: Any) -> Any:
     if isinstance(value, dict):
         return value
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
-
-
-HANDLERS = _handlers()  # the handlers by the names of their operations
 
 
 def to_stderr(line: str) -> None:

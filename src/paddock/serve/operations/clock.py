@@ -1,15 +1,11 @@
 """Operations on the clock. It has one owner: the first client that steps, runs or holds."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.errors import PaddockError
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import refuse_foreign_state
-
-if TYPE_CHECKING:
-    from paddock.serve.live import LiveSource
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """The largest step that the link's thread runs itself; it reads no other request meanwhile."""

@@ -1,24 +1,20 @@
 """Operations on vehicles: commands, adding and removing, overrides, synchronous control."""
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
 from paddock.world.fleet import Ints
-
-if TYPE_CHECKING:
-    from paddock.serve.live import LiveSource
 
 LOG = logging.getLogger(__name__)
 
