@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,8 +11,6 @@ from cyclopts import Parameter
 from paddock.cli.options import Flag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paddock.bench.result import Result
 
 

@@ -92,9 +92,9 @@ class Controls:
         self._sync: dict[str, Any] = {}  # every, timeout, on_timeout: how the simulation waits
         self._known: Snapshot | None = None  # the state at the next tick
         self._too_slow = -1  # a tick for which the handlers took too long
-        session.on_control.append(self._asked)
-        session.on_return.append(self._claim_again)
-        session.on_refused.append(self._refused)
+        session.on_control = self._asked
+        session.on_return = self._claim_again
+        session.on_refused = self._refused
 
     @property
     def vehicles(self) -> tuple[str, ...]:

@@ -95,7 +95,7 @@ class Watching:
         self.damaged = 0  # malformed messages
         self._session = session
         self._watchers: list[TopicWatcher] = []
-        session.on_topic.append(self._on_message)
+        session.on_topic = self._on_message
 
     def add(
         self, topic: bytes, callback: Callable[[Any], object], every: int | None = None

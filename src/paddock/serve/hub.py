@@ -28,10 +28,8 @@ INTERVAL = 10.0  # s between two log lines with the same reason
 class LimitedLog:
     """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
 
-    def __init__(self, name: str, interval: float = INTERVAL) -> None:
-        """Log to the logger of this name; `interval` in s."""
+    def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
-        self._interval = interval
         self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
         self._held: dict[str, int] = {}  # reason -> lines suppressed since
 
@@ -41,7 +39,7 @@ class LimitedLog:
         if now < self._next.get(reason, now):
             self._held[reason] = self._held.get(reason, 0) + 1
             return
-        self._next[reason] = now + self._interval
+        self._next[reason] = now + INTERVAL
         held = self._held.pop(reason, 0)
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
 

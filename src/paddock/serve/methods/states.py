@@ -28,7 +28,8 @@ async def get_state(client: Client, vehicle: str | int, frame: str) -> r.StateTr
 
 
 async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> r.StatesTree:
-    snapshot = await client.present()
+    await client.endpoint.refresh()
+    snapshot = client.endpoint.newest()
     try:
         subscription.refuse_unknown(snapshot.layout, tuple(vehicles or ()))
     except PaddockError as error:

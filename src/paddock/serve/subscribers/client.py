@@ -156,11 +156,6 @@ class Client:
         reply = await self.request(operation, **arguments)
         return {"tick": reply.tick, "time": reply.time}
 
-    async def present(self) -> Snapshot:
-        """Return a copy of a recent snapshot."""
-        await self.endpoint.refresh()
-        return self.endpoint.newest()
-
     async def read(self, read: Callable[[Snapshot], T]) -> T:
         """Read a recent snapshot without copying it."""
         await self.endpoint.refresh()
