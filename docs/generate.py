@@ -33,7 +33,7 @@ from paddock.sitl.mavlink.packets import mav
 from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire import messages_pb2
-from paddock.wire.layout import Record, byte_table
+from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, OPERATIONS, Operation
 from paddock.wire.operations.arguments import BY_ID, MEMBERS, Argument, described
 from paddock.wire.shm import CONTROL, DATA, SLOT
@@ -437,7 +437,13 @@ def craft_table() -> str:
 def byte_section(title: str, record: Record) -> str:
     """The bytes of a record, one line per field."""
     head = ["offset", "bytes", "type", "field", "unit", "meaning"]
-    rows = [["" if row[0] is None else str(row[0]), *map(str, row[1:])] for row in byte_table(record)]
+    rows = []
+    for field in record.fields:
+        offset, size = record.dtype.fields[field.name][1], field.dtype.itemsize * field.count
+        rows.append([str(offset), str(size), field.label, field.name, field.unit, field.meaning])
+    for k, part in enumerate(record.tail):  # the offset is unknown after a part of variable length
+        offset = "" if k else str(record.size)
+        rows.append([offset, part.size, part.type, part.name, part.unit, part.meaning])
     size = f"{record.size} bytes" + (" and the variable part" if record.tail else "")
     return f"### {title}\n\n{size}.\n\n" + table(head, [[*r[:3], f"`{r[3]}`", *r[4:]] for r in rows])
 

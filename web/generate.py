@@ -11,7 +11,7 @@ import sys
 import types
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, is_typeddict
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from paddock.wire.layout import Record
 from paddock.wire.operations import METHODS, Operation, results
@@ -78,17 +78,11 @@ def _grouped(text: str) -> str:
 
 def interface(kind: Any) -> str:
     """Return a TypedDict as an interface, with inherited fields."""
-    members = {name: _evaluated(one, kind.__module__) for name, one in kind.__annotations__.items()}
+    members = get_type_hints(kind)
     if not members:
         return f"{_comment(kind)}\nexport type {kind.__name__} = {EMPTY};\n"
     lines = [f"  {name}: {written(one)};" for name, one in members.items()]
     return "\n".join([_comment(kind), f"export interface {kind.__name__} {{", *lines, "}", ""])
-
-
-def _evaluated(annotation: Any, module: str) -> Any:
-    """Evaluate an annotation in its module: an inherited field may come from another module."""
-    module = getattr(annotation, "__forward_module__", None) or module
-    return eval(str(getattr(annotation, "__forward_arg__", annotation)), vars(sys.modules[module]))  # our own source
 
 
 def _comment(documented: Any) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from paddock.client import connect, connect_async
     from paddock.engine.simulation import Simulation, replayed
     from paddock.scenario import Scenario
-    from paddock.serve.share import share
+    from paddock.serve.live import share
     from paddock.world.markers import Marker
     from paddock.world.snapshot import Snapshot
 
@@ -62,7 +62,7 @@ def load(source: str | os.PathLike[str] | Mapping[str, Any] | Scenario, device: 
 
 
 def _show(sim: Simulation, height: int) -> Any:
-    from paddock.serve.share import show
+    from paddock.serve.live import show
 
     return show(sim, height)
 
@@ -76,7 +76,7 @@ _HOMES = {
     "connect": "client",
     "connect_async": "client",
     "replayed": "engine.simulation",
-    "share": "serve.share",
+    "share": "serve.live",
 }
 __getattr__ = renamed_names(__name__, _HOMES)  # imported on first use, so that `import paddock` is fast
 

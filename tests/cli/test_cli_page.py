@@ -23,7 +23,7 @@ from paddock.cli.main import exit_code
 from paddock.cli.panels import with_link
 from paddock.cli.serving import free_port, page_link
 from paddock.record import open_run
-from paddock.serve.share import serve_options
+from paddock.serve.live import serve_options
 
 LINK = re.compile(r"open (http://127\.0\.0\.1:(\d+)/\S*)")
 WARMED_UP = 30

@@ -14,8 +14,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
+from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options
 
 ROVERS = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
 SCENARIO: dict[str, Any] = {

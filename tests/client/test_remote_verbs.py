@@ -16,8 +16,8 @@ from paddock.client.verbs import ClockVerbs, RemoteBehaviours, RemoteEvents, Rem
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
+from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options
 from paddock.wire.operations import OPERATIONS
 
 PARTS = {

@@ -21,7 +21,6 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.serve.endpoints.metrics import exposition
 from paddock.serve.host import Host
-from paddock.serve.hub import HubCounters
 
 CAR = {"name": "red", "model": "car.kinematic", "speed": 10.0}
 SCENARIO = {"clock": {"rate": 1000, "pace": 1.0}, "vehicles": [CAR]}
@@ -90,13 +89,15 @@ def test_metrics_are_the_simulations_own_figures(served: tuple[paddock.Simulatio
 
 
 def test_counters_have_help_texts_and_no_empty_labels() -> None:
-    counters = HubCounters()
-    counters.add("groups", 3, endpoint="shm")
-    counters.add("ignored", 2, endpoint="zmq", reason="")
-    counters.add("ignored", 1, endpoint="zmq", reason="full")
+    counts = {
+        ("groups", (("endpoint", "shm"),)): 3,
+        ("ignored", (("endpoint", "zmq"), ("reason", ""))): 2,
+        ("ignored", (("endpoint", "zmq"), ("reason", "full"))): 1,
+    }
     slow = SimpleNamespace(clients_now=1, subscribers_now=[{"name": "ann", "skipped": 5}])
+    idle = SimpleNamespace(clients_now=0, subscribers_now=[])
     hub = SimpleNamespace(
-        mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": object()}, counters=counters
+        mirror=SimpleNamespace(figures={}), restarts=0, endpoints={"stream": slow, "shm": idle}, counts=counts
     )
     lines = exposition(cast(Any, hub)).splitlines()
     assert "# HELP paddock_hub_groups_total Groups of frames written, one per tick." in lines

@@ -4,10 +4,12 @@ from inspect import signature
 from operator import attrgetter
 
 import paddock
-from paddock.serve.live import HANDLERS
+from paddock.serve.live import handlers
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.replay import REPLAYED
 from paddock.wire.operations import OPERATIONS
+
+HANDLERS = handlers()
 
 
 def test_every_operation_has_one_handler() -> None:

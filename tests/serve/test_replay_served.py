@@ -16,9 +16,8 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder, open_run
 from paddock.serve.host import Host
-from paddock.serve.live import HANDLERS, LiveSource
+from paddock.serve.live import LiveSource, handlers, serve_options, to_stderr
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options, to_stderr
 from paddock.wire import rpc
 from paddock.wire.stream.drawing import decode_lines
 from paddock.wire.stream.frames import FrameType, decode_tick
@@ -143,7 +142,7 @@ def test_series_and_events_do_not_depend_on_the_position(served: tuple[Player, H
     tree = host.source.operate("metadata", "ann", {"page": True})
     assert [(one["tick"], one["kind"]) for one in tree["recording"]["events"]] == [(e.tick, e.kind) for e in events]
     with paddock.load({"vehicles": [CAR]}) as sim, pytest.raises(PaddockError, match="only a recording has series"):
-        HANDLERS["series"](LiveSource(sim), "ann", target="red", columns=["x"])
+        handlers()["series"](LiveSource(sim), "ann", target="red", columns=["x"])
 
 
 def test_the_token_of_the_recorded_server_stays_secret(tmp_path: Path) -> None:

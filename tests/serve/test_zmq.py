@@ -453,14 +453,12 @@ def test_input_names_are_not_interpreted_on_the_wire(raw: Any, served: Any) -> N
 def test_unexpected_errors_stay_in_the_endpoint(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[pb.Reply] = []
 
-    class Counters:
-        def __init__(self) -> None:
-            self.names: list[tuple[str, str]] = []
+    counted: list[tuple[str, str]] = []
 
-        def add(self, name: str, endpoint: str = "", reason: str = "") -> None:
-            self.names.append((name, endpoint))
+    def count(name: str, amount: int, endpoint: str = "", reason: str = "") -> None:
+        counted.append((name, endpoint))
 
-    hub = SimpleNamespace(counters=Counters(), tick=4, time=0.04, options=SimpleNamespace(token=None))
+    hub = SimpleNamespace(count=count, tick=4, time=0.04, options=SimpleNamespace(token=None))
     options = {"clients": 2, "requests": 100, "port": 0, "publish": 0}
     endpoint = ZmqServer(hub, options, 1)  # type: ignore[arg-type]
 
@@ -471,7 +469,7 @@ def test_unexpected_errors_stay_in_the_endpoint(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(endpoint, "_send", lambda peer, data: sent.append(pb.Reply.FromString(data)))
     endpoint._take([b"a client", pb.Request(id=6, heartbeat=pb.Heartbeat()).SerializeToString()])
     asyncio.run(endpoint.close())
-    assert hub.counters.names == [("endpoint_errors", "zmq")]
+    assert counted == [("endpoint_errors", "zmq")]
     assert [(reply.id, reply.error.code, reply.error.message) for reply in sent] == [
         (6, "PaddockError", "internal error of the server")
     ]

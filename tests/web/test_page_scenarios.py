@@ -15,8 +15,8 @@ import paddock
 from paddock.record import Player, Recorder
 from paddock.scenario import demo_names
 from paddock.serve.host import Host
+from paddock.serve.live import serve_options
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options
 
 Image = pytest.importorskip("PIL.Image", reason="the package pillow is not installed")
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
-from paddock.wire.layout import byte_table
 from paddock.wire.vds1 import (
     CMD_RECORD,
     STATE_NAMES,
@@ -59,7 +58,7 @@ SUBSCRIBE = sealed(header(3))
 
 def test_sizes_and_offsets_of_the_specification() -> None:
     assert (CMD_RECORD.size, STATE_RECORD.size, SUBSCRIBE_RECORD.size) == (76, 436, 28)
-    offsets = {row.field: row.offset for row in byte_table(CMD_RECORD)}
+    offsets = {name: offset for name, (_, offset) in CMD_RECORD.dtype.fields.items()}  # type: ignore[union-attr]
     assert [offsets[name] for name in ("steer", "throttle", "brake", "gear", "handbrake", "pad")] == [
         24,
         32,
@@ -69,8 +68,9 @@ def test_sizes_and_offsets_of_the_specification() -> None:
         53,
     ]
     assert [offsets[name] for name in ("aux_accel", "aux_speed", "crc")] == [56, 64, 72]
-    assert byte_table(STATE_RECORD)[6][:4] == (24, 8, "f64", "x")
-    assert byte_table(STATE_RECORD)[-1][:4] == (432, 4, "u32", "crc")
+    assert STATE_RECORD.dtype.fields is not None
+    assert (STATE_RECORD.fields[6].label, *STATE_RECORD.dtype.fields["x"]) == ("f64", np.dtype("<f8"), 24)
+    assert (STATE_RECORD.fields[-1].label, *STATE_RECORD.dtype.fields["crc"]) == ("u32", np.dtype("<u4"), 432)
 
 
 def test_the_51_values_have_the_order_of_the_specification() -> None:

@@ -1,7 +1,5 @@
 """Fleets of one model without a simulation around them, for kernel benchmarks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

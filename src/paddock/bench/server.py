@@ -1,17 +1,11 @@
 """A served simulation in another process, and the scenarios of the wire benchmarks."""
 
-from __future__ import annotations
-
 import gc
 import json
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from paddock.engine.simulation import Simulation
-    from paddock.serve.host import Host
+from typing import Any, Self
 
 
 class Server:
@@ -20,10 +14,7 @@ class Server:
     def __init__(self, scenario: dict[str, Any], serve: dict[str, Any]) -> None:
         """Start the process and wait until it serves."""
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "paddock.bench.server"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
+            [sys.executable, "-m", "paddock.bench.server"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
         self._send(json.dumps({"scenario": scenario, "serve": serve}))
         self.addresses: dict[str, Any] = self._receive()
@@ -34,11 +25,9 @@ class Server:
         return self._receive()
 
     def __enter__(self) -> Self:
-        """Return the server."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop the process."""
         self.process.communicate(timeout=30)
 
     def _send(self, line: str) -> None:
@@ -89,7 +78,7 @@ def main() -> None:
             sim.run(heartbeat=lambda: None if asked.is_alive() else sim.clock.stop())
 
 
-def _answer(sim: Simulation, host: Host) -> None:
+def _answer(sim: Any, host: Any) -> None:
     from paddock.serve.describe import simulation_figures
 
     for _ in sys.stdin:

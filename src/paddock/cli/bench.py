@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -10,11 +11,7 @@ from cyclopts import Parameter
 from paddock.cli.options import Flag
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from paddock.bench.result import Result
-
-KEYS = ("bench", "case", "value", "unit", "target", "ok")
 
 
 def bench(
@@ -50,7 +47,7 @@ def bench(
     if json:
         from json import dumps
 
-        print(dumps([{key: getattr(result, key) for key in KEYS} for result in results], indent=2))
+        print(dumps([result.to_dict() for result in results], indent=2))
     else:
         print_table(results)
     missed = [result for result in results if check and result.ok is False]

@@ -1,7 +1,5 @@
 """A top-down map of vehicles in braille dots, eight per character, in the fleets' colours."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Sequence
 from functools import cache
@@ -127,7 +125,6 @@ class Braille:
 
 
 def _mark(cells: Ints, dots: tuple[Ints, Ints]) -> None:
-    """Set the bits of the dots."""
     row, column = dots
     np.bitwise_or.at(cells, (row // 4, column // 2), DOTS[row % 4, column % 2])
 

@@ -1,7 +1,5 @@
 """`paddock demo`: run the bundled scenarios."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 from cyclopts import Parameter

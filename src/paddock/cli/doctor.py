@@ -1,7 +1,5 @@
 """`paddock doctor`: check the installation and show how to add missing features."""
 
-from __future__ import annotations
-
 import importlib
 import os
 import platform

@@ -1,7 +1,5 @@
 """`paddock export`: write a recording in other formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from paddock.cli.progress import bar

@@ -1,7 +1,5 @@
 """Entry point of the command line: finds the verb, reports usage errors in one line and sets the exit code."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence
@@ -91,7 +89,6 @@ def report_errors(problems: Sequence[str], code: int = USAGE_ERROR) -> int:
 
 
 def _one_line(error: CycloptsError, arguments: Sequence[str]) -> str:
-    """Describe the usage error in one line."""
     if isinstance(error, UnusedCliTokensError) and error.unused_tokens:
         hint = ": --generate takes no scenario, it creates one" if "--generate" in arguments else ""
         return f"unexpected argument {error.unused_tokens[0]!r}{hint}"

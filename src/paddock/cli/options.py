@@ -1,7 +1,5 @@
 """Options shared by several verbs: how to run, and what to serve."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -121,7 +119,7 @@ class ServeOptions:
     lock: Flag = False
     "Prevent clients from stepping, pausing and resetting."
 
-    def over(self, own: Serve | None, page: bool = False) -> Served | None:
+    def over(self, own: "Serve | None", page: bool = False) -> Served | None:
         """Return the endpoints to serve: the scenario's, overridden by the command line, and the `page`."""
         fields: dict[str, Any] = {} if own is None else own.model_dump(mode="json", exclude_defaults=True)
         if own is not None:
@@ -147,7 +145,7 @@ class ServeOptions:
             fields[PAGE] = free_port(fields.get("bind", "127.0.0.1")) or True
         if self.open and fields.get(PAGE) is None:
             raise PaddockError("--open requires the web endpoint, which is not served")
-        from paddock.serve.share import serve_options
+        from paddock.serve.live import serve_options
 
         try:
             return Served(serve_options(fields), asked, movable, self.open)

@@ -1,7 +1,5 @@
 """`paddock plan`: plan a mission and write a report, plots, ground-station files and an animation."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass
 from pathlib import Path

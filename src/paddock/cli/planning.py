@@ -1,7 +1,5 @@
 """The work of `paddock plan`: choose the mission, plan it, write files, print tables."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path

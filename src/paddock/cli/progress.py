@@ -1,7 +1,5 @@
 """Progress and notices on stderr."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """`paddock run`: run a scenario file, or one vehicle described by flags."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 from cyclopts import Parameter

@@ -1,7 +1,5 @@
 """`paddock schema`: the JSON schema of a scenario."""
 
-from __future__ import annotations
-
 import json
 
 

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from paddock.cli.options import RunOptions, ServeOptions
-from paddock.cli.progress import Notices
+from paddock.cli.progress import COMPILING, Notices
 from paddock.cli.serving import Served, serving
 from paddock.cli.summary import Tally, counted, process_age, summary_lines
 from paddock.errors import NotFiniteError, PaddockError
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 
 WARM_UP = 0.25  # simulated s of warm-up, in which every stage loads or compiles its kernels
-PREPARING = "compiling kernels; the first run takes up to a minute"  # status for clients that connect meanwhile
 LINE_EVERY = 1.0  # wall-clock s between two log lines where there is no terminal
 
 
@@ -78,7 +77,7 @@ class Runs:
             if self.served is not None:
                 from paddock.serve.live import LiveSource
 
-                source = LiveSource(sim, self.served.options.lock, partial(setattr, self, "wanted"), PREPARING)
+                source = LiveSource(sim, self.served.options.lock, partial(setattr, self, "wanted"), COMPILING)
                 ready = stack.enter_context(serving(source, self.served, self.notices))
             caught = stack.enter_context(signals(sim.clock.stop, at_once=lambda: not going.is_set()))
             with _waiting(f"starting {scenario.name}") as progress:

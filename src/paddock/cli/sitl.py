@@ -1,7 +1,5 @@
 """`paddock sitl`: vehicles with autopilots, built in or real, for ground stations to talk to."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -141,7 +139,7 @@ def sitl(
     return run_scenario(generated, options or RunOptions(), serve)
 
 
-def _overridden(name: str, given: Mapping[str, Any]) -> Scenario:
+def _overridden(name: str, given: Mapping[str, Any]) -> "Scenario":
     """Return the scenario of a file or a demo; `given` overrides settings of its `sitl` section."""
     from paddock.scenario import load_scenario
 

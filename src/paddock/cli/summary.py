@@ -1,7 +1,5 @@
 """The summary of a run: as JSON, or as a few lines of text."""
 
-from __future__ import annotations
-
 import os
 import sys
 import time
@@ -42,14 +40,14 @@ class Tally:
     Kernels are loaded or compiled during the warm-up: wall time, real-time factor and stage times exclude it.
     """
 
-    def __init__(self, sim: Simulation) -> None:
+    def __init__(self, sim: "Simulation") -> None:
         self.sim = sim
         self.first_tick_seconds: float | None = None
         self.events: Counter[str] = Counter()
         self.started, self.first = time.perf_counter(), sim.tick
         sim.events.listeners.append(self._count)
 
-    def _count(self, event: Event) -> None:
+    def _count(self, event: "Event") -> None:
         self.events[event.kind] += 1
 
     def again(self) -> None:

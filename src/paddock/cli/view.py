@@ -43,14 +43,12 @@ class Keyboard:
         self._before: list[Any] = []
 
     def __enter__(self) -> Self:
-        """Switch the terminal to unbuffered input."""
         if self.active:
             self._before = termios.tcgetattr(sys.stdin)
             tty.setcbreak(sys.stdin)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Restore the terminal."""
         if self.active:
             termios.tcsetattr(sys.stdin, termios.TCSADRAIN, self._before)
 

@@ -1,7 +1,5 @@
 """The Python client: the verbs of a local simulation over the network, `paddock.connect("tcp://127.0.0.1:5556")`."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 from paddock.errors import MissingFeatureError
@@ -11,7 +9,7 @@ if TYPE_CHECKING:
     from paddock.client.simulation import RemoteSimulation
 
 
-def connect(url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0) -> RemoteSimulation:
+def connect(url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0) -> "RemoteSimulation":
     """Connect to a simulation that `paddock run SCENARIO --serve zmq` serves, at a URL such as tcp://127.0.0.1:5556.
 
     `name` appears in the server's errors; `timeout` (s) limits the wait for a silent server.
@@ -24,7 +22,7 @@ def connect(url: str, *, token: str | None = None, name: str | None = None, time
 
 async def connect_async(
     url: str, *, token: str | None = None, name: str | None = None, timeout: float = 5.0
-) -> AsyncRemoteSimulation:
+) -> "AsyncRemoteSimulation":
     """Connect for asyncio: like `connect`, but every verb is a coroutine."""
     _need_zmq()
     from paddock.client.asynchronous import AsyncRemoteSimulation

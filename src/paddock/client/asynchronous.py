@@ -1,7 +1,5 @@
 """A remote simulation for asyncio: the verbs of `RemoteSimulation` as coroutines."""
 
-from __future__ import annotations
-
 import asyncio
 import warnings
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -96,11 +94,9 @@ class AsyncRemoteSimulation(RemoteVerbs):
             await self._loop.run_in_executor(None, self.session.close)
 
     async def __aenter__(self) -> Self:
-        """For `async with await paddock.connect_async(...) as sim`."""
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        """Close."""
         await self.close()
 
     def _value(self, ask: Callable[[], Any]) -> Any:
@@ -134,24 +130,27 @@ class AsyncRemoteSimulation(RemoteVerbs):
     def _deliver(self, call: Call) -> None:
         """Run a callback of the listening thread in the event loop."""
         if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._make, call)
+            self._loop.call_soon_threadsafe(self._start, call)
 
-    def _make(self, call: Call) -> None:
-        try:
-            call()
-        except Exception as error:
-            self._trouble(error)
+    def _start(self, call: Call) -> None:
+        """Run a callback as a task; it may be a coroutine."""
 
-    def _answer(self, request: RemoteControlRequest) -> None:
-        if self.controls.given_up:
-            self.controls.send(request.tick, {})
-        else:
-            self._task(self._ask_handlers(request))
+        async def run() -> None:
+            try:
+                result = call()
+                if isawaitable(result):
+                    await result
+            except Exception as error:
+                self._trouble(error)
 
-    async def _ask_handlers(self, request: RemoteControlRequest) -> None:
+        task = self._loop.create_task(run())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, request: RemoteControlRequest) -> None:
         commands: dict[Any, Mapping[str, Any]] = {}
         try:
-            for vehicles, handler in list(self.controls.handlers):
+            for vehicles, handler in list(self.controls.handlers) if not self.controls.given_up else ():
                 result: Any = handler(replace(request, vehicles=vehicles))
                 commands.update((await result if isawaitable(result) else result) or {})
             self.controls.send(request.tick, commands)
@@ -160,27 +159,10 @@ class AsyncRemoteSimulation(RemoteVerbs):
             raise
 
     def _watch(self, topic: bytes, callback: Callable[[Any], object], every: int | None = None) -> Callable[[], None]:
-        """Subscribe; a coroutine that the callback returns runs as a task. The next request waits for the server."""
-
-        def start(news: Any) -> None:
-            result = callback(news)
-            if isawaitable(result):
-                self._task(result)
-
-        end, subscribed = self.watching.add(topic, start, every)
+        """Subscribe; the next request waits for the server."""
+        end, subscribed = self.watching.add(topic, callback, every)
         self._subscribing.add(subscribed)
         return end
-
-    def _task(self, work: Awaitable[Any]) -> None:
-        async def run() -> None:
-            try:
-                await work
-            except Exception as error:
-                self._trouble(error)
-
-        task = self._loop.create_task(run())
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
 
     def _trouble(self, error: Exception) -> None:
         waiting = [failed for failed in self._waiting if not failed.done()]

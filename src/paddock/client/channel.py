@@ -4,8 +4,6 @@ One thread at a time leads: only it uses the sockets. That is a background threa
 reply: it then reads the sockets itself, which saves a switch between threads.
 """
 
-from __future__ import annotations
-
 import socket
 import sys
 import threading
@@ -34,7 +32,7 @@ WAITING = 10_000  # messages that may wait for this client
 class ClientChannel:
     """Sends from any thread, receives in the leading one."""
 
-    def __init__(self, url: str, session: Session, calls: Callbacks) -> None:
+    def __init__(self, url: str, session: "Session", calls: "Callbacks") -> None:
         """Connect; the server may start later."""
         self.calls = calls
         self._session = session

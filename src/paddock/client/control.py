@@ -1,7 +1,5 @@
 """Synchronous control: the simulation waits for this client's commands, which handlers return."""
 
-from __future__ import annotations
-
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -42,7 +40,7 @@ Handler = Callable[[RemoteControlRequest], Commands | None]
 class RemoteClaim:
     """Claimed vehicles whose requests the program fetches in its own thread."""
 
-    def __init__(self, controls: Controls, vehicles: tuple[str, ...]) -> None:
+    def __init__(self, controls: "Controls", vehicles: tuple[str, ...]) -> None:
         self.vehicles = vehicles
         self.released = False
         self._controls = controls
@@ -80,7 +78,7 @@ class Controls:
         self,
         session: Session,
         finish: Callable[[requests.ClientRequest[Any]], Any],
-        answer: Callable[[RemoteControlRequest], None] | None = None,
+        answer: Callable[[RemoteControlRequest], object] | None = None,
     ) -> None:
         """`finish` sends a request and waits; `answer` is called with control requests in place of the handlers."""
         self.finish = finish
@@ -94,9 +92,9 @@ class Controls:
         self._sync: dict[str, Any] = {}  # every, timeout, on_timeout: how the simulation waits
         self._known: Snapshot | None = None  # the state at the next tick
         self._too_slow = -1  # a tick for which the handlers took too long
-        session.on_control.append(self._asked)
-        session.on_return.append(self._claim_again)
-        session.on_refused.append(self._refused)
+        session.on_control = self._asked
+        session.on_return = self._claim_again
+        session.on_refused = self._refused
 
     @property
     def vehicles(self) -> tuple[str, ...]:

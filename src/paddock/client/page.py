@@ -1,7 +1,5 @@
 """The page of a simulation inside a notebook, also one whose kernel runs on another machine."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 from string import Template

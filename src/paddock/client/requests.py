@@ -1,7 +1,5 @@
 """Requests of a client: operations with their arguments, encoded as messages for the server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import Any, Generic, NamedTuple, TypeVar

@@ -1,7 +1,5 @@
 """A session with a server: requests and replies, heartbeats, reconnecting, errors."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -59,10 +57,10 @@ class Session:
         self.welcome: Welcome | None = None
         self.states = StateReader()  # of `snapshot`
         self.sync_states = StateReader()  # of control requests and steps
-        self.on_control: list[Callable[[ControlRequestMessage], None]] = []
-        self.on_refused: list[Callable[[PaddockError], None]] = []  # a control was refused
-        self.on_topic: list[Callable[[bytes, bytes], None]] = []
-        self.on_return: list[Callable[[], None]] = []  # after a new Hello
+        self.on_control: Callable[[ControlRequestMessage], None] = lambda request: None
+        self.on_refused: Callable[[PaddockError], None] = lambda error: None  # a control was refused
+        self.on_topic: Callable[[bytes, bytes], None] = lambda topic, data: None
+        self.on_return: Callable[[], None] = lambda: None  # after a new Hello
         self._asked: dict[int, Asked] = {}
         self._subscribing: dict[bytes, Subscribing] = {}  # by the topic of the answer
         self._numbers = count(1)
@@ -108,8 +106,7 @@ class Session:
         """Handle a published message."""
         if topic in self._subscribing:
             self._subscribed(topic, PaddockError(f"subscription refused: {data.decode()}") if data else None)
-        for received in self.on_topic:
-            received(topic, data)
+        self.on_topic(topic, data)
 
     def _subscribed(self, answer: bytes, error: PaddockError | None) -> None:
         future, then, _ = self._subscribing.pop(answer)
@@ -146,8 +143,7 @@ class Session:
             return  # unknown to this client, e.g. from a newer server: the request times out
         asked = self._asked.pop(reply.id, None)
         if isinstance(reply.body, ControlRequestMessage):
-            for asked_for in self.on_control:
-                asked_for(reply.body)
+            self.on_control(reply.body)
         elif isinstance(reply.body, Error):
             self._refused(asked, reply.body)
         elif asked is not None and isinstance(reply.body, StateUpdate):
@@ -201,8 +197,7 @@ class Session:
         elif error.code == "cut_off":
             self._fail_all(PaddockError(f"{self.url}: {error.message}"))
         else:
-            for refused in self.on_refused:
-                refused(error_from(error.code, error.message))
+            self.on_refused(error_from(error.code, error.message))
 
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
@@ -225,8 +220,7 @@ class Session:
             asked.future.set_exception(error or NoAnswerError(lost))
         again, self._again = self._again, []
         if error is None:
-            for returned in self.on_return:  # first: repeated requests may depend on it
-                returned()
+            self.on_return()  # first: repeated requests may depend on it
         for asked in again:
             if error is not None:
                 asked.future.set_exception(error)

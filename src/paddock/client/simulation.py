@@ -1,7 +1,5 @@
 """A remote simulation, with the verbs of a local one."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -24,7 +22,7 @@ KEEPING = ("command", "command_many", "mark", "unmark", "show_markers")
 class RemoteClock(ClockVerbs):
     """`sim.clock`; its `pace` can be set at any time."""
 
-    _sim: RemoteSimulation
+    _sim: "RemoteSimulation"
 
     @property
     def pace(self) -> Any:
@@ -59,7 +57,6 @@ class RemoteMission(MissionVerbs):
     """`sim.mission`: the fields of a MissionView, each read on access, and verbs that change the mission."""
 
     def __getattr__(self, name: str) -> Any:
-        """Return a field of the view."""
         if name not in VIEW_NAMES:
             raise AttributeError(f"a mission has no attribute {name!r}; fields: {', '.join(MissionView._fields)}")
         return getattr(self.view(), name)
@@ -118,8 +115,6 @@ class RemoteSimulation(RemoteVerbs):
             raise PaddockError("the server's reply holds no state")
         return found
 
-    # synchronous control ---------------------------------------------------------------------------------------------
-
     def claim(self, *vehicles: str) -> RemoteClaim:
         """Claim vehicles: this program answers their control requests with `wait` and `reply`, until `release`."""
         return self.controls.claim(vehicles)
@@ -143,8 +138,6 @@ class RemoteSimulation(RemoteVerbs):
 
         return decorate
 
-    # connection ------------------------------------------------------------------------------------------------------
-
     def close(self) -> None:
         """Disconnect, and release the clock and all claims. The simulation continues."""
         if not self._closed:
@@ -153,11 +146,9 @@ class RemoteSimulation(RemoteVerbs):
             self.session.channel.calls.close()
 
     def __enter__(self) -> Self:
-        """For `with paddock.connect(...) as sim`."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
 
     def _part(self, name: str) -> Any:

@@ -1,7 +1,5 @@
 """Snapshots from received states, bit-identical to those of the simulation, and callbacks for published messages."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -12,16 +10,9 @@ import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.wire.error import WireError
+from paddock.wire.messages import states
 from paddock.wire.messages.markers import decode_marker_command
 from paddock.wire.messages.recordings import decode_event
-from paddock.wire.messages.states import (
-    RosterMessage,
-    StateUpdate,
-    arranged,
-    decode_roster,
-    decode_state_update,
-    every_topic,
-)
 from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pool import BufferPool, frozen
 from paddock.world.snapshot import Snapshot
@@ -34,18 +25,18 @@ class StateReader:
     """Builds snapshots; remembers the roster of one stream of states."""
 
     def __init__(self) -> None:
-        self._roster: RosterMessage | None = None
+        self._roster: states.RosterMessage | None = None
         self._layout: Layout | None = None
         self._pool = BufferPool()
 
-    def learn(self, roster: RosterMessage) -> None:
+    def learn(self, roster: states.RosterMessage) -> None:
         """Use a roster."""
         fleets = [FleetLayout(f.name, f.kind, f.model, f.columns, len(f.ids), *f[4:]) for f in roster.fleets]
         layout = Layout(tuple(fleets), roster.number)
         if layout != self._layout:
             self._roster, self._layout = roster, layout
 
-    def snapshot(self, state: StateUpdate) -> Snapshot | None:
+    def snapshot(self, state: states.StateUpdate) -> Snapshot | None:
         """Return the snapshot of a state; None if its roster is unknown."""
         if state.roster is not None:
             self.learn(state.roster)
@@ -53,7 +44,7 @@ class StateReader:
         if roster is None or layout is None or layout.roster != state.roster_number:
             return None
         buffer = self._pool.take(layout.nbytes)
-        for k, block in enumerate(arranged(state.blocks, roster)):
+        for k, block in enumerate(states.arranged(state.blocks, roster)):
             np.copyto(layout.block(buffer, k), block)
         return Snapshot(state.tick, state.sim_time, state.run, layout, frozen(buffer))
 
@@ -99,12 +90,12 @@ class TopicWatcher:
 class Watching:
     """Callbacks for published messages; a topic is subscribed while it has callbacks."""
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: "Session") -> None:
         self.reader = StateReader()
         self.damaged = 0  # malformed messages
         self._session = session
         self._watchers: list[TopicWatcher] = []
-        session.on_topic.append(self._on_message)
+        session.on_topic = self._on_message
 
     def add(
         self, topic: bytes, callback: Callable[[Any], object], every: int | None = None
@@ -117,7 +108,7 @@ class Watching:
             raise InvalidValueError(f"every takes a whole number of ticks >= 1, not {every!r}")
         if not callable(callback):
             raise PaddockError(f"a watcher is a function, not {callback!r}")
-        topic = topic if every is None else every_topic(every)
+        topic = topic if every is None else states.every_topic(every)
         watcher = TopicWatcher((topic,) if topic in ALONE else (topic, ROSTER), callback)
         self._watchers.append(watcher)
         return lambda: self._remove(watcher), self._session.subscribe(*watcher.topics, then=watcher.begin)
@@ -134,9 +125,9 @@ class Watching:
         content: Any = None
         try:
             if topic == ROSTER:
-                self.reader.learn(decode_roster(data))
+                self.reader.learn(states.decode_roster(data))
             elif watchers and topic not in ALONE:
-                content = self.reader.snapshot(decode_state_update(data))
+                content = self.reader.snapshot(states.decode_state_update(data))
             elif watchers:
                 content = decode_event(data) if topic == EVENT else decode_marker_command(data)
         except WireError:

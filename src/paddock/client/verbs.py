@@ -5,8 +5,6 @@ A verb that needs nothing special follows from its entry in the table of operati
 returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `await sim.tick()`.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
@@ -109,7 +107,7 @@ def _method(operation: Operation, name: str) -> Callable[..., Any]:
 class RemotePart(Verbs):
     """A part of a remote simulation, with the verbs of one subject."""
 
-    def __init__(self, sim: RemoteVerbs) -> None:
+    def __init__(self, sim: "RemoteVerbs") -> None:
         self._sim = sim
 
     def _ask(self, request: ClientRequest[Any]) -> Any:

@@ -1,7 +1,5 @@
 """Validates scenarios from clients in a separate process, which is killed on a timeout."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import signal
@@ -100,13 +98,11 @@ def read(text: str) -> Scenario:
     return scenario_from_text(text, without=LEFT_OUT)
 
 
-# the process, with one JSON request and answer per line ---------------------------------------------------------------
-
 MOST_PROBLEMS = 100
 LONGEST_MESSAGE = 500
 
 
-def problems_of(text: str, known: Known) -> list[ScenarioProblem]:
+def problems_of(text: str, known: "Known") -> list[ScenarioProblem]:
     """Return the errors that the loader, or else the builder, finds in a scenario, sorted by line.
 
     Models, behaviours and sensors that are not `known` are refused before they are imported.

@@ -8,12 +8,12 @@ from math import isfinite
 from time import time
 from typing import TYPE_CHECKING, Any
 
-from paddock.errors import PaddockError, unknown_name
+from paddock.errors import PaddockError
 from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
-from paddock.world.columns import Column, Floats, column_index, columns_of
+from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.layout import FleetLayout
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
@@ -97,14 +97,21 @@ def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
     }
 
 
-def fleet_infos(sim: Simulation) -> list[FleetInfoTree]:
-    """Return the fleets of a simulation, with inputs and columns."""
-    trees: list[FleetInfoTree] = []
+def fleet_trees(sim: Simulation, page: bool) -> list[Any]:
+    """Return the fleets of a simulation with inputs and sensors; for the page with columns, else with parameters."""
+    trees = []
     for program in sim.engine.programs.values():
-        layout, sensors = program.layout(), {name: one.sensor for name, one in program.sensors.items()}
-        inputs, columns = column_trees(program.model.command), fleet_columns(layout.columns, program.model, sensors)
+        layout, model, sensors = program.layout(), program.model, list(program.sensors)
+        inputs: list[Any] = column_trees(model.command)
+        if page:
+            readings = {name: one.sensor for name, one in program.sensors.items()}
+            more: dict[str, Any] = {"columns": fleet_columns(layout.columns, model, readings)}
+        else:
+            inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
+            values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
+            more = {"parameters": dict(values), "varying": list(program.varying)}
         driver = None if program.behaviour is None else program.behaviour.rule.name
-        trees.append(fleet_tree(layout, driver, inputs=inputs, columns=columns, sensors=list(sensors)))
+        trees.append(fleet_tree(layout, driver, inputs=inputs, sensors=sensors, **more))
     return trees
 
 
@@ -190,37 +197,6 @@ def recorded_tree(snapshot: Snapshot, vehicle: VehicleSnapshot) -> InspectedTree
         "parameters": [],
         "sensors": {one: part([n for n in columns if n.startswith(f"{one}.")], f"{one}.") for one in sensors},
     }
-
-
-def fleet_trees(sim: Simulation) -> list[dict[str, Any]]:
-    """Return the fleets of a simulation for the Python clients: inputs, sensors, parameters."""
-    return [
-        fleet_tree(
-            program.layout(),
-            None if program.behaviour is None else program.behaviour.rule.name,
-            inputs=[
-                {key: value for key, value in tree.items() if value is not None}
-                for tree in column_trees(program.model.command)
-            ],
-            sensors=list(program.sensors),
-            parameters=dict(
-                zip(column_index(program.model.parameters), program.parameter_values.tolist(), strict=True)
-            ),
-            varying=list(program.varying),
-        )
-        for program in sim.engine.programs.values()
-    ]
-
-
-def parameter_column(sim: Simulation, fleet: str, name: str) -> Floats:
-    """Return a parameter of a fleet's vehicles, (n,)."""
-    if fleet not in sim.engine.programs:
-        raise unknown_name("fleet", fleet, sim.engine.programs)
-    program = sim.engine.programs[fleet]
-    known = column_index(program.model.parameters)
-    if name not in known:
-        raise unknown_name(f"parameter of {program.model.name}", name, known)
-    return program.parameter_column(name)
 
 
 def simulation_figures(sim: Simulation) -> dict[str, Any]:

@@ -4,13 +4,10 @@ Nothing here delays a tick: snapshots go into shared memory, messages into a non
 hangs is replaced; its clients lose the clock and their claims, and reconnect.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from time import monotonic
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
@@ -19,43 +16,13 @@ from paddock.world.ring import RingWriter
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from paddock.engine.simulation import Simulation
-    from paddock.record.player import Player
+    from paddock.serve.live import LiveSource
+    from paddock.serve.replay import ReplaySource
+
+    Source: TypeAlias = LiveSource | ReplaySource  # the link's thread calls `operate` on behalf of named clients
 
 Push = Callable[[str, dict[str, Any]], None]
 """Called with (kind, content) to notify every endpoint of markers, events, frames, control requests, restarts."""
-
-
-class Source(Protocol):
-    """A live simulation or a recording. The link's thread calls `operate` on behalf of named clients."""
-
-    rate: float  # ticks per simulated second
-    addresses: Mapping[str, Any]  # endpoint -> its address, set by the host
-
-    @property
-    def watched(self) -> Simulation | Player:
-        """The simulation or player whose tick, time and snapshots clients receive."""
-
-    def period(self, rate: float) -> int:
-        """Return the ticks between snapshots at a rate per simulated second (Hz)."""
-
-    def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
-        """Carry out an operation for a client; return its result or a Future, or raise PaddockError."""
-
-    def gone(self, client: str) -> None:
-        """Release the clock and the claims of a client that has disconnected."""
-
-    def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
-        """Start pushing events and changes; `publish` passes a snapshot to every endpoint immediately."""
-
-    def detach(self) -> None:
-        """Stop pushing."""
-
-    def announce(self) -> list[tuple[str, dict[str, Any]]]:
-        """Return the pushes that bring a new hub up to date."""
-
-    def figures(self) -> dict[str, Any]:
-        """Return figures of the run, for metrics and pages."""
 
 
 class ClockOwner:
@@ -99,7 +66,7 @@ class Host:
 
     def __init__(
         self,
-        source: Source,
+        source: "Source",
         options: Serve,
         on_log: Callable[[str], None] = lambda line: None,
         addresses: Mapping[str, Any] | None = None,
@@ -148,14 +115,10 @@ class Host:
         self._ring.close()
 
     def __enter__(self) -> Self:
-        """Return the host."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Close."""
         self.close()
-
-    # publishing ------------------------------------------------------------------------------------------------------
 
     def _watch(self, wanted: list[int]) -> None:
         """Get the snapshots of the endpoints' periods and of the `wanted` ones (ticks)."""
@@ -185,8 +148,6 @@ class Host:
         for kind, content in self.source.announce():
             self._push(kind, content)
         self.source.operate("snapshot", "", {})
-
-    # supervising the hub ---------------------------------------------------------------------------------------------
 
     def _start(self) -> HubConnection:
         config = {

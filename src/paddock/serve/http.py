@@ -8,7 +8,7 @@ from typing import Any
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddock.serve.subscribers.connection import WAITING, listening_socket
+from paddock.serve.hub import WAITING, listening_socket
 
 PATIENCE = 10.0  # s that a client has for its first request
 SHUTTING_DOWN = 0.3  # s for open requests to finish

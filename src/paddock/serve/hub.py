@@ -5,34 +5,22 @@ import gc
 import logging
 import signal
 import socket
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.checker import Checker
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
+from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
-
-Label = tuple[str, tuple[tuple[str, str], ...]]
-
-
-class HubCounters:
-    """Counters by name and labels. Labels are few: an endpoint, a reason, never a client's name."""
-
-    def __init__(self) -> None:
-        self.values: Counter[Label] = Counter()
-
-    def add(self, name: str, amount: float = 1, **labels: str) -> None:
-        """Add to a counter."""
-        self.values[name, tuple(sorted(labels.items()))] += amount  # type: ignore[assignment]
-
 
 INTERVAL = 10.0  # s between two log lines with the same reason
 
@@ -40,10 +28,8 @@ INTERVAL = 10.0  # s between two log lines with the same reason
 class LimitedLog:
     """Warnings, at most one per reason and interval. Reasons are few, never text of a client."""
 
-    def __init__(self, name: str, interval: float = INTERVAL) -> None:
-        """Log to the logger of this name; `interval` in s."""
+    def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
-        self._interval = interval
         self._next: dict[str, float] = {}  # reason -> time of the next line, monotonic s
         self._held: dict[str, int] = {}  # reason -> lines suppressed since
 
@@ -53,36 +39,99 @@ class LimitedLog:
         if now < self._next.get(reason, now):
             self._held[reason] = self._held.get(reason, 0) + 1
             return
-        self._next[reason] = now + self._interval
+        self._next[reason] = now + INTERVAL
         held = self._held.pop(reason, 0)
         self._logger.warning("%s%s", message, f" ({held} more like this since the last line)" if held else "")
+
+
+class Allowance:
+    """A limit of requests per second, with bursts of one second's worth."""
+
+    def __init__(self, rate: float, now: float) -> None:
+        self.rate = rate
+        self._left, self._since = max(rate, 1.0), now
+        self.warned = False
+
+    def take(self, now: float) -> bool:
+        """Return whether one more request at a time (s) is within the rate."""
+        most = max(self.rate, 1.0)
+        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
+        if self._left >= 0.5 * most:
+            self.warned = False
+        if self._left < 1.0:
+            return False
+        self._left -= 1.0
+        return True
+
+
+SEND_BUFFER = 1 << 20
+"""Bytes that the kernel may buffer for a peer: enough for a large group in a few pieces, few old small ones."""
+WAITING = 128  # connections that may wait to be accepted
+
+
+def listening_socket(host: str, port: int) -> socket.socket:
+    """Return a listening TCP socket; OSError if that is not possible."""
+    family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    listening = socket.socket(family, kind, protocol)
+    try:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a new hub takes over the port at once
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)  # inherited by accepted sockets
+        listening.bind(address)
+        listening.listen(WAITING)
+    except OSError:
+        listening.close()
+        raise
+    listening.setblocking(False)
+    return listening
 
 
 Send = Callable[[], None]  # sends the data encoded from a snapshot
 
 
-class Endpoint(Protocol):
+class Endpoint(ABC):
     """An endpoint, one module of `endpoints/`. It runs in the hub's event loop and must not block it."""
 
-    every: int  # ticks: it receives the snapshots whose tick is a multiple of this
-    latest: bool  # whether it gets only the newest of several waiting snapshots
+    name = ""
+    latest = True  # whether it gets only the newest of several waiting snapshots
 
-    async def open(self) -> Any:
+    def __init__(self, hub: "Hub", every: int) -> None:
+        """`every`: ticks: it receives the snapshots whose tick is a multiple of this."""
+        self.hub = hub
+        self.every = every
+
+    @property
+    def clients_now(self) -> int:
+        """Number of clients, for the metrics."""
+        return 0
+
+    @property
+    def subscribers_now(self) -> list[SubscriberTree]:
+        """The connected clients, for figures and metrics."""
+        return []
+
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Add to a counter of this endpoint."""
+        self.hub.count(name, amount, endpoint=self.name, **labels)
+
+    @abstractmethod
+    async def open(self) -> dict[str, Any]:
         """Listen, and return the address. OSError or PaddockError if that is not possible."""
 
+    @abstractmethod
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
         """Encode a snapshot for sending, without keeping a reference to it; None if there is nothing to send.
 
         The snapshot lies in the ring. The returned function is called only if it was not overwritten meanwhile.
         """
 
-    def on_push(self, kind: str, content: dict[str, Any]) -> None:
+    def on_push(self, kind: str, content: dict[str, Any]) -> None:  # noqa: B027 - metrics ignore pushes
         """Handle a push of the simulation.
 
         Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
         an encoded reply}, and `refused` {client, kind, message} for a control that needs no other reply.
         """
 
+    @abstractmethod
     async def close(self) -> None:
         """Notify the clients and close."""
 
@@ -118,7 +167,7 @@ class Hub:
         self.options = Serve.model_validate(config["options"])
         self.rate = float(config["rate"])
         self.restarts = int(config["restarts"])
-        self.counters = HubCounters()
+        self.counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()  # by name and labels
         self.mirror = Mirror()
         self.checker = Checker()
         self.ring = RingReader(config["ring"])
@@ -158,19 +207,18 @@ class Hub:
             self.stopped.set()
             then(OperationError("LinkClosedError", str(error)))
 
+    def count(self, name: str, amount: int = 1, **labels: str) -> None:
+        """Add to a counter. Labels are few: an endpoint, a reason, never a client's name."""
+        self.counts[name, tuple(sorted(labels.items()))] += amount
+
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
         """Like `request`, without a reply; a refusal is counted."""
-        with suppress(LinkClosedError):
-            self.link.send({"id": None, "operation": operation, "client": client, "arguments": arguments})
+        self.report(id=None, operation=operation, client=client, arguments=arguments)
 
-    def gone(self, client: str) -> None:
-        """Report that a client has disconnected."""
+    def report(self, **message: Any) -> None:
+        """Send a message without a reply, such as `gone`: a client that has disconnected."""
         with suppress(LinkClosedError):
-            self.link.send({"gone": client})
-
-    def newest(self) -> Snapshot | None:
-        """Return a copy of the newest snapshot; None before the first."""
-        return self.ring.latest()
+            self.link.send(message)
 
     async def serve(self) -> None:
         """Open every endpoint, then serve until the simulation ends."""
@@ -224,7 +272,7 @@ class Hub:
             then = self._requests.pop(message["reply"] or 0, None)
             error = message.get("error")
             if error is not None:
-                self.counters.add("refused_operations")
+                self.count("refused_operations")
                 if then is not None:
                     then(OperationError(error["kind"], error["message"]))
             elif then is not None:
@@ -260,7 +308,7 @@ class Hub:
         """Pass one snapshot to the endpoints that are due."""
         snapshot = self.ring.peek(sequence)
         if snapshot is None:
-            self.counters.add("snapshots_missed")
+            self.count("snapshots_missed")
             return
         self.tick, self.time = snapshot.tick, snapshot.time
         wall_time, sends = self.ring.wall_time, []
@@ -269,7 +317,7 @@ class Hub:
                 with self._guarded(name):
                     sends.append((name, endpoint.prepare(snapshot, wall_time)))
         if not self.ring.holds(sequence):
-            self.counters.add("snapshots_missed")
+            self.count("snapshots_missed")
             return
         for name, send in sends:
             if send is not None:
@@ -282,7 +330,7 @@ class Hub:
         try:
             yield
         except Exception:
-            self.counters.add("endpoint_errors", endpoint=name)
+            self.count("endpoint_errors", endpoint=name)
             LOG.exception("the %s endpoint failed", name)
 
 

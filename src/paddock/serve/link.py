@@ -4,8 +4,6 @@ A message is `u32 bytes of text, u32 blobs, 16 letters, u32 bytes of each blob`,
 belong to Paddock, so a complete message is trusted; this is not a public wire format.
 """
 
-from __future__ import annotations
-
 import json
 import secrets
 import select
@@ -18,6 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
+from itertools import accumulate, pairwise
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
@@ -65,43 +64,34 @@ class Decoder:
         self._buffer = bytearray()
 
     def feed(self, piece: bytes) -> Iterator[dict[str, Any]]:
-        """Yield the messages that are complete."""
+        """Return the messages that are complete now; those not taken are returned by the next call."""
         self._buffer += piece
-        while (size := self._whole()) is not None:
-            message = self._buffer[:size]
-            del self._buffer[:size]  # does not copy the rest
-            yield _decoded(message)
+        return iter(self._next, None)
 
-    def _whole(self) -> int | None:
-        """Return the size of the first message in bytes; None while it is incomplete."""
-        if len(self._buffer) < _HEAD.size:
+    def _next(self) -> dict[str, Any] | None:
+        """Take the first message from the buffer; None while it is incomplete."""
+        buffer = self._buffer
+        if len(buffer) < _HEAD.size:
             return None
-        text, blobs, _ = _HEAD.unpack_from(self._buffer)
-        head = _HEAD.size + 4 * blobs
-        if len(self._buffer) < head:
+        length, count, mark = _HEAD.unpack_from(buffer)
+        start = _HEAD.size + 4 * count
+        if len(buffer) < start:
             return None
-        size = head + text + sum(struct.unpack_from(f"<{blobs}I", self._buffer, _HEAD.size))
-        return size if len(self._buffer) >= size else None
+        ends = list(accumulate(struct.unpack_from(f"<{count}I", buffer, _HEAD.size), initial=start + length))
+        if len(buffer) < ends[-1]:
+            return None
+        text, blobs = buffer[start : ends[0]], [bytes(buffer[at:end]) for at, end in pairwise(ends)]
+        del buffer[: ends[-1]]  # does not copy the rest
+        key = mark.decode()
 
+        def back(tree: dict[str, Any]) -> Any:
+            if key not in tree:
+                return tree
+            blob = blobs[tree[key]]
+            return np.frombuffer(blob, tree["type"]).reshape(tree["shape"]) if "type" in tree else blob
 
-def _decoded(message: bytearray) -> dict[str, Any]:
-    length, count, mark = _HEAD.unpack_from(message)
-    start = _HEAD.size + 4 * count
-    text, at, blobs = message[start : start + length], start + length, []
-    for size in struct.unpack_from(f"<{count}I", message, _HEAD.size):
-        blobs.append(bytes(message[at : at + size]))
-        at += size
-
-    key = mark.decode()
-
-    def back(tree: dict[str, Any]) -> Any:
-        if key not in tree:
-            return tree
-        blob = blobs[tree[key]]
-        return np.frombuffer(blob, tree["type"]).reshape(tree["shape"]) if "type" in tree else blob
-
-    value: dict[str, Any] = json.loads(text, object_hook=back if count else None)
-    return value
+        value: dict[str, Any] = json.loads(text, object_hook=back if count else None)
+        return value
 
 
 class HubLink:
@@ -197,7 +187,7 @@ class HubConnection:
     A thread passes the operations of its clients to the source and sends the replies.
     """
 
-    def __init__(self, config: dict[str, Any], source: Source, on_log: OnLog, on_periods: OnPeriods) -> None:
+    def __init__(self, config: dict[str, Any], source: "Source", on_log: OnLog, on_periods: OnPeriods) -> None:
         """`on_log` receives each line that the hub logs, `on_periods` the periods (ticks) that subscribers want."""
         ours, theirs = socket.socketpair()
         self._bell, bell = socket.socketpair()

@@ -1,25 +1,31 @@
-"""A running simulation as a source: dispatches operations to their handlers, pushes events and changes."""
+"""Serve a running simulation: `with paddock.share(sim, zmq=True): sim.run()`, or `sim.show()` in a notebook.
 
+It is a source for a host: it dispatches operations to their handlers, and pushes events and changes.
+"""
+
+import atexit
+import secrets
+import sys
 import threading
+import warnings
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
-from functools import partial
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from paddock.client.page import NotebookPage, checked_height
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
-from paddock.engine.events import Event
-from paddock.engine.markers import MarkerChange
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
-from paddock.scenario import Scenario
+from paddock.scenario import Scenario, Serve, load_scenario
+from paddock.scenario.serve import ENDPOINTS
 from paddock.serve.describe import simulation_figures
-from paddock.serve.host import ClockOwner, Push
+from paddock.serve.host import ClockOwner, Host, Push
 from paddock.serve.mirror import change_tree, placed_tree
-from paddock.serve.operations import clock, mission, vehicles, world
-from paddock.serve.operations.mission import MissionTrees
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
 from paddock.world.fleet import Ints
@@ -50,29 +56,32 @@ class LiveSource:
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
-        self.mission_trees = MissionTrees()
+        self.drawn: dict[str, Any] = {}  # shapes of the mission's tasks
+        self._handlers = handlers()
         self.push: Push = lambda kind, content: None
         self.publish: Callable[[Snapshot], None] = lambda snapshot: None
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
         self._wake = threading.Event()
         self._closing = False
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
+        self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
+            (sim.events.listeners, lambda event: self.push("event", asdict(event))),
+            (sim.engine.log.listeners, self._on_action),
+            (sim.engine.on_restart, self._on_restart),
+            (sim.markers.listeners, lambda change: self.push("markers", change_tree(change))),
+        ]
 
     def operate(self, operation: str, client: str, arguments: Mapping[str, Any]) -> Any | Future[Any]:
         """Carry out an operation.
 
         The hub has validated the arguments against the table of operations; the simulation checks names and values.
         """
-        if operation not in HANDLERS:
-            raise unknown_name("operation", operation, HANDLERS)
-        work = partial(HANDLERS[operation], self, client, **arguments)
+        if operation not in self._handlers:
+            raise unknown_name("operation", operation, self._handlers)
+        work = partial(self._handlers[operation], self, client, **arguments)
         try:
-            match OPERATIONS[operation].entry.where:
-                case "read":
-                    return self.read(work)
-                case "change":
-                    return self.change(work)
-            return work()
+            where = OPERATIONS[operation].entry.where
+            return work() if where == "post" else self.change(work, look=where == "read")
         except PaddockError:
             self.refused += 1
             raise
@@ -91,19 +100,15 @@ class LiveSource:
                 program, rows = self.sim.engine.applier.found(number)
                 raise PaddockError(f"{program.fleet.names_of(rows)} is driven by {driver}: take over first")
 
-    def read(self, work: Callable[[], Any]) -> Future[Any]:
-        """Schedule a read of the state between two ticks, or while the barrier waits."""
-        return self.change(work, look=True)
-
     def change(self, work: Callable[[], Any], look: bool = False) -> Future[Any]:
-        """Schedule a change of the state between two ticks."""
+        """Schedule a change of the state between two ticks; `look`: a read, also while the barrier waits."""
         done = self.sim.engine.thread.request(work, look)
         self._wake.set()
         return done
 
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
-        return self.read(lambda: None) if self.sim.clock.active else None
+        return self.change(lambda: None, look=True) if self.sim.clock.active else None
 
     def aside(self, work: Callable[[], Future[Any]]) -> Future[Any]:
         """Do slow work, such as compiling, in a worker thread, one job at a time; then wait for its Future.
@@ -134,13 +139,13 @@ class LiveSource:
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start pushing events and changes."""
         self.push, self.publish = push, publish
-        for listeners, listener in self._listeners():
+        for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()
 
     def detach(self) -> None:
         """Stop pushing; release the clock and all claims."""
-        for listeners, listener in self._listeners():
+        for listeners, listener in self._listeners:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:
             self.gone(client)
@@ -183,24 +188,12 @@ class LiveSource:
         drivers = {str(number): client for number, client in self.drivers.items()}
         return {**simulation_figures(self.sim), **own, "owner": self.owner.client or "", "drivers": drivers}
 
-    def _listeners(self) -> list[tuple[list[Any], Any]]:
-        sim = self.sim
-        return [
-            (sim.events.listeners, self._on_event),
-            (sim.engine.log.listeners, self._on_action),
-            (sim.engine.on_restart, self._on_restart),
-            (sim.markers.listeners, self._on_markers),
-        ]
-
     def _work_while_idle(self) -> None:
         """Carry out operations while no thread drives the simulation."""
         while not self._closing:
             self._wake.wait()
             self._wake.clear()
             self.sim.engine.thread.serve_idle()
-
-    def _on_event(self, event: Event) -> None:
-        self.push("event", asdict(event))
 
     def _on_action(self, posted: Posted) -> None:
         frame = posted.action
@@ -215,11 +208,12 @@ class LiveSource:
         self.push("frames", {"tree": self.sim.engine.world.transforms.save()})
         self.publish(now)
 
-    def _on_markers(self, change: MarkerChange) -> None:
-        self.push("markers", change_tree(change))
 
+@cache
+def handlers() -> dict[str, Callable[..., Any]]:
+    """Return the handlers by the names of their operations."""
+    from paddock.serve.operations import clock, mission, vehicles, world  # here: they need this module
 
-def _handlers() -> dict[str, Callable[..., Any]]:
     modules = (clock, mission, vehicles, world)
     found = {name: function for module in modules for name, function in vars(module).items() if name in OPERATIONS}
     own = {name: one for name, one in found.items() if one.__module__ in [module.__name__ for module in modules]}
@@ -244,4 +238,71 @@ def _tree(value: Any) -> Any:
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value._asdict()
 
 
-HANDLERS = _handlers()  # the handlers by the names of their operations
+def to_stderr(line: str) -> None:
+    """The default destination of log lines."""
+    print(f"paddock: {line}", file=sys.stderr, flush=True)
+
+
+def serve_options(fields: dict[str, Any]) -> Serve:
+    """Validate the fields of a scenario's `serve` section."""
+    options = load_scenario({"vehicles": [], "serve": fields}).serve
+    assert options is not None
+    return options
+
+
+def share(
+    sim: Simulation,
+    on_log: Callable[[str], None] = to_stderr,
+    *,
+    tell: Callable[[str], None] | None = None,
+    **serve: Any,
+) -> Host:
+    """Serve a simulation with the fields of a scenario's `serve` section; without any, as its scenario says.
+
+    Returns when every endpoint is open. Close the host, or leave its `with` block, to end it. `host.addresses` has the
+    address of each endpoint. `on_log` receives the log lines of the hub.
+    """
+    if tell is not None:
+        warnings.warn("share(tell=...) is deprecated: use share(on_log=...)", DeprecationWarning, stacklevel=2)
+        on_log = tell
+    options = serve_options(serve) if serve else sim.scenario.serve
+    if options is None or not options.endpoints:
+        raise PaddockError(f"name at least one endpoint, e.g. share(sim, web=True); valid: {', '.join(ENDPOINTS)}")
+    return Host(LiveSource(sim, options.lock), options, on_log)
+
+
+_SHOWN: "WeakKeyDictionary[Simulation, Shown]" = WeakKeyDictionary()
+
+
+class Shown(NotebookPage):
+    """The page of one simulation of this process. Its token is in the URL, since a proxy may pass on anything."""
+
+    def __init__(self, sim: Simulation, height: int) -> None:
+        token = secrets.token_urlsafe(16)
+        self.host = share(sim, web={"port": 0}, token=token)
+        super().__init__(f"http://127.0.0.1:{self.host.addresses['web']['port']}/?token={token}", height)
+
+    def close(self) -> None:
+        """Stop serving the page; the simulation continues."""
+        self.closed = True
+        self.host.close()
+
+
+def show(sim: Simulation, height: int = 600) -> Shown:
+    """Serve the page of a simulation on a free local port; a second call returns the same one."""
+    checked_height(height)
+    if sim.engine.thread.closed:
+        raise PaddockError("show() refused: the simulation is closed")
+    shown = _SHOWN.get(sim)
+    if shown is None or shown.closed:
+        shown = _SHOWN[sim] = Shown(sim, height)
+        sim.engine.on_close.append(shown.close)
+    shown.height = height
+    return shown
+
+
+@atexit.register
+def _close_all() -> None:
+    """Close all pages at exit: a notebook's kernel does not close them."""
+    for shown in list(_SHOWN.values()):
+        shown.close()

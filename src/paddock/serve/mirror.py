@@ -62,7 +62,6 @@ class Mirror:
         return list(self._placed.values())
 
     def _take_frames(self, content: dict[str, Any]) -> None:
-        """Apply a whole tree, or one frame."""
         if "tree" in content:
             self.frames.restore(content["tree"])
             saved = content["tree"]["frames"]

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from paddock import __version__
 from paddock.engine.behaviours import entry_routes
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
@@ -19,7 +18,7 @@ from paddock.record.player import Player
 from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
-from paddock.serve.operations.world import CLIENT_METADATA
+from paddock.serve.operations.world import client_metadata, metadata_tree
 from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
@@ -99,64 +98,34 @@ class ReplaySource:
         }
 
     def clock(self, client: str) -> dict[str, Any]:
-        """Return pace, pause and owner."""
         player = self.player
         run = player.snapshot().run
         return {"pace": player.pace, "paused": player.paused, "run": run, "owner": self.owner.client}
 
     def metadata(self, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
-        """Return the recorded scenario and the position of the playback."""
-        player, scenario, snapshot = self.player, self.player.scenario, self.player.snapshot()
-        tree = scenario.to_dict()
-        tree.pop("serve", None)  # may contain the token
-        found: MetadataTree = {
-            "name": scenario.name,
-            "description": scenario.description,
-            "seed": scenario.seed,
-            "rate": self.rate,
-            "pace": player.pace,
-            "paused": player.paused,
-            "run": snapshot.run,
-            "version": __version__,
-            "client": client,
-            "owner": self.owner.client,
-            "locked": self.owner.locked,
-            "can_load": False,
-            "scenario": tree,
-            "fleets": recorded_fleets(snapshot),
-            "recording": {
-                "path": Path(player.recording.path).name,
-                "start": player.recording.sample(0).time,
-                "position": player.position,
-                "duration": player.duration,
-                "events": [{**asdict(one), "number": k + 1} for k, one in enumerate(player.recording.events())],  # type: ignore[typeddict-item]
-            },
-        }
-        if page:
-            return found
-        return {
-            **{name: found[name] for name in CLIENT_METADATA},  # type: ignore[literal-required]
-            "web": self.addresses.get("web"),
-            "fleets": [
-                fleet_tree(fleet, RECORDING, inputs=[], sensors=[], parameters={}) for fleet in snapshot.layout.fleets
-            ],
-            "recording": {"position": player.position, "duration": player.duration},
-        }
+        player, snapshot = self.player, self.player.snapshot()
+        found = metadata_tree(self, client, player.scenario, player, player.scenario.seed, snapshot.run)
+        position = {"position": player.position, "duration": player.duration}
+        if not page:
+            fleets = snapshot.layout.fleets
+            trees = [fleet_tree(one, RECORDING, inputs=[], sensors=[], parameters={}) for one in fleets]
+            return client_metadata(self, found) | {"fleets": trees, "recording": position}
+        recording = player.recording
+        events = [{**asdict(one), "number": k + 1} for k, one in enumerate(recording.events())]
+        start = {"path": Path(recording.path).name, "start": recording.sample(0).time}
+        return {**found, "fleets": recorded_fleets(snapshot), "recording": {**start, **position, "events": events}}
 
     def inspect(self, client: str, target: str | int, page: bool = False) -> InspectedTree | dict[str, dict[str, Any]]:
-        """Return the recorded columns of a vehicle."""
         snapshot = self.player.snapshot()
         found = recorded_tree(snapshot, snapshot[target])
         return found if page else {"state": {column["name"]: column["value"] for column in found["state"]}}
 
     def snapshot(self, client: str, roster: bool = False) -> dict[str, Any]:
-        """Publish the present sample."""
         snapshot = self.player.snapshot()
         self._publish(snapshot)
         return {"tick": snapshot.tick, "run": snapshot.run, "roster": snapshot.roster}
 
     def events(self, client: str, since: int = 0) -> list[dict[str, Any]]:
-        """Return the events up to the present sample."""
         return [asdict(event) for event in self.player.events() if event.number > since]
 
     def series(self, client: str, target: str | int, columns: list[str]) -> Future[SeriesTree]:
@@ -178,7 +147,6 @@ class ReplaySource:
         return []
 
     def routes(self, client: str) -> list[dict[str, Any]]:
-        """Return the routes of the scenario."""
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
 
     def mission(self, client: str) -> None:
@@ -188,21 +156,17 @@ class ReplaySource:
         """Return None: recordings have no mission."""
 
     def pause(self, client: str) -> None:
-        """Pause the playback."""
         self.owner.check(client, "pause")
         self.player.pause()
 
     def resume(self, client: str) -> None:
-        """Resume the playback."""
         self.owner.check(client, "resume")
         self.player.resume()
 
     def let_go(self, client: str) -> None:
-        """Release the clock."""
         self.gone(client)
 
     def pace(self, client: str, pace: float) -> None:
-        """Set the pace of the playback."""
         self.owner.check(client, "pace")
         self.player.pace = pace
 

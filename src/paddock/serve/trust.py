@@ -32,8 +32,7 @@ def installed_names() -> dict[str, list[str]]:
 def known_names(sim: Simulation) -> dict[str, list[str]]:
     """Return the names of installed plug-ins, and those in use by the scenario or the present vehicles."""
     used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
-    methods = () if sim.scenario.mission is None else (sim.scenario.mission.method.name,)
-    installed = installed_names()
+    methods = set() if sim.scenario.mission is None else {sim.scenario.mission.method.name}
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
     sensors = {name for program in used for name in program.sensors}
     sensors |= {sensor.name for entry in entries for sensor in entry.sensors}
@@ -41,12 +40,8 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     rules |= {entry.controller.name for entry in entries if entry.controller is not None}
     groups = [list(program.overrides.groups.values()) for program in used if program.overrides is not None]
     rules |= {group.setup.rule.name for fleet in groups for group in fleet}
-    return {
-        "model": sorted({*installed["model"], *models}),
-        "behaviour": sorted({*installed["behaviour"], *rules}),
-        "sensor": sorted({*installed["sensor"], *sensors}),
-        "method": sorted({*installed["method"], *methods}),
-    }
+    in_use = {"model": models, "behaviour": rules, "sensor": sensors, "method": methods}
+    return {kind: sorted({*names, *in_use[kind]}) for kind, names in installed_names().items()}
 
 
 def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:

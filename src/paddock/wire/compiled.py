@@ -1,7 +1,5 @@
 """Compiled kernels of the encoders. This imports Numba, so encoders import it on their first call."""
 
-from __future__ import annotations
-
 from math import copysign, inf, sqrt
 from typing import Any
 

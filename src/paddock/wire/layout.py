@@ -2,13 +2,11 @@
 
 POINT = Record("point", (Field("id", "<i4", "", "vehicle"), Field("at", "<f4", "m", "position, world", count=3)))
 POINT.dtype, POINT.size          # packed, 16 bytes
-byte_table(POINT)                # rows of offset, bytes, type, field, unit, meaning
 """
 
 import struct
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 
@@ -51,17 +49,6 @@ class TailField:
     meaning: str = ""
 
 
-class Row(NamedTuple):
-    """One line of a byte table; the offset is None after a part of variable length."""
-
-    offset: int | None
-    bytes: int | str
-    type: str
-    field: str
-    unit: str
-    meaning: str
-
-
 @dataclass(frozen=True)
 class Record:
     """Fields in order, packed, little-endian; `tail` lists the parts of variable length that follow."""
@@ -92,15 +79,3 @@ class Record:
     def size(self) -> int:
         """Bytes of the fixed fields."""
         return int(self.dtype.itemsize)
-
-
-def byte_table(record: Record) -> tuple[Row, ...]:
-    """Return the rows of a record's byte table; offsets in bytes from the start of the record."""
-    rows, offset = [], 0
-    for field in record.fields:
-        size = field.dtype.itemsize * field.count
-        rows.append(Row(offset, size, field.label, field.name, field.unit, field.meaning))
-        offset += size
-    for index, part in enumerate(record.tail):
-        rows.append(Row(None if index else offset, part.size, part.type, part.name, part.unit, part.meaning))
-    return tuple(rows)

@@ -1,7 +1,6 @@
 """The JSON-RPC 2.0 envelope: one message per line, between the frames on the stream's socket."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from paddock.wire.error import WireError
 from paddock.wire.strict_json import dumps, loads, loads_around_numbers
@@ -25,8 +24,7 @@ class RpcError(WireError):
         self.id = id
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """A call with an answer."""
 
     id: Id
@@ -34,16 +32,14 @@ class Request:
     params: dict[str, Any] | list[Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """A call without an answer."""
 
     method: str
     params: dict[str, Any] | list[Any] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """The reason why a call was refused."""
 
     code: int
@@ -51,8 +47,7 @@ class Failure:
     data: Any = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """The answer to a call: a result or an error."""
 
     id: Id

@@ -11,7 +11,7 @@ import pytest
 import paddock
 from paddock.errors import PaddockError
 from paddock.record import Player, Recorder
-from paddock.serve.operations.mission import MissionTrees
+from paddock.serve.operations.mission import mission_tree
 from paddock.serve.replay import ReplaySource
 
 CREW = {"name": "bus", "count": 2, "model": "rover", "spawn": {"line": {"start": [0, -4, 0], "end": [0, 4, 0]}}}
@@ -188,7 +188,7 @@ def test_states_are_named(served: Any) -> None:
     run = served.sim.engine.mission
     job = run.mission.tasks["gate"]
     job.state, job.doing = "assigned", True
-    tasks = MissionTrees().tree(run.mission, (1.0, 2.0, 0.5), lambda name: None)
+    tasks = mission_tree(run.mission, (1.0, 2.0, 0.5), lambda name: None, {})
     assert named(tasks["tasks"])["gate"]["state"] == "started"  # type: ignore[arg-type]
     assert tasks["base"] == [1.0, 2.0, 0.0, 0.5] and tasks["members"][0]["id"] is None
 

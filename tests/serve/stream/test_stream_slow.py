@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Callable
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.serve.subscribers.connection import Outbox
+from paddock.serve.endpoints.stream import TcpConnection
 from paddock.serve.subscribers.subscription import Subscription, View
 from paddock.wire.stream.split import StreamFrame
 
@@ -99,34 +100,41 @@ def test_a_missed_snapshot_makes_a_subscription_late() -> None:
 
 @pytest.fixture
 def pair() -> Any:
-    one, other = socket.socketpair()
-    for end in (one, other):
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
-        end.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    one.setblocking(False)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        other = socket.create_connection(server.getsockname())
+        one, _ = server.accept()
+    other.setblocking(False)
     with one, other:
         yield one, other
 
 
 def test_a_group_that_has_begun_is_finished_and_messages_go_between(pair: Any) -> None:
-    one, other = pair
-    outbox = Outbox()
-    first, second, third = ((bytes([k]) * 100_000, bytes([k + 10]) * 1000) for k in (1, 2, 3))
-    assert not outbox.offer(first)
-    assert not outbox.send(one)  # more than the socket takes
-    assert not outbox.offer(second)
-    assert outbox.offer(third)  # instead of the second, of which nothing was sent
-    assert outbox.put(b"answer")
-    expected = b"".join(first) + b"answer" + b"".join(third)
-    received = b""
-    while len(received) < len(expected):
-        outbox.send(one)
-        received += other.recv(1 << 20)
-    assert received == expected
-    assert outbox.next() is None
+    first, second, third = ((bytes([k]) * 10_000_000, bytes([k + 10]) * 1000) for k in (1, 2, 3))
+
+    async def exchange() -> bytes:
+        loop = asyncio.get_running_loop()
+        connection = TcpConnection(loop, pair[0], lambda message: None, lambda reason: None)
+        assert not connection.offer(first)  # more than the socket takes
+        assert not connection.offer(second)
+        assert connection.offer(third)  # instead of the second, of which nothing was sent
+        assert connection.skipped == 1
+        connection.put(b"answer")
+        received = b""
+        while len(received) < 20_002_006:
+            received += await loop.sock_recv(pair[1], 1 << 20)
+        connection.close()
+        return received
+
+    assert asyncio.run(exchange()) == b"".join(first) + b"answer" + b"".join(third)
 
 
-def test_the_queue_is_bounded_but_one_large_message_passes() -> None:
-    outbox = Outbox(most_waiting=1000)
-    assert outbox.put(bytes(5000))
-    assert not outbox.put(b"x")
+def test_the_queue_is_bounded_but_one_large_message_passes(pair: Any) -> None:
+    async def stuff() -> tuple[bool, bool]:
+        connection = TcpConnection(asyncio.get_running_loop(), pair[0], lambda message: None, lambda reason: None)
+        connection.put(bytes(10_000_000))  # begun, but more than the socket takes
+        connection.put(bytes(connection.most_waiting + 1))
+        passed = connection.open
+        connection.put(b"x")
+        return passed, connection.open
+
+    assert asyncio.run(stuff()) == (True, False)

@@ -13,8 +13,8 @@ import pytest
 import paddock
 from paddock.record import Player, Recorder
 from paddock.serve.host import Host
+from paddock.serve.live import serve_options, to_stderr
 from paddock.serve.replay import ReplaySource
-from paddock.serve.share import serve_options, to_stderr
 
 RED = {"name": "red", "id": 3, "model": "car.bicycle", "preset": "sports", "speed": 10.0, "sensors": ["imu"]}
 SCOUTS = {"name": "scouts", "count": 3, "model": "quad", "behaviour": "hold", "spawn": {"grid": {"spacing": 3, "z": 9}}}

@@ -10,8 +10,7 @@ import pytest
 
 import paddock
 from paddock.serve.host import Host
-from paddock.serve.live import LiveSource
-from paddock.serve.share import serve_options
+from paddock.serve.live import LiveSource, serve_options
 
 WORDS = "kernels are compiled"
 Serving = tuple[paddock.Simulation, LiveSource, int]

@@ -1,7 +1,5 @@
 """The same kernels on an NVIDIA GPU: agreement with the CPU, and agent-steps per second."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import Any

@@ -1,7 +1,5 @@
 """Speed of the models' kernels, compared with NumPy running the same source on whole arrays."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -94,7 +94,6 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
 
 @contextmanager
 def _echo(port: int) -> Iterator[None]:
-    """A peer in a separate process."""
     peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", str(port)])
     try:
         yield

@@ -1,7 +1,5 @@
 """100,000 flocking quadrotors in one simulation: real-time factor, ms per stage, time outside compiled code."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from time import perf_counter
 from typing import Any

@@ -13,22 +13,19 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from paddock.serve.http import HttpServer
-from paddock.serve.hub import Hub, Send
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.world.snapshot import Snapshot
 
 CONNECTIONS = 32  # at the same time
 STALE = 3.0  # s without a message from the simulation after which it counts as unhealthy
 
 
-class MetricsServer:
+class MetricsServer(Endpoint):
     """Serves GET requests; /metrics requires the token."""
 
-    latest = True
-
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        self.hub = hub
+        super().__init__(hub, every)
         self.port = options["port"]
-        self.every = every
         self._shown = False
         routes = {"/metrics": self._metrics, "/healthz": self._health, "/readyz": self._readiness}
         application = Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
@@ -36,7 +33,6 @@ class MetricsServer:
         self._server = HttpServer(application, CONNECTIONS)
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         self.port = await self._server.open(self.hub.options.bind, self.port)
         return {"port": self.port}
 
@@ -45,11 +41,7 @@ class MetricsServer:
         self._shown = True
         return None
 
-    def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Send nothing."""
-
     async def close(self) -> None:
-        """Stop listening."""
         self._server.stop_listening()
         await self._server.close()
 
@@ -130,7 +122,6 @@ class HubCollector:
         self.hub = hub
 
     def collect(self) -> Iterator[Metric]:
-        """Yield all metrics."""
         figures = self.hub.mirror.figures
         for kind, meanings in ((GaugeMetricFamily, GAUGES), (CounterMetricFamily, COUNTERS)):
             for name, meaning in meanings.items():
@@ -147,12 +138,12 @@ class HubCollector:
         meaning = "Groups of frames skipped for a connected client."
         skips = CounterMetricFamily("paddock_subscriber_skipped", meaning, labels=["endpoint", "client"])
         for name, endpoint in self.hub.endpoints.items():
-            clients.add_metric([name], float(getattr(endpoint, "clients_now", 0)))
-            for client in getattr(endpoint, "subscribers_now", ()):
+            clients.add_metric([name], float(endpoint.clients_now))
+            for client in endpoint.subscribers_now:
                 skips.add_metric([name, client["name"]], client["skipped"])
         yield from (clients, skips)
         families: dict[str, CounterMetricFamily] = {}
-        for (name, labels), value in sorted(self.hub.counters.values.items()):
+        for (name, labels), value in sorted(self.hub.counts.items()):
             if name not in families:
                 meaning = HUB_COUNTERS.get(name) or name.replace("_", " ").capitalize() + "."
                 families[name] = CounterMetricFamily(f"paddock_hub_{name}", meaning, labels=())

@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from paddock.serve.hub import Hub, Send
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.serve.subscribers.groups import DRAWN, U32, GroupEncoder
 from paddock.serve.subscribers.subscription import View
 from paddock.world.ring import FrameRingWriter
@@ -12,24 +12,22 @@ from paddock.world.snapshot import Snapshot
 SOON = 0.02  # s after which changed markers are drawn, so that changes are collected
 
 
-class ShmServer:
+class ShmServer(Endpoint):
     """Writes one view for all readers."""
 
-    latest = True
+    name = "shm"
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        self.hub = hub
-        self.name = str(options["name"])
-        self.every = every
+        super().__init__(hub, every)
+        self._ring_name = str(options["name"])
         self.view = View(frame=options["frame"], kinds=tuple(options["kinds"]))
         self._encoder = GroupEncoder(hub.mirror)
         self._ring: FrameRingWriter | None = None
         self._again: asyncio.TimerHandle | None = None
 
     async def open(self) -> dict[str, Any]:
-        """Create the ring."""
-        self._ring = FrameRingWriter(self.name)
-        return {"name": self.name}
+        self._ring = FrameRingWriter(self._ring_name)
+        return {"name": self._ring_name}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
         """Encode into the next slot, which readers do not see before it is published."""
@@ -45,7 +43,7 @@ class ShmServer:
 
         def send() -> None:
             ring.publish(size, *moment)
-            self.hub.counters.add("groups", endpoint="shm")
+            self.count("groups")
 
         return send
 

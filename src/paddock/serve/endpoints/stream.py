@@ -1,10 +1,9 @@
 """The stream endpoint: clients that connect over TCP, and renderers that are dialled."""
 
-from __future__ import annotations
-
 import asyncio
 import random
 import socket
+from collections import deque
 from collections.abc import Collection
 from contextlib import suppress
 from functools import partial
@@ -14,8 +13,8 @@ import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.hub import Hub, LimitedLog
-from paddock.serve.subscribers.connection import SEND_BUFFER, Connection, Lost, OnMessage, listening_socket
+from paddock.serve.hub import SEND_BUFFER, Hub, LimitedLog, listening_socket
+from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint, Viewer
 from paddock.serve.subscribers.subscription import NATIVE, Subscription, View
 from paddock.wire.error import WireError
@@ -42,7 +41,6 @@ class StreamServer(SubscriberEndpoint):
         self._port = int(options["port"])
 
     async def open(self) -> dict[str, Any]:
-        """Listen, and dial the renderers."""
         listening = listening_socket(self.hub.options.bind, self._port)
         self._accepting = self.hub.loop.create_task(self._accept(listening))
         self.begin()
@@ -51,7 +49,6 @@ class StreamServer(SubscriberEndpoint):
         return {"port": listening.getsockname()[1]}
 
     async def close(self) -> None:
-        """Notify the clients and close."""
         if self._accepting is not None:
             self._accepting.cancel()
         for dialer in self.dialers:
@@ -59,25 +56,21 @@ class StreamServer(SubscriberEndpoint):
         await super().close()
 
     def viewers(self) -> list[Viewer]:
-        """Return clients and renderers."""
         return [*self.clients, *self._renderers()]
 
     def has_news_of(self, layout: Layout) -> bool:
-        """Return whether a client or a renderer lacks this roster."""
         return super().has_news_of(layout) or not all(link.informed(layout) for link in self._renderers())
 
     def push_roster(self, layout: Layout) -> None:
-        """Send the roster to clients and renderers that lack it."""
         super().push_roster(layout)
         for renderer in self._renderers():
             if not renderer.informed(layout):
                 renderer.begin()
 
-    def _renderers(self) -> list[Renderer]:
+    def _renderers(self) -> "list[Renderer]":
         return [link for dialer in self.dialers if (link := dialer.link) is not None]
 
     async def _accept(self, listening: socket.socket) -> None:
-        """Accept clients until cancelled."""
         with listening:
             while True:
                 try:
@@ -95,11 +88,10 @@ class StreamServer(SubscriberEndpoint):
 
 ENDPOINT = StreamServer
 
-# connections ----------------------------------------------------------------------------------------------------------
-
 PIECE = 1 << 18
 LONGEST_LINE = 1 << 20
 LARGEST_FRAME = 4 << 20
+AT_ONCE = 64  # messages per system call
 KEEPALIVE = {"TCP_KEEPIDLE": 20, "TCP_KEEPINTVL": 5, "TCP_KEEPCNT": 4}
 """TCP keepalive, to detect a peer whose machine is gone: idle s, interval s, probes."""
 
@@ -119,6 +111,7 @@ class TcpConnection(Connection):
         super().__init__(loop, on_message, lost)
         self.socket = peer
         self._splitter = Splitter(LARGEST_FRAME, LONGEST_LINE, frozenset(types))
+        self._begun: deque[memoryview] = deque()  # being sent
         self._writing = False
         peer.setblocking(False)
         peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -130,7 +123,6 @@ class TcpConnection(Connection):
         loop.add_reader(peer, self._on_readable)
 
     def close(self) -> None:
-        """Close immediately."""
         if self._closed:
             return
         self.open, self._closed = False, True
@@ -162,7 +154,7 @@ class TcpConnection(Connection):
         if self._closed:
             return
         try:
-            done = self._outbox.send(self.socket)
+            done = self._send()
         except OSError:
             self.close()
             return
@@ -175,8 +167,28 @@ class TcpConnection(Connection):
             with suppress(OSError):
                 self.socket.shutdown(socket.SHUT_WR)
 
+    def _send(self) -> bool:
+        """Send without blocking; return True once nothing waits. OSError if the peer has disconnected."""
+        while self._begun or self._begin():
+            try:
+                sent = self.socket.sendmsg(self._begun)
+            except (BlockingIOError, InterruptedError):
+                return False
+            while sent:
+                first = self._begun.popleft()
+                if sent < len(first):
+                    self._begun.appendleft(first[sent:])
+                sent -= min(sent, len(first))
+        return True
 
-# renderers ------------------------------------------------------------------------------------------------------------
+    def _begin(self) -> bool:
+        """Start sending the queued messages or, without any, the group."""
+        for _ in range(min(len(self._messages), AT_ONCE) or 1):
+            item = self._next() or ()
+            parts = item if isinstance(item, tuple) else (item,)
+            self._begun.extend(view for part in parts if (view := memoryview(part)))
+        return bool(self._begun)
+
 
 SOONEST, LATEST = 0.2, 5.0  # s between attempts: doubled from the first to the second value, with jitter
 CONNECTING = 5.0  # s for one attempt
@@ -195,11 +207,9 @@ class Dialer:
         self._task: asyncio.Task[None] | None = None
 
     def open(self) -> None:
-        """Start dialling."""
         self._task = self.endpoint.hub.loop.create_task(self._keep())
 
     def close(self) -> None:
-        """Disconnect."""
         if self._task is not None:
             self._task.cancel()
         if self.link is not None:
@@ -218,7 +228,6 @@ class Dialer:
             wait = min(2.0 * wait, LATEST)
 
     async def _connected(self) -> socket.socket | None:
-        """Make one attempt to connect."""
         loop = self.endpoint.hub.loop
         host, port = split_address(self.to)
         peer = None

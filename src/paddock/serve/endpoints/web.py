@@ -20,7 +20,7 @@ from websockets.protocol import State
 from paddock.serve.http import HttpServer
 from paddock.serve.hub import Hub
 from paddock.serve.page import FOLDER, NOT_BUILT, find_file
-from paddock.serve.subscribers.connection import Connection, Lost, OnMessage
+from paddock.serve.subscribers.client import Connection, Lost, OnMessage
 from paddock.serve.subscribers.endpoint import SubscriberEndpoint
 from paddock.wire.error import WireError
 from paddock.wire.stream.frames import FrameType
@@ -70,13 +70,11 @@ class WebServer(SubscriberEndpoint):
         )
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         port = await self._server.open(self.hub.options.bind, self._port)
         self.begin()
         return {"port": port}
 
     async def close(self) -> None:
-        """Notify the pages, then close."""
         self._server.stop_listening()
         await super().close()
         await self._server.close()
@@ -105,7 +103,6 @@ class WebServer(SubscriberEndpoint):
         return Response(f"{problem}\n", status, media_type="text/plain")
 
     async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one WebSocket."""
         await receive()  # the connect event
         await send({"type": "websocket.accept"})
         protocol = scope["extensions"][EXTENSION]
@@ -123,7 +120,6 @@ ENDPOINT = WebServer
 
 
 async def _file(request: Request) -> Response:
-    """Return a file of the page."""
     if request.method not in ("GET", "HEAD"):
         return Response("only GET is served\n", 405, {"Allow": "GET, HEAD"}, "text/plain")
     path = request.scope["path"]
@@ -158,8 +154,6 @@ def is_foreign(origin: str | None, host: str | None) -> bool:
     return origin is not None and not (scheme in ("http", "https") and host and place.lower() == host.lower())
 
 
-# WebSockets -----------------------------------------------------------------------------------------------------------
-
 GOING_AWAY, REFUSED = 1001, 1008  # close codes
 EXTENSION = "paddock.protocol"
 BINARY = 0x82  # the first byte of an unfragmented binary message
@@ -169,7 +163,6 @@ class SocketProtocol(WebSocketsSansIOProtocol):
     """Puts itself into the scope, because ASGI gives no access to the connection below a WebSocket."""
 
     async def run_asgi(self) -> None:
-        """Run the application."""
         extensions: dict[str, Any] = self.scope["extensions"] or {}
         extensions[EXTENSION] = self
         self.scope["extensions"] = extensions
@@ -261,7 +254,7 @@ class SocketConnection(Connection):
             while True:
                 await self._waiting.wait()
                 await self._protocol.writable.wait()  # until the peer has read most, so that the next group is recent
-                item = self._outbox.next()
+                item = self._next()
                 if isinstance(item, tuple):
                     self._protocol.send_parts(item)
                 elif item and item[0] in JSON_STARTS:  # JSON is sent as text, frames as binary

@@ -1,11 +1,9 @@
 """Methods about scenarios: the demos, the running one, one that a client wrote, and the schema for editors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.behaviour.rule import Rule, find_rule, rule_names
 from paddock.errors import PaddockError
@@ -15,16 +13,9 @@ from paddock.scenario.marked_yaml import read_text
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.serve.hub import OperationError
 from paddock.serve.page import FOLDER
-from paddock.wire.operations.results import (
-    Empty,
-    ProblemTree,
-    ScenarioCardTree,
-    ScenarioText,
-)
+from paddock.serve.subscribers.client import Client
+from paddock.wire.operations.results import Empty, ProblemTree, ScenarioCardTree, ScenarioText
 from paddock.world.columns import Column, columns_of
-
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
 
 SHOWN_PROBLEMS = 3  # errors that a refusal repeats; `check_scenario` returns all of them
 
@@ -35,17 +26,14 @@ async def list_scenarios(client: Client) -> list[ScenarioCardTree]:
 
 
 async def get_scenario(client: Client, name: str) -> ScenarioText:
-    """Return the text of a demo."""
     return {"name": name, "text": read_text(demo_path(name))}
 
 
 async def get_schema(client: Client) -> dict[str, Any]:
-    """Return the schema with the names of installed plug-ins."""
     return named_schema()
 
 
 async def check_scenario(client: Client, text: str) -> list[ProblemTree]:
-    """Check a scenario in the checking process."""
     return await _problems(client, text)
 
 

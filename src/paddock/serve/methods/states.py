@@ -1,29 +1,18 @@
 """Methods of the connection (token, subscription, rate), and reads of the state, never by the thread that ticks."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
 from functools import cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.scenario import preset_names
 from paddock.serve.describe import column_trees
-from paddock.serve.subscribers.subscription import (
-    NATIVE,
-    ColumnChoice,
-    Subscription,
-    View,
-    refuse_too_many,
-    refuse_unknown,
-    refuse_unknown_columns,
-    roster_tree,
-    select,
-)
+from paddock.serve.subscribers import subscription
+from paddock.serve.subscribers.client import Client
 from paddock.vehicles.model import find_model, model_names
 from paddock.wire.operations import results as r
 from paddock.wire.operations.arguments import ArgumentError, ColumnList
@@ -31,25 +20,21 @@ from paddock.world.frames import conversion
 from paddock.world.layout import POSE
 from paddock.world.snapshot import ANGULAR_VELOCITY, ORIENTATION, POSITION, VELOCITY, Snapshot, VehicleSnapshot
 
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
-
 MOST_STATES = 10_000  # vehicles in one answer; subscribe to more
 
 
 async def get_state(client: Client, vehicle: str | int, frame: str) -> r.StateTree:
-    """Answer from the newest snapshot."""
     return await client.read(lambda snapshot: _state(snapshot, snapshot[vehicle], frame))
 
 
 async def get_all_states(client: Client, vehicles: list[str | int] | None, frame: str) -> r.StatesTree:
-    """Answer from the newest snapshot."""
-    snapshot = await client.present()
+    await client.endpoint.refresh()
+    snapshot = client.endpoint.newest()
     try:
-        refuse_unknown(snapshot.layout, tuple(vehicles or ()))
+        subscription.refuse_unknown(snapshot.layout, tuple(vehicles or ()))
     except PaddockError as error:
         raise ArgumentError("value", f"get_all_states: 'vehicles': {error}") from None
-    selection = select(snapshot.layout, None if vehicles is None else tuple(vehicles))
+    selection = subscription.select(snapshot.layout, None if vehicles is None else tuple(vehicles))
     if selection.size > MOST_STATES:
         raise PaddockError(f"get_all_states: {selection.size} vehicles are too many for one answer; subscribe to them")
     parts = zip(selection.parts, selection.ids, strict=True)
@@ -64,12 +49,10 @@ async def get_all_states(client: Client, vehicles: list[str | int] | None, frame
 
 
 async def get_roster(client: Client) -> r.RosterTree:
-    """Answer from the newest snapshot."""
-    return roster_tree(await client.layout())
+    return subscription.roster_tree(await client.layout())
 
 
 async def get_frames(client: Client) -> r.FramesTree:
-    """Answer from the mirror."""
     return {"frames": client.hub.mirror.frame_trees()}
 
 
@@ -116,7 +99,7 @@ def _fleet(snapshot: Snapshot, fleet: int, rows: Any, ids: Any, frame: str) -> r
 
 def _moving(pose: Any, frame: str) -> dict[str, list[Any]]:
     """Return pose columns (13, n) as lists of n, in a frame; null for values that are not finite."""
-    change = conversion(NATIVE, frame)
+    change = conversion(subscription.NATIVE, frame)
     parts = {
         "position": change.position(pose[POSITION].T),
         "orientation": change.quaternion(pose[ORIENTATION].T),
@@ -134,12 +117,10 @@ def _plain(value: float) -> float | None:
 
 
 async def ping(client: Client) -> r.Pong:
-    """Answer without a token."""
     return {"tick": client.hub.tick, "time": client.hub.time, "preparing": client.hub.mirror.preparing}
 
 
 async def authenticate(client: Client, token: str) -> r.Empty:
-    """Check the token; three wrong tokens end the connection."""
     client.show(token)
     return {}
 
@@ -153,49 +134,45 @@ async def subscribe(
     tick: bool,
     columns: list[ColumnList],
 ) -> r.Subscribed:
-    """Subscribe; the first frames follow the answer."""
     layout = await client.layout()
     number = client.next_list()
     wanted = None if vehicles is None else tuple(vehicles)
-    view = View(frame, tuple(kinds), wanted, tick, _lists(columns), number)
+    view = subscription.View(frame, tuple(kinds), wanted, tick, _lists(columns), number)
     try:
-        refuse_unknown(layout, view.vehicles or ())
+        subscription.refuse_unknown(layout, view.vehicles or ())
     except PaddockError as error:
         raise ArgumentError("value", f"subscribe: 'vehicles': {error}") from None
-    refuse_too_many(layout, view.columns)
+    subscription.refuse_too_many(layout, view.columns)
     granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
-    client.subscribe(Subscription(view, granted), layout)
-    return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **roster_tree(layout)}
+    client.subscribe(subscription.Subscription(view, granted), layout)
+    return {"rate": granted, "ticks_per_second": client.hub.rate, "wanted": number, **subscription.roster_tree(layout)}
 
 
 async def set_columns(client: Client, columns: list[ColumnList]) -> int:
-    """Set the columns; unknown columns are refused."""
     lists = _lists(columns)
     layout = await client.layout()
     try:
-        refuse_unknown_columns(layout, lists)
+        subscription.refuse_unknown_columns(layout, lists)
     except PaddockError as error:
         raise ArgumentError("value", f"set_columns: 'columns': {error}") from None
-    refuse_too_many(layout, lists)
+    subscription.refuse_too_many(layout, lists)
     number = client.next_list()
     client.change(view=replace(client.subscribed.view, columns=lists, wanted=number))
     return number
 
 
 async def set_rate(client: Client, rate: float | None) -> float:
-    """Set the rate, up to the server's limit."""
     granted = client.endpoint.rate if rate is None else min(rate, client.endpoint.rate)
     client.change(rate=granted)
     return granted
 
 
 async def unsubscribe(client: Client) -> r.Empty:
-    """End the subscription; refused without one."""
     if client.subscription is None:
         raise PaddockError("unsubscribe: no subscription")
     client.unsubscribe()
     return {}
 
 
-def _lists(columns: list[ColumnList]) -> tuple[ColumnChoice, ...]:
-    return tuple(ColumnChoice(one.of, tuple(one.columns)) for one in columns)
+def _lists(columns: list[ColumnList]) -> tuple[subscription.ColumnChoice, ...]:
+    return tuple(subscription.ColumnChoice(one.of, tuple(one.columns)) for one in columns)

@@ -1,23 +1,19 @@
 """Methods that add and command vehicles and draw, with the names and fields that renderers use."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import groupby
 from math import cos, sin
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.serve.hub import OperationError
+from paddock.serve.subscribers.client import Client
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
 from paddock.wire.operations.arguments import ArgumentError, Robot
 from paddock.wire.operations.results import Moment, Spawned, SpawnedDrone
 from paddock.world.frames import convert_position, convert_quaternion
 from paddock.world.rotation import euler_from_quaternion
-
-if TYPE_CHECKING:
-    from paddock.serve.subscribers.client import Client
 
 DRONE = "quad"  # the model of drones that are flown by sticks
 
@@ -25,7 +21,6 @@ DRONE = "quad"  # the model of drones that are flown by sticks
 async def set_fpv_control(
     client: Client, vehicle: str | int, flight_mode: str | None, **sticks: float | None
 ) -> Moment:
-    """Run the operation `command` with inputs of a quadrotor."""
     inputs: dict[str, Any] = {name: value for name, value in sticks.items() if value is not None}
     if flight_mode is not None:
         inputs["mode"] = flight_mode
@@ -36,7 +31,6 @@ async def set_fpv_control(
 
 
 async def arm_drone(client: Client, vehicle: str | int, armed: bool) -> Moment:
-    """Run the operation `command`."""
     return await client.done("command", target=vehicle, inputs={"armed": float(armed)})
 
 
@@ -64,7 +58,6 @@ async def spawn_fpv_drone(
     yaw: float,
     frame: str,
 ) -> SpawnedDrone:
-    """Run the operation `spawn`."""
     given = {"id": vehicle_id, "preset": drone_preset, "name": name}
     entry = {key: value for key, value in given.items() if value is not None}
     pose, commands = spawn_pose(x, y, z, yaw, frame), {"armed": 0, "mode": "angle"}

@@ -1,15 +1,11 @@
 """Operations on the clock. It has one owner: the first client that steps, runs or holds."""
 
-from __future__ import annotations
-
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from paddock.errors import PaddockError
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import refuse_foreign_state
-
-if TYPE_CHECKING:
-    from paddock.serve.live import LiveSource
 
 FEW_TICKS, FEW_VEHICLES = 10, 200
 """The largest step that the link's thread runs itself; it reads no other request meanwhile."""
@@ -22,7 +18,6 @@ def clock(run: LiveSource, client: str) -> dict[str, Any]:
 
 
 def step(run: LiveSource, client: str, ticks: int = 1) -> Future[Any]:
-    """Step; the client then owns the clock."""
     run.owner.take(client, "step")
     pacer = run.sim.clock
     pacer.hold()
@@ -110,7 +105,7 @@ def stop(run: LiveSource, client: str) -> int | Future[Any]:
         run.sim.clock.hold()
         run.sim.clock.finish_ticks()
         if run.sim.clock.active:
-            return run.read(lambda: run.sim.tick)
+            return run.change(lambda: run.sim.tick, look=True)
     return run.sim.tick
 
 
@@ -123,19 +118,16 @@ def pause(run: LiveSource, client: str) -> Future[Any] | None:
 
 
 def resume(run: LiveSource, client: str) -> None:
-    """Resume; only for the owner of the clock, if there is one."""
     run.owner.check(client, "resume")
     run.sim.clock.resume()
 
 
 def pace(run: LiveSource, client: str, pace: float) -> None:
-    """Set the pace; only for the owner of the clock, if there is one."""
     run.owner.check(client, "pace")
     run.sim.clock.pace = pace
 
 
 def hold(run: LiveSource, client: str) -> Future[Any] | None:
-    """Take the clock."""
     run.owner.take(client, "hold")
     run.sim.clock.hold()
     return run.at_rest()
@@ -148,7 +140,6 @@ def let_go(run: LiveSource, client: str) -> None:
 
 
 def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
-    """Reset; only for the owner of the clock, if there is one."""
     run.owner.check(client, "reset")
     run.sim.reset(seed)
 
@@ -161,5 +152,4 @@ def restore(run: LiveSource, client: str, state: bytes) -> None:
 
 
 def seek(run: LiveSource, client: str, position: float) -> float:
-    """Only recordings can seek."""
     raise PaddockError("seek refused: this is a live simulation; only a recording can seek")

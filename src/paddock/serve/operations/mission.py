@@ -1,11 +1,9 @@
 """Operations on the mission, and the mission in the form that subscribers receive."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import Any
 
 import numpy as np
 
@@ -17,47 +15,39 @@ from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import refuse_foreign
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
-
-if TYPE_CHECKING:
-    from paddock.serve.live import LiveSource
 
 DECIMALS = 3  # of a metre, in coordinates sent to subscribers
 
 
 def mission(run: LiveSource, client: str) -> MissionTree | None:
-    """Return the mission as the page draws it."""
     found = run.sim.engine.mission
     if found is None or found.scenario.mission is None:
         return None
-    return run.mission_trees.tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name))
+    return mission_tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name), run.drawn)
 
 
 def mission_view(run: LiveSource, client: str) -> dict[str, Any] | None:
-    """Return the mission as the Python clients show it."""
     found = run.sim.mission
     return None if found is None else tree_of(found.view())
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
-    """Add a task, which the mission validates."""
     return _direct(run, client, "add_task", task)
 
 
 def move_task(run: LiveSource, client: str, name: str, x: float, y: float) -> Future[Any]:
-    """Move a task to x, y (m)."""
     return _direct(run, client, "move_task", {"task": name, "x": x, "y": y})
 
 
 def remove_task(run: LiveSource, client: str, name: str) -> Future[Any]:
-    """Remove a task by name."""
     return _direct(run, client, "remove_task", {"task": name})
 
 
 def add_zone(run: LiveSource, client: str, zone: dict[str, Any]) -> Future[Any]:
-    """Add a zone, which the mission validates."""
     return _direct(run, client, "add_zone", zone)
 
 
@@ -67,7 +57,6 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
 
 
 def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
-    """Disable a vehicle, given by name or id."""
     if isinstance(vehicle, int):
         program, rows = run.sim.engine.applier.found(vehicle)
         vehicle = program.fleet.vehicle_name(int(rows[0]))
@@ -90,49 +79,37 @@ def _id_of(run: LiveSource, name: str) -> int | None:
     return int(fleet.ids[rows[0]])
 
 
-class TaskDrawing(TypedDict):
-    """The shape of a task, for subscribers."""
-
-    kind: str
-    x: float
-    y: float
-    heading: float | None
-    outline: list[Place]
-
-
 def _zone(zone: Zone) -> ZoneTree:
     floor, ceiling = zone.limits
     return {"name": zone.name, "outline": list(map(_place, zone.outline())), "floor": floor, "ceiling": ceiling}
 
 
-class MissionTrees:
-    """Describes a mission repeatedly; the shape of a task is computed once."""
+def mission_tree(
+    mission: Mission, base: Sequence[float], id_of: Callable[[str], int | None], drawn: dict[str, Any]
+) -> MissionTree:
+    """Describe a mission; `base` is x, y, (z,) heading, `id_of` returns the id of a vehicle that exists.
 
-    def __init__(self) -> None:
-        self._drawn: dict[str, tuple[Task, TaskDrawing]] = {}
-
-    def tree(self, mission: Mission, base: Sequence[float], id_of: Callable[[str], int | None]) -> MissionTree:
-        """Describe a mission; `base` is x, y, (z,) heading, `id_of` returns the id of a vehicle that exists."""
-        height = base[2] if len(base) == 4 else 0.0
-        return {
-            "tasks": [self._task(mission.task(name), job) for name, job in mission.tasks.items() if not job.removed],
-            "zones": [_zone(zone) for zone in mission.zones],
-            "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
-            "base": [base[0], base[1], height, base[-1]],
-        }
-
-    def _task(self, task: Task, job: Job) -> TaskTree:
-        known, drawing = self._drawn.get(task.name, (None, None))
-        if drawing is None or known is not task:
-            drawing = _drawing(task)
-            self._drawn[task.name] = task, drawing
-        reason = job.reason if job.state == "undone" else ""
-        state: TaskState = "started" if job.state == "assigned" and job.doing else job.state
-        return {**drawing, "name": task.name, "state": state, "vehicle": job.vehicle, "reason": reason}
+    `drawn` keeps the shapes of tasks by name, so that they are computed once.
+    """
+    return {
+        "tasks": [_task(mission.task(name), job, drawn) for name, job in mission.tasks.items() if not job.removed],
+        "zones": [_zone(zone) for zone in mission.zones],
+        "members": [_vehicle(vehicle, id_of(vehicle.name)) for vehicle in mission.vehicles],
+        "base": [base[0], base[1], base[2] if len(base) == 4 else 0.0, base[-1]],
+    }
 
 
-def _drawing(task: Task) -> TaskDrawing:
-    """Return a task; x and y are those of `move_task`: the entry point, or for a polygon the mean of its corners."""
+def _task(task: Task, job: Job, drawn: dict[str, Any]) -> TaskTree:
+    if task.name not in drawn or drawn[task.name][0] is not task:
+        drawn[task.name] = task, _drawing(task)
+    reason = job.reason if job.state == "undone" else ""
+    state: TaskState = "started" if job.state == "assigned" and job.doing else job.state
+    facts = {"name": task.name, "state": state, "vehicle": job.vehicle, "reason": reason}
+    return {**drawn[task.name][1], **facts}  # type: ignore[typeddict-item]
+
+
+def _drawing(task: Task) -> dict[str, Any]:
+    """Return a task's shape; x and y as for `move_task`: its entry, or the mean of a polygon's corners."""
     shape, outline = task.shape, task.shape.outline()
     if shape.kind == "polygon":
         (x, y), heading = _place(np.mean(outline[:-1], axis=0)), None

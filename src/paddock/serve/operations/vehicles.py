@@ -1,24 +1,20 @@
 """Operations on vehicles: commands, adding and removing, overrides, synchronous control."""
 
-from __future__ import annotations
-
 import logging
 from concurrent.futures import Future
 from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.live import LiveSource
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
 from paddock.world.fleet import Ints
-
-if TYPE_CHECKING:
-    from paddock.serve.live import LiveSource
 
 LOG = logging.getLogger(__name__)
 
@@ -41,7 +37,6 @@ def command(
 def place(
     run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
 ) -> None:
-    """The engine checks the poses."""
     run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
 
 
@@ -110,7 +105,6 @@ def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Fu
 
 
 def clear(run: LiveSource, client: str) -> Removed:
-    """Remove all vehicles; return their number."""
     count = run.sim.engine.world.vehicles
     for name in list(run.sim.engine.world.fleets):
         run.sim.remove(name)
@@ -146,7 +140,6 @@ def claim(run: LiveSource, client: str, vehicles: list[str]) -> dict[str, Any]:
 
 
 def release(run: LiveSource, client: str) -> None:
-    """Release the claim; refused without one."""
     claimed = run.claims.pop(client, None)
     if claimed is None:
         raise PaddockError("release: this client has claimed nothing")

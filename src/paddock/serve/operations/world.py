@@ -6,16 +6,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
-from paddock.errors import PaddockError
+from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
 from paddock.serve.checker import MOST_TEXT, read
-from paddock.serve.describe import fleet_infos, fleet_trees, inspected_tree, parameter_column
+from paddock.serve.describe import fleet_trees, inspected_tree
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.world.columns import column_index
 
 if TYPE_CHECKING:
+    from paddock.engine.pacing import Pacer
+    from paddock.record.player import Player
+    from paddock.serve.host import Source
     from paddock.serve.live import LiveSource
 
 CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run", "version", "owner", "scenario"
@@ -24,34 +28,45 @@ CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run"
 
 def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
     """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
-    sim, owner = run.sim, run.owner
-    scenario = sim.scenario.to_dict()
-    scenario.pop("serve", None)  # may contain the token
-    found: MetadataTree = {
-        "name": sim.scenario.name,
-        "description": sim.scenario.description,
-        "seed": sim.engine.world.seed,
-        "rate": sim.engine.world.clock.rate,
-        "pace": sim.clock.pace,
-        "paused": sim.clock.paused,
-        "run": sim.engine.world.run,
+    world = run.sim.engine.world
+    found = metadata_tree(run, client, run.sim.scenario, run.sim.clock, world.seed, world.run)
+    if page:
+        return {**found, "can_load": run.director is not None, "fleets": fleet_trees(run.sim, page)}
+    return client_metadata(run, found) | {"fleets": fleet_trees(run.sim, page)}
+
+
+def metadata_tree(
+    source: Source, client: str, scenario: Scenario, clock: Pacer | Player, seed: int, run: int
+) -> MetadataTree:
+    """Return the metadata that live simulations and recordings have in common."""
+    tree = scenario.to_dict()
+    tree.pop("serve", None)  # may contain the token
+    return {
+        "name": scenario.name,
+        "description": scenario.description,
+        "seed": seed,
+        "rate": source.rate,
+        "pace": clock.pace,
+        "paused": clock.paused,
+        "run": run,
         "version": __version__,
         "client": client,
-        "owner": owner.client,
-        "locked": owner.locked,
-        "can_load": run.director is not None,
-        "scenario": scenario,
-        "fleets": fleet_infos(sim),
+        "owner": source.owner.client,
+        "locked": source.owner.locked,
+        "can_load": False,
+        "scenario": tree,
+        "fleets": [],
         "recording": None,
     }
-    if page:
-        return found
+
+
+def client_metadata(source: Source, found: MetadataTree) -> dict[str, Any]:
+    """Return the metadata for the Python client."""
     own: dict[str, Any] = {name: found[name] for name in CLIENT_METADATA}  # type: ignore[literal-required]
-    return {**own, "fleets": fleet_trees(sim), "web": run.addresses.get("web")}
+    return {**own, "web": source.addresses.get("web")}
 
 
 def snapshot(run: LiveSource, client: str, roster: bool = False) -> dict[str, Any]:
-    """Publish the present state."""
     found = run.sim.engine.publisher.snapshot()
     run.publish(found)
     return {"tick": found.tick, "run": found.run, "roster": found.roster}
@@ -65,32 +80,30 @@ def inspect(
 
 
 def series(run: LiveSource, client: str, target: str | int, columns: list[str]) -> SeriesTree:
-    """Only recordings have series."""
     raise PaddockError("get_series refused: this is a live simulation; only a recording has series")
 
 
 def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
-    """Return a column of parameters."""
-    return parameter_column(run.sim, target, name)
+    programs = run.sim.engine.programs
+    if target not in programs:
+        raise unknown_name("fleet", target, programs)
+    known = column_index(programs[target].model.parameters)
+    if name not in known:
+        raise unknown_name(f"parameter of {programs[target].model.name}", name, known)
+    return programs[target].parameter_column(name)
 
 
 def log(run: LiveSource, client: str, complete: bool = True) -> list[dict[str, Any]]:
-    """Return the actions as trees."""
     return [posted.to_tree() for posted in (run.sim.log.complete() if complete else run.sim.log.entries)]
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
-    """Return position and quaternion as lists."""
     found = run.sim.frames.transform(target, source, time)
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
 def events(run: LiveSource, client: str, since: int = 0) -> list[dict[str, Any]]:
-    """Return the events after a number."""
     return [asdict(event) for event in run.sim.events.since(since)]
-
-
-# markers: not part of the state, changed immediately ------------------------------------------------------------------
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
@@ -104,16 +117,11 @@ def unmark(run: LiveSource, client: str, namespace: str | None = None, number: i
         run.sim.markers.remove(namespace, one)
 
 
-# scenario ------------------------------------------------------------------------------------------------------------
-
-
 def running_scenario(run: LiveSource, client: str) -> ScenarioText:
-    """Return name and text of the running scenario."""
     return {"name": run.sim.scenario.name, "text": shown_text(run.sim.scenario)}
 
 
 def known_names(run: LiveSource, client: str) -> dict[str, list[str]]:
-    """Return the names of installed plug-ins and those that the run uses."""
     return names_in_use(run.sim)
 
 

@@ -1,10 +1,13 @@
-"""One connected client: its token, its subscription, and its JSON-RPC calls, each parsed, validated and answered."""
+"""One connected client: what waits to be sent, its token, its subscription, and its JSON-RPC calls.
 
-from __future__ import annotations
+Sending never blocks. Each call is parsed, validated and answered.
+"""
 
 import asyncio
 import hmac
 import logging
+from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from time import monotonic
@@ -14,9 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from paddock.errors import PaddockError, suggestion
-from paddock.serve.hub import OperationError, OperationOutcome
-from paddock.serve.methods import HUB_HANDLERS
-from paddock.serve.subscribers.connection import Connect
+from paddock.serve.hub import Allowance, OperationError, OperationOutcome
 from paddock.serve.subscribers.markers import MarkerFeed
 from paddock.serve.subscribers.subscription import Subscription, View, ranges
 from paddock.wire import rpc
@@ -43,10 +44,93 @@ NOTIFY_EVERY = 0.5  # s between two notifications about refused commands
 LOG = logging.getLogger("paddock.subscribers")
 
 
+Bytes = bytes | memoryview
+FrameGroup = tuple[Bytes, ...]  # the frames of one tick; peers may share the bytes
+MOST_WAITING = 8 << 20  # bytes of unsent messages after which a peer counts as not reading
+GRACE = 1.0  # s for a peer to read why its connection ends
+
+OnMessage = Callable[[StreamFrame | JsonLine], None]  # called with every received message
+Lost = Callable[[str], None]  # called once at the end with a word for the reason; empty if the peer left
+
+
+class Connection(ABC):
+    """Outgoing data of one peer; a transport implements `_flush` and `close`.
+
+    Messages are never dropped; of groups of frames only the latest waits. A group that has begun is finished; messages
+    go between groups.
+    """
+
+    most_waiting = MOST_WAITING
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, on_message: OnMessage, lost: Lost) -> None:
+        self.loop = loop
+        self.open = True  # not ending
+        self.skipped = 0  # groups replaced by newer ones
+        self._on_message, self._lost = on_message, lost
+        self._messages: deque[Bytes] = deque()
+        self._waiting_bytes = 0  # bytes of waiting messages
+        self._group: FrameGroup | None = None
+        self._closed = False
+        self._reason = ""
+
+    def put(self, message: Bytes) -> None:
+        """Send a message that must not be dropped; a peer that does not read is disconnected."""
+        if not self.open:
+            return
+        if self._waiting_bytes > self.most_waiting:
+            self.cut_off("does_not_read", f"more than {self.most_waiting} bytes of replies are unread")
+        else:
+            self._messages.append(message)
+            self._waiting_bytes += len(message)
+            self._flush()
+
+    def offer(self, group: FrameGroup) -> bool:
+        """Send the frames of a tick unless newer ones replace them; return True if they replace queued ones."""
+        if not self.open:
+            return False
+        skipped, self._group = self._group is not None, group
+        self.skipped += skipped
+        self._flush()
+        return skipped
+
+    def withdraw(self) -> None:
+        """Discard the group that has not begun."""
+        self._group = None
+
+    def cut_off(self, reason: str, message: str) -> None:
+        """Finish the group that has begun, send the reason, then close."""
+        if self.open:
+            self.open, self._reason = False, reason
+            last = rpc.notification("closed", {"reason": message})
+            self._messages, self._waiting_bytes, self._group = deque([last]), len(last), None
+            self.loop.call_later(GRACE, self.close)
+            self._flush()
+
+    def _next(self) -> Bytes | FrameGroup | None:
+        """Return what to send next; None if nothing waits."""
+        if self._messages:
+            message = self._messages.popleft()
+            self._waiting_bytes -= len(message)
+            return message
+        group, self._group = self._group, None
+        return group
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close immediately."""
+
+    @abstractmethod
+    def _flush(self) -> None:
+        """Send the queued data."""
+
+
+Connect = Callable[[OnMessage, Lost], Connection]  # creates the connection of a client
+
+
 class Client:
     """A client of the stream or the web endpoint."""
 
-    def __init__(self, endpoint: SubscriberEndpoint, connect: Connect, address: str) -> None:
+    def __init__(self, endpoint: "SubscriberEndpoint", connect: Connect, address: str) -> None:
         self.endpoint = endpoint
         self.hub = endpoint.hub
         self.name = f"{endpoint.name} client {address}"
@@ -71,11 +155,6 @@ class Client:
         """Carry out an operation; return its result with tick and time."""
         reply = await self.request(operation, **arguments)
         return {"tick": reply.tick, "time": reply.time}
-
-    async def present(self) -> Snapshot:
-        """Return a copy of a recent snapshot."""
-        await self.endpoint.refresh()
-        return self.endpoint.newest()
 
     async def read(self, read: Callable[[Snapshot], T]) -> T:
         """Read a recent snapshot without copying it."""
@@ -165,8 +244,6 @@ class Client:
             task.cancel()
         self.endpoint.forget(self, reason)
 
-    # calls -----------------------------------------------------------------------------------------------------------
-
     def receive(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
         if isinstance(message, StreamFrame):
@@ -250,7 +327,7 @@ class Client:
         if not (operation.entry.public or self.admitted):
             raise rpc.RpcError("token", f"{call.method}: call authenticate with the token first", TOKEN_NEEDED)
         arguments = operation.read(params)
-        if (handler := HUB_HANDLERS.get(operation.name)) is not None:
+        if (handler := self.endpoint.handlers.get(operation.name)) is not None:
             found = await handler(self, **arguments)
         else:
             reply = await self.request(operation.name, **arguments)
@@ -287,26 +364,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _plain(one) for name, one in value.items()}
     return list(map(_plain, value)) if isinstance(value, list) else value
-
-
-class Allowance:
-    """A limit of requests per second, with bursts of one second's worth."""
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.rate = rate
-        self._left, self._since = max(rate, 1.0), now
-        self.warned = False
-
-    def take(self, now: float) -> bool:
-        """Return whether one more request at a time (s) is within the rate."""
-        most = max(self.rate, 1.0)
-        self._left, self._since = min(most, self._left + (now - self._since) * self.rate), now
-        if self._left >= 0.5 * most:
-            self.warned = False
-        if self._left < 1.0:
-            return False
-        self._left -= 1.0
-        return True
 
 
 def _described(error: Exception, what: str) -> tuple[int, str, Any]:

@@ -8,10 +8,10 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.hub import Hub, OperationError, OperationOutcome, Send
+from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
+from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.methods.vehicles import DEBUG
-from paddock.serve.subscribers.client import Client
-from paddock.serve.subscribers.connection import GRACE, Connect, Connection
+from paddock.serve.subscribers.client import GRACE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.serve.subscribers.subscription import Subscription, roster_tree
@@ -24,6 +24,10 @@ from paddock.world.snapshot import Snapshot
 T = TypeVar("T")
 SWEEP = 0.1  # s between checks for timeouts and late subscribers
 FRESH = 0.05  # s for which a snapshot is recent enough for reads
+SOON = 0.05  # s after which a changed roster or changed frames are sent
+FIGURES_EVERY = 0.5  # s between figures
+TRAVEL_EVERY = 2.0  # s between updates of a mission in which vehicles only travel
+_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}  # the texts of an event, and their limits in bytes
 
 
 class Viewer(Protocol):
@@ -33,25 +37,28 @@ class Viewer(Protocol):
     subscription: Subscription | None
 
 
-class SubscriberEndpoint:
+class SubscriberEndpoint(Endpoint):
     """An endpoint with subscribers; a subclass adds the transport."""
 
-    latest = True
-    name = ""  # of the endpoint
+    handlers = HUB_HANDLERS
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         """`every` is ignored: wall time limits the rate."""
-        self.hub = hub
-        self.every = 1
+        super().__init__(hub, 1)
         self.rate = float(options["rate"])
         self.requests = float(options["requests"])
         self.connections = int(options["connections"])
         self.clients: set[Client] = set()
-        self.news = Notifier(self)
         self._encoder = GroupEncoder(hub.mirror)
         self._refreshed = 0.0
         self._debug_id: int | None = None
         self._sweeper: asyncio.Task[None] | None = None
+        self._events: list[EventRecord] = []
+        self._asked = False  # whether the roster is about to be published
+        self._moved = False  # whether frames are about to be sent
+        self._figures_sent = 0.0  # time of the last figures
+        self._mission: tuple[Any, ...] = ()  # the mission's state when it was last sent
+        self._travel = 0.0  # time of that
 
     def begin(self) -> None:
         """Start the background tasks."""
@@ -74,8 +81,28 @@ class SubscriberEndpoint:
         return send
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Pass on events, markers and frames."""
-        self.news.on_push(kind, content)
+        """Send the notification of a push to the subscribers of its kind; none is skipped.
+
+        Restarts belong to `events`, named frames to `markers`.
+        """
+        match kind:
+            case "event":
+                self._on_event(content)
+            case "markers":
+                gone, shown = deleted_markers(content), shown_markers(self.hub.mirror, content)
+                for client in list(self.clients):
+                    if client.markers is not None:
+                        if gone is not None:
+                            client.connection.put(gone)
+                        client.markers.add(shown)
+            case "frames" if not self._moved:
+                self._moved = True
+                self.hub.loop.call_later(SOON, self._send_frames)
+            case "restart":
+                self._send("events", notification("restart", content))
+            case "preparing":
+                for client in list(self.clients):
+                    self._send_preparing(client)
         if kind in ("markers", "hidden", "frames"):
             for viewer in self.viewers():
                 if viewer.subscription is not None and viewer.subscription.view.draws:
@@ -118,12 +145,12 @@ class SubscriberEndpoint:
         if len(self.clients) > self.connections:
             client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
         elif self.hub.mirror.preparing:
-            self.news.send_preparing(client)
+            self._send_preparing(client)
         return client
 
     def newest(self) -> Snapshot:
         """Return a copy of the newest snapshot."""
-        snapshot = self.hub.newest()
+        snapshot = self.hub.ring.latest()
         if snapshot is None:
             raise PaddockError("the simulation has not published a snapshot yet")
         return snapshot
@@ -167,13 +194,9 @@ class SubscriberEndpoint:
     def forget(self, client: Client, reason: str) -> None:
         """Remove a client that has disconnected, or was disconnected for a reason."""
         self.clients.discard(client)
-        self.hub.gone(client.name)
+        self.hub.report(gone=client.name)
         if reason:
             self.count("cut_off", reason=reason)
-
-    def count(self, name: str, **labels: str) -> None:
-        """Add to a counter of this endpoint."""
-        self.hub.counters.add(name, 1, endpoint=self.name, **labels)
 
     def viewers(self) -> list[Viewer]:
         """Return all receivers of frames."""
@@ -181,19 +204,15 @@ class SubscriberEndpoint:
 
     def has_news_of(self, layout: Layout) -> bool:
         """Return whether a subscriber lacks this roster."""
-        return bool(self._uninformed(layout))
+        return any(client.subscription and client.roster != layout.roster for client in self.clients)
 
     def push_roster(self, layout: Layout) -> None:
         """Send the roster to subscribers that lack it."""
-        if clients := self._uninformed(layout):
+        if uninformed := [one for one in self.clients if one.subscription and one.roster != layout.roster]:
             line = notification("roster", dict(roster_tree(layout)))
-            for client in clients:
+            for client in uninformed:
                 client.roster = layout.roster
                 client.connection.put(line)
-
-    def _uninformed(self, layout: Layout) -> list[Client]:
-        """Return the subscribers that lack this roster."""
-        return [client for client in self.clients if client.subscription and client.roster != layout.roster]
 
     def _offers(self, due: list[Viewer], snapshot: Snapshot, wall_time: float) -> Callable[[], None]:
         """Encode the groups of a snapshot; returns the function that sends them."""
@@ -219,68 +238,24 @@ class SubscriberEndpoint:
             late = [viewer for viewer in self.viewers() if viewer.subscription and viewer.subscription.late(now)]
             with suppress(PaddockError):
                 self.show_newest(late)
-            self.news.send_figures(now)
-            self.news.send_mission(now)
+            self._send_figures(now)
+            self._send_mission(now)
 
-
-SOON = 0.05  # s after which a changed roster or changed frames are sent
-FIGURES_EVERY = 0.5  # s between figures
-TRAVEL_EVERY = 2.0  # s between updates of a mission in which vehicles only travel
-_EVENT_TEXTS = {"kind": 255, "subject": 255, "detail": 65535}  # the texts of an event, and their limits in bytes
-
-
-class Notifier:
-    """Sends notifications to the subscribers of their kind; none is skipped.
-
-    Restarts belong to `events`, named frames to `markers`.
-    """
-
-    def __init__(self, audience: SubscriberEndpoint) -> None:
-        self._audience = audience
-        self._hub = audience.hub
-        self._events: list[EventRecord] = []
-        self._asked = False  # whether the roster is about to be published
-        self._moved = False  # whether frames are about to be sent
-        self._sent = 0.0  # time of the last figures
-        self._mission: tuple[Any, ...] = ()  # the mission's state when it was last sent
-        self._travel = 0.0  # time of that
-
-    def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Handle a push of the simulation."""
-        match kind:
-            case "event":
-                self._on_event(content)
-            case "markers":
-                gone, shown = deleted_markers(content), shown_markers(self._hub.mirror, content)
-                for client in list(self._audience.clients):
-                    if client.markers is not None:
-                        if gone is not None:
-                            client.connection.put(gone)
-                        client.markers.add(shown)
-            case "frames" if not self._moved:
-                self._moved = True
-                self._hub.loop.call_later(SOON, self._send_frames)
-            case "restart":
-                self._send("events", notification("restart", content))
-            case "preparing":
-                for client in list(self._audience.clients):
-                    self.send_preparing(client)
-
-    def send_preparing(self, client: Client) -> None:
+    def _send_preparing(self, client: Client) -> None:
         """Send the preparation status, even without a token: until it ends no other call is answered."""
-        client.connection.put(notification("preparing", {"text": self._hub.mirror.preparing}))
+        client.connection.put(notification("preparing", {"text": self.hub.mirror.preparing}))
 
-    def send_figures(self, now: float) -> None:
+    def _send_figures(self, now: float) -> None:
         """Send the figures if they are due (s, monotonic)."""
-        if now - self._sent < FIGURES_EVERY or not self._hub.mirror.figures:
+        if now - self._figures_sent < FIGURES_EVERY or not self.hub.mirror.figures:
             return
-        self._sent = now
+        self._figures_sent = now
         if any(self._listeners("figures")):
-            self._send("figures", notification("figures", dict(figures_tree(self._hub))))
+            self._send("figures", notification("figures", dict(figures_tree(self.hub))))
 
-    def send_mission(self, now: float) -> None:
+    def _send_mission(self, now: float) -> None:
         """Send the mission if it has changed (s, monotonic) and a client subscribes to it."""
-        known = self._hub.mirror.figures
+        known = self.hub.mirror.figures
         if known.get("mission") is None or not any(self._listeners("mission")):
             return
         stands = known["run"], known["mission"], known["tick"]
@@ -292,10 +267,10 @@ class Notifier:
             if isinstance(outcome, OperationOutcome) and outcome.result is not None:
                 self._send("mission", notification("mission", outcome.result))
 
-        self._hub.ask("mission", self._audience.name, {}, send)
+        self.hub.ask("mission", self.name, {}, send)
 
     def _listeners(self, kind: str) -> Iterator[Client]:
-        return (client for client in list(self._audience.clients) if client.wants(kind))
+        return (client for client in list(self.clients) if client.wants(kind))
 
     def _send(self, kind: str, message: bytes | memoryview) -> None:
         for client in self._listeners(kind):
@@ -304,16 +279,16 @@ class Notifier:
     def _on_event(self, content: dict[str, Any]) -> None:
         texts = (content[name].encode()[:most].decode(errors="ignore") for name, most in _EVENT_TEXTS.items())
         if not self._events:
-            self._hub.loop.call_soon(self._send_events)  # events of the same moment go into one frame
+            self.hub.loop.call_soon(self._send_events)  # events of the same moment go into one frame
         self._events.append(EventRecord(content["number"], content["tick"], *texts))
         if content["kind"] in ("spawned", "removed") and not self._asked:
             self._asked = True
-            self._hub.loop.call_later(SOON, self._look_again)
+            self.hub.loop.call_later(SOON, self._publish_roster)
 
-    def _look_again(self) -> None:
+    def _publish_roster(self) -> None:
         """Publish the present roster even if no tick passes."""
         self._asked = False
-        self._hub.notify("snapshot", self._audience.name)
+        self.hub.notify("snapshot", self.name)
 
     def _send_events(self) -> None:
         events, self._events = self._events, []
@@ -323,7 +298,7 @@ class Notifier:
     def _send_frames(self) -> None:
         self._moved = False
         if any(self._listeners("markers")):
-            self._send("markers", notification("frames", {"frames": self._hub.mirror.frame_trees()}))
+            self._send("markers", notification("frames", {"frames": self.hub.mirror.frame_trees()}))
 
 
 def figures_tree(hub: Hub) -> FiguresTree:
@@ -338,9 +313,9 @@ def figures_tree(hub: Hub) -> FiguresTree:
         "owner": str(known.get("owner", "")),
         "drivers": known.get("drivers", {}),
         "stages": known.get("stages", {}),
-        "subscribers": [one for each in hub.endpoints.values() for one in getattr(each, "subscribers_now", ())],
+        "subscribers": [one for each in hub.endpoints.values() for one in each.subscribers_now],
         "counts": {  # the name of a counter with its labels: `cut_off stream token`
             " ".join([name, *(str(text) for _, text in labels if text)]): int(value)
-            for (name, labels), value in sorted(hub.counters.values.items())
+            for (name, labels), value in sorted(hub.counts.items())
         },
     }

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from paddock.serve.mirror import Mirror
-from paddock.serve.subscribers.connection import FrameGroup
+from paddock.serve.subscribers.client import FrameGroup
 from paddock.serve.subscribers.markers import Drawing
 from paddock.serve.subscribers.subscription import (
     MOST_VALUES,
@@ -29,14 +29,7 @@ from paddock.serve.subscribers.subscription import (
 from paddock.wire.stream.columns import Block, encode_columns
 from paddock.wire.stream.frames import FRAME_SIZE as TICK_SIZE
 from paddock.wire.stream.frames import Target, Tick, counted_size, encode_tick
-from paddock.wire.stream.positions import (
-    COMPILED_FROM,
-    POSES,
-    POSITIONS,
-    Poses,
-    encode_poses,
-    encode_positions,
-)
+from paddock.wire.stream.positions import COMPILED_FROM, POSES, POSITIONS, Poses, encode_poses, encode_positions
 from paddock.wire.stream.status import FPV_STATE, TELEMETRY, TelemetryFlag, encode_fpv, encode_telemetry
 from paddock.world.frames import FRAMES, conversion
 from paddock.world.layout import FleetLayout, Ints, Layout

@@ -4,8 +4,6 @@ Markers in the world are sent in the world's axes; markers in another frame, in 
 the kinds made of lines (a circle as a 48-gon), spheres show points; text and meshes give neither.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -19,15 +17,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.mirror import FIELDS, Key, Mirror
 from paddock.serve.subscribers.subscription import NATIVE, units_per_metre
-from paddock.wire.stream.drawing import (
-    NO_FLAGS,
-    MarkerFlag,
-    MarkerKind,
-    MarkerRecord,
-    encode_lines,
-    encode_markers,
-    encode_spheres,
-)
+from paddock.wire.stream import drawing
 from paddock.world.frames import conversion, convert_position
 from paddock.world.markers import Marker
 from paddock.world.rotation import quaternion_conjugate, quaternion_multiply
@@ -42,20 +32,21 @@ def known_markers(mirror: Mirror, keys: Iterable[Key], frame: str) -> memoryview
     with np.errstate(over="ignore"):  # removed below
         records = [_record(mirror.markers[key], mirror, frame) for key in keys if key in mirror.markers]
         try:
-            return encode_markers(records) if records else None
+            return drawing.encode_markers(records) if records else None
         except InvalidValueError:
             fitting = list(filter(_fits, records))
-            return encode_markers(fitting) if fitting else None
+            return drawing.encode_markers(fitting) if fitting else None
 
 
 def deleted_markers(content: dict[str, Any]) -> memoryview | None:
     """Encode the removals of a change; None if there are none."""
     gone = [
-        MarkerRecord(name, number, MarkerKind.POINTS, MarkerFlag.DELETE) for name, number in content.get("removed", ())
+        drawing.MarkerRecord(name, number, drawing.MarkerKind.POINTS, drawing.MarkerFlag.DELETE)
+        for name, number in content.get("removed", ())
     ]
     if content.get("cleared"):
-        gone.append(MarkerRecord("", 0, MarkerKind.POINTS, MarkerFlag.DELETE_ALL))
-    return encode_markers(gone) if gone else None
+        gone.append(drawing.MarkerRecord("", 0, drawing.MarkerKind.POINTS, drawing.MarkerFlag.DELETE_ALL))
+    return drawing.encode_markers(gone) if gone else None
 
 
 def shown_markers(mirror: Mirror, content: dict[str, Any]) -> list[Key]:
@@ -65,30 +56,30 @@ def shown_markers(mirror: Mirror, content: dict[str, Any]) -> list[Key]:
     return [(tree["namespace"], tree["id"]) for tree in content.get("put", ())]
 
 
-def _fits(record: MarkerRecord) -> bool:
+def _fits(record: drawing.MarkerRecord) -> bool:
     """Return whether float32 can represent its numbers: 1e38 m overflows in cm."""
     try:
-        encode_markers([record])
+        drawing.encode_markers([record])
     except InvalidValueError:
         return False
     return True
 
 
-def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> MarkerRecord:
+def _record(tree: dict[str, Any], mirror: Mirror, frame: str) -> drawing.MarkerRecord:
     change = conversion(NATIVE, frame)
-    kind = MarkerKind[tree["kind"].upper()]
+    kind = drawing.MarkerKind[tree["kind"].upper()]
     in_world = tree["frame"] == WORLD
     turn = np.asarray(tree["quaternion"], np.float64)
     position = change.position(tree["position"]) if in_world else change.body_vector(tree["position"])
     axes = change.body.quaternion  # of the body
     in_body = quaternion_multiply(quaternion_multiply(axes, turn), quaternion_conjugate(axes))
     quaternion = change.quaternion(turn) if in_world else in_body
-    scale = 1.0 if kind is MarkerKind.MESH else change.scale
-    return MarkerRecord(
+    scale = 1.0 if kind is drawing.MarkerKind.MESH else change.scale
+    return drawing.MarkerRecord(
         tree["namespace"],
         tree["id"],
         kind,
-        MarkerFlag.HIDDEN if tree["namespace"] in mirror.hidden else NO_FLAGS,
+        drawing.MarkerFlag.HIDDEN if tree["namespace"] in mirror.hidden else drawing.NO_FLAGS,
         tuple(round(255 * part) for part in tree["color"]),
         tuple(scale * size for size in tree["scale"]),
         tuple(position.tolist()),
@@ -159,15 +150,15 @@ class Drawing:
         shape, unit = joined(self._placed(snapshot)), units_per_metre(frame)
         if kind == "lines":
             start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
-            encoded = encode_lines(start, end, shape.line_colors, shape.thickness * unit)
+            encoded = drawing.encode_lines(start, end, shape.line_colors, shape.thickness * unit)
         else:
             centres = convert_position(shape.balls[:, :3], NATIVE, frame)
-            encoded = encode_spheres(centres, shape.balls[:, 3] * unit, shape.ball_colors)
+            encoded = drawing.encode_spheres(centres, shape.balls[:, 3] * unit, shape.ball_colors)
         if all(name == WORLD for name in self._by_frame):
             self._still[kind, frame] = encoded
         return encoded
 
-    def _placed(self, snapshot: Snapshot) -> Iterator[MarkerShape]:
+    def _placed(self, snapshot: Snapshot) -> "Iterator[MarkerShape]":
         """Yield the shapes in the world; markers whose frame is missing or stale are skipped."""
         for name, shape in self._by_frame.items():
             with suppress(PaddockError):
@@ -183,7 +174,6 @@ class Drawing:
         return Transform(vehicle.position, vehicle.orientation) @ mounted
 
     def _refresh(self, time: float) -> None:
-        """Apply changes of the mirror."""
         if self._version == self._mirror.version and time < self._until:
             return
         trees = self._mirror.alive(time)

@@ -61,12 +61,6 @@ def _action(message: pb.Action) -> Action:
     return Action(**fields_of(message, Action._fields[:-1]), action=action)
 
 
-def _hash_fields(state: StateHash) -> dict[str, Any]:
-    if not HEX.issuperset(state.hash):
-        raise InvalidValueError(f"a hash is written in hexadecimal digits, not {state.hash!r}")
-    return state._asdict()
-
-
 def _hash(message: pb.StateHash) -> StateHash:
     if not HEX.issuperset(message.hash):
         raise WireError("value", f"a hash is written in hexadecimal digits, not {message.hash[:40]!r}")
@@ -101,7 +95,7 @@ def _members(value: Any, what: str) -> dict[str, Any]:
 
 EVENT = Codec(EventMessage, pb.Event, what="event")
 ACTION = Codec(Action, pb.Action, _action_fields, _action, what="action")
-STATE_HASH = Codec(StateHash, pb.StateHash, _hash_fields, _hash, what="hash")
+STATE_HASH = Codec(StateHash, pb.StateHash, read=_hash, what="hash", check=True)
 RUN_START = Codec(RunStart, pb.RunStart, _start_fields, _start, what="start of a run")
 encode_event, decode_event = EVENT.encode, EVENT.decode
 encode_action, decode_action = ACTION.encode, ACTION.decode

@@ -8,27 +8,10 @@ import numpy as np
 from paddock.errors import InvalidValueError
 from paddock.wire import messages_pb2 as pb
 from paddock.wire.error import WireError
+from paddock.wire.messages import values
 from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, MarkerMessage, PutMarkers, ShowMarkers
-from paddock.wire.messages.values import (
-    LARGEST_ID,
-    Buffer,
-    Codec,
-    Floats,
-    Oneof,
-    body_of,
-    fields_of,
-    finite,
-    from_ids,
-    from_tree,
-    from_values,
-    parsed,
-    sending,
-    to_ids,
-    to_tree,
-    to_values,
-)
 
-Inputs = Mapping[str, float | str | Floats]
+Inputs = Mapping[str, float | str | values.Floats]
 """Input -> a number, a choice by name, or an array of one number per vehicle."""
 PROTOCOL = 1
 MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
@@ -85,15 +68,11 @@ class RequestMessage(NamedTuple):
     token: str = ""
 
 
-# operations with their own messages ----------------------------------------------------------------------------------
-
-
 def _direct_fields(direct: Direct) -> dict[str, Any]:
-    """Return the fields of a Request."""
     name, given = direct
     match name:
         case "command" | "command_many":
-            ids = to_ids(given["ids"], "the target") if name == "command_many" else None
+            ids = values.to_ids(given["ids"], "the target") if name == "command_many" else None
             target = _address(given["target"]) if ids is None else {"vehicles": pb.Ids(ids=ids)}
             limits = {"at_tick": given.get("at_tick"), "timeout": given.get("timeout")}
             return {"command": pb.Command(**target, inputs=_input_messages(given["inputs"]), **limits)}
@@ -128,7 +107,7 @@ def _admin_message(name: str, given: Mapping[str, Any]) -> pb.Admin:
 
 
 def _admin(message: pb.Admin) -> Direct:
-    match body_of(message, "what"):
+    match values.body_of(message, "what"):
         case "step":
             step = message.step
             if not step.state:
@@ -137,22 +116,22 @@ def _admin(message: pb.Admin) -> Direct:
             prepared = {} if control is None else {"control": control["commands"], "tick": control["tick"]}
             return Direct("step_synchronously", {"ticks": step.ticks, **prepared})
         case "set_mode":
-            mode, vehicles = fields_of(message.set_mode, ("mode", "vehicles")).values()
+            mode, vehicles = values.fields_of(message.set_mode, ("mode", "vehicles")).values()
             return Direct("claim", {"vehicles": list(vehicles)}) if mode == "synchronous" else Direct("release", {})
         case field:
             inner = getattr(message, field)
             name = next(name for name, one in ADMIN_FIELDS.items() if one == field)
-            return Direct(name, fields_of(inner, [one.name for one in inner.DESCRIPTOR.fields]))
+            return Direct(name, values.fields_of(inner, [one.name for one in inner.DESCRIPTOR.fields]))
 
 
 def _command(message: pb.Command) -> Direct:
-    timeout = finite(message.timeout, "command: timeout", 0.0) if message.HasField("timeout") else None
+    timeout = values.finite(message.timeout, "command: timeout", 0.0) if message.HasField("timeout") else None
     at_tick = message.at_tick if message.HasField("at_tick") else None
-    if body_of(message, "target") != "vehicles":
+    if values.body_of(message, "target") != "vehicles":
         limits = {"at_tick": at_tick, "timeout": timeout}
         return Direct("command", {"target": _addressed(message), "inputs": _inputs(message), **limits})
     limits = {"timeout": timeout} if at_tick is None else {"timeout": timeout, "at_tick": at_tick}
-    ids = from_ids(message.vehicles.ids, "command: vehicles")
+    ids = values.from_ids(message.vehicles.ids, "command: vehicles")
     return Direct("command_many", {"ids": ids, "inputs": _inputs(message), **limits})
 
 
@@ -185,15 +164,15 @@ def _markers(message: pb.MarkerCommand) -> Direct:
 def _address(target: Any) -> dict[str, str | int]:
     if isinstance(target, str):
         return {"name": target}
-    if isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= LARGEST_ID:
+    if isinstance(target, int | np.integer) and not isinstance(target, bool) and 0 <= target <= values.LARGEST_ID:
         return {"vehicle": int(target)}
     raise InvalidValueError(f"a vehicle is given by name or by id (0 to 2^31 - 1), not by {target!r}")
 
 
 def _addressed(message: pb.Command | pb.VehicleControl) -> str | int:
-    if body_of(message, "target") == "name":
+    if values.body_of(message, "target") == "name":
         return message.name
-    if message.vehicle > LARGEST_ID:
+    if message.vehicle > values.LARGEST_ID:
         raise WireError("value", f"vehicle ids are from 0 to 2^31 - 1, not {message.vehicle}")
     return message.vehicle
 
@@ -209,57 +188,54 @@ def _input_message(name: str, value: Any) -> pb.Input:
         array = np.asarray(value, np.float64)
         if array.ndim != 1 or not np.isfinite(array).all():
             raise InvalidValueError(f"input {name!r} takes finite numbers, one per vehicle")
-        return pb.Input(values=to_values(array))
+        return pb.Input(values=values.to_values(array))
     number = float(value)
     if not np.isfinite(number):
         raise InvalidValueError(f"input {name!r} must be a finite number, not {number}")
     return pb.Input(number=number)
 
 
-def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | Floats]:
-    found: dict[str, float | str | Floats] = {}
+def _inputs(message: pb.Command | pb.VehicleControl) -> dict[str, float | str | values.Floats]:
+    found: dict[str, float | str | values.Floats] = {}
     for name, value in message.inputs.items():
         what = f"input {name[:40]!r}"
         match value.WhichOneof("value"):
             case "number":
-                found[name] = finite(value.number, what)
+                found[name] = values.finite(value.number, what)
             case "text":
                 found[name] = value.text
             case "values":
-                values = found[name] = from_values(value.values, what)
-                if values.ndim != 1 or not np.isfinite(values).all():
+                array = found[name] = values.from_values(value.values, what)
+                if array.ndim != 1 or not np.isfinite(array).all():
                     raise WireError("value", f"{what} takes finite numbers, one per vehicle")
             case _:
                 raise WireError("value", f"{what} has no value")
     return found
 
 
-# requests ------------------------------------------------------------------------------------------------------------
-
-
 def _call_fields(call: Call) -> dict[str, Any]:
-    json, arrays = to_tree(call.arguments)
+    json, arrays = values.to_tree(call.arguments)
     return {"method": call.method, "json": json, "arrays": arrays, "blob": call.blob}
 
 
 def _call(message: pb.Call) -> Call:
-    arguments = from_tree(message.json, message.arrays, "call") if message.json else {}
+    arguments = values.from_tree(message.json, message.arrays, "call") if message.json else {}
     if not isinstance(arguments, dict):
         raise WireError("json", "call: arguments are given by name, in an object")
     return Call(message.method, arguments, message.blob)
 
 
-BODY = Oneof(
+BODY = values.Oneof(
     "body",
     {
-        "hello": Codec(Hello, pb.Hello),
-        "heartbeat": Codec(Heartbeat, pb.Heartbeat),
-        "goodbye": Codec(Goodbye, pb.Goodbye),
-        "call": Codec(Call, pb.Call, _call_fields, _call),
-        "admin": Codec(Direct, pb.Admin, read=_admin),
-        "command": Codec(Direct, pb.Command, read=_command),
-        "control": Codec(Direct, pb.Control, read=_control),
-        "markers": Codec(Direct, pb.MarkerCommand, read=_markers),
+        "hello": values.Codec(Hello, pb.Hello),
+        "heartbeat": values.Codec(Heartbeat, pb.Heartbeat),
+        "goodbye": values.Codec(Goodbye, pb.Goodbye),
+        "call": values.Codec(Call, pb.Call, _call_fields, _call),
+        "admin": values.Codec(Direct, pb.Admin, read=_admin),
+        "command": values.Codec(Direct, pb.Command, read=_command),
+        "control": values.Codec(Direct, pb.Control, read=_control),
+        "markers": values.Codec(Direct, pb.MarkerCommand, read=_markers),
     },
 )
 
@@ -267,14 +243,14 @@ BODY = Oneof(
 def encode_request(request: RequestMessage) -> bytes:
     """Encode a request."""
     body = request.body
-    with sending(body.operation if isinstance(body, Direct) else f"{type(body).__name__}"):
+    with values.sending(body.operation if isinstance(body, Direct) else f"{type(body).__name__}"):
         fields = _direct_fields(body) if isinstance(body, Direct) else BODY.fields(body)
         return pb.Request(id=request.id, token=request.token, **fields).SerializeToString()
 
 
-def decode_request(data: Buffer) -> RequestMessage:
+def decode_request(data: values.Buffer) -> RequestMessage:
     """Decode a request; numbers are finite, arrays complete. A WireError carries the id."""
-    message = parsed(pb.Request, data)
+    message = values.parsed(pb.Request, data)
     try:
         return RequestMessage(message.id, BODY.value(message), message.token)
     except WireError as error:
@@ -282,9 +258,9 @@ def decode_request(data: Buffer) -> RequestMessage:
         raise
 
 
-def request_id(data: Buffer) -> int:
+def request_id(data: values.Buffer) -> int:
     """Return the id of a request that may be malformed; 0 if it is unreadable."""
     try:
-        return parsed(pb.Request, data).id
+        return values.parsed(pb.Request, data).id
     except WireError:
         return 0

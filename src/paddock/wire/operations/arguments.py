@@ -4,8 +4,6 @@ An argument is an annotated parameter of an entry in `table.py`. Its annotation 
 and, as a plain string, its meaning for the documentation.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from types import NoneType, UnionType
@@ -13,14 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 import numpy as np
 from annotated_types import Ge, Le, Len
-from pydantic import (
-    AfterValidator,
-    AllowInfNan,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    FailFast,
-)
+from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, ConfigDict, FailFast
 
 from paddock.wire.error import WireError
 from paddock.wire.strict_json import dumps
@@ -99,6 +90,7 @@ def _few_names(items: list[str | int]) -> list[str | int]:
 Text = Annotated[str, Len(1, LONGEST_NAME)]
 Id = Annotated[int, Ge(0), Le(ID_MAX)]
 Count = Annotated[int, Ge(0)]
+AtTick = Annotated[Count | None, ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"]
 Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), ErrorText("step takes a whole number of ticks >= 0"), "how many ticks"]
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
@@ -169,9 +161,6 @@ class Robot(BaseModel):
 ColumnLists = Annotated[list[ColumnList], Len(0, MOST_LISTS), FIRST, "columns to send in frames 0x15 (ENU, SI units)"]
 
 
-# describing ----------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class Argument:
     """One argument of an operation."""
@@ -200,7 +189,7 @@ class Argument:
         return next((note for note in notes_of(self.annotation) if isinstance(note, InRpc)), None)
 
     @property
-    def members(self) -> tuple[Argument, ...]:
+    def members(self) -> "tuple[Argument, ...]":
         """The fields of each object, if it is a list of objects."""
         inner = get_args(plain(self.annotation))
         model = plain(inner[0]) if get_origin(plain(self.annotation)) is list else None

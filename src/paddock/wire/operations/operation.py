@@ -11,25 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ValidationError, create_model
 
 from paddock.errors import SHOWN, InvalidValueError, PaddockError, UnknownNameError, suggestion
-from paddock.wire.operations.arguments import (
-    BY_ID,
-    LATER,
-    MEMBERS,
-    MOST_FIELDS,
-    STRICT,
-    Argument,
-    ArgumentError,
-    ErrorText,
-    Expected,
-    Id,
-    InRpc,
-    Text,
-    described,
-    fields_of,
-    notes_of,
-    plain,
-    shown,
-)
+from paddock.wire.operations import arguments as a
 
 Where = Literal["hub", "read", "change", "post"]
 """Where an operation is handled.
@@ -75,19 +57,19 @@ def entry(where: Where, rpc: str = "", zmq: str = "", answer: str = "", **more: 
 class Validator:
     """Validates the arguments of one operation, by name, and fills in defaults."""
 
-    def __init__(self, name: str, arguments: tuple[Argument, ...], texts: bool = False) -> None:
+    def __init__(self, name: str, arguments: tuple[a.Argument, ...], texts: bool = False) -> None:
         """`texts`: report an invalid argument with its ErrorText, if it has one."""
         self._name = name
         self._texts = texts
         self._fields = {argument.name: argument for argument in arguments}
         fields: dict[str, Any] = {one.name: (one.annotation, one.default) for one in arguments}
         self._validate: Callable[[Any], Any] = create_model(
-            name, __config__=STRICT, **fields
+            name, __config__=a.STRICT, **fields
         ).__pydantic_validator__.validate_python
 
     def __call__(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return all arguments; raise an ArgumentError of one line that names the first invalid one."""
-        if len(given) > MOST_FIELDS:
+        if len(given) > a.MOST_FIELDS:
             _refuse_unknown(self._name, sorted(given.keys() - self._fields)[:SHOWN], self._fields)
         try:
             values: dict[str, Any] = self._validate(given).__dict__
@@ -103,9 +85,9 @@ class Validator:
         location = wrong["loc"]
         if wrong["type"] not in ("missing", "extra_forbidden"):
             name = str(location[0])
-            text = next((note for note in notes_of(fields[name].annotation) if isinstance(note, ErrorText)), None)
+            text = next((note for note in a.notes_of(fields[name].annotation) if isinstance(note, a.ErrorText)), None)
             if self._texts and text is not None and not isinstance(location[-1], int):  # the argument, not an item
-                raise ArgumentError("value", f"{text.text}, not {' '.join(repr(given[name]).split())}")
+                raise a.ArgumentError("value", f"{text.text}, not {' '.join(repr(given[name]).split())}")
             _refuse_value(where, fields, given, location)
         inside = location[:-1]  # the object in a list of objects, if any
         if inside:
@@ -119,37 +101,38 @@ class Validator:
             field = fields[str(location[-1])]
             near = get_close_matches(field.name, unknown, n=1)
             hint = f"; {near[0]!r} is not a field, did you mean {field.name!r}?" if near else ""
-            raise ArgumentError("missing", f"{where}: {field.name!r} is missing: {described(field.annotation)}{hint}")
+            valid = a.described(field.annotation)
+            raise a.ArgumentError("missing", f"{where}: {field.name!r} is missing: {valid}{hint}")
         _refuse_unknown(where, unknown, fields)
 
 
 def _refuse_unknown(where: str, unknown: list[str], known: Iterable[str]) -> NoReturn:
     plural = "s" if len(unknown) > 1 else ""
     names = ", ".join(repr(name[:40]) for name in unknown)
-    raise ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
+    raise a.ArgumentError("unknown", f"{where}: unknown field{plural} {names}; {suggestion(unknown[0][:40], known)}")
 
 
-def _refuse_value(where: str, fields: Mapping[str, Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
+def _refuse_value(where: str, fields: Mapping[str, a.Argument], given: Any, location: tuple[Any, ...]) -> NoReturn:
     """Describe the innermost field or item at a location, and its valid values."""
     name, field = str(location[0]), fields[str(location[0])]
     annotation, value = field.annotation, given[name]
-    if field.marked(MEMBERS) and len(location) > 1:
+    if field.marked(a.MEMBERS) and len(location) > 1:
         name, value = str(location[1])[:40], value[location[1]]
     for step in location[1:]:
-        kind = plain(annotation)
-        if any(isinstance(note, Expected) for note in notes_of(annotation)):
+        kind = a.plain(annotation)
+        if any(isinstance(note, a.Expected) for note in a.notes_of(annotation)):
             break
         if isinstance(step, int) and get_origin(kind) is list:
             annotation, value, name = get_args(kind)[0], value[step], f"{name}[{step}]"
         elif isinstance(kind, type) and issubclass(kind, BaseModel) and step in kind.model_fields:
             where, name = f"{where}: {name}", str(step)
-            annotation, value = {one.name: one for one in fields_of(kind)}[name].annotation, value[step]
+            annotation, value = {one.name: one for one in a.fields_of(kind)}[name].annotation, value[step]
         else:
             break
-    if get_origin(plain(annotation)) is Literal and isinstance(value, str):
-        hint = suggestion(value[:40], get_args(plain(annotation)))
-        raise ArgumentError("value", f"{where}: {name!r} cannot be {value[:40]!r}; {hint}")
-    raise ArgumentError("value", f"{where}: {name!r} must be {described(annotation)}, got {shown(value)}")
+    if get_origin(a.plain(annotation)) is Literal and isinstance(value, str):
+        hint = suggestion(value[:40], get_args(a.plain(annotation)))
+        raise a.ArgumentError("value", f"{where}: {name!r} cannot be {value[:40]!r}; {hint}")
+    raise a.ArgumentError("value", f"{where}: {name!r} must be {a.described(annotation)}, got {a.shown(value)}")
 
 
 class Operation:
@@ -167,11 +150,11 @@ class Operation:
         return inspect.signature(self._function)
 
     @cached_property
-    def arguments(self) -> tuple[Argument, ...]:
+    def arguments(self) -> tuple[a.Argument, ...]:
         """Its arguments, in order."""
         parameters = list(self.signature.parameters.values())[1:]  # without self
         return tuple(
-            Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
+            a.Argument(one.name, self._hints[one.name], ... if one.default is one.empty else one.default)
             for one in parameters
         )
 
@@ -203,7 +186,7 @@ class Operation:
     @cached_property
     def validate(self) -> Validator:
         """Validates arguments by the operation's own names."""
-        later = [replace(one, annotation=Any) if one.marked(LATER) else one for one in self.arguments]
+        later = [replace(one, annotation=Any) if one.marked(a.LATER) else one for one in self.arguments]
         return Validator(self.name, tuple(later), texts=True)
 
     def checked(self, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -212,27 +195,25 @@ class Operation:
             return self.validate(
                 {name: one.item() if isinstance(one, np.generic) else one for name, one in given.items()}
             )
-        except ArgumentError as error:
+        except a.ArgumentError as error:
             raise REFUSALS.get(error.reason, PaddockError)(str(error)) from None
-
-    # JSON-RPC --------------------------------------------------------------------------------------------------------
 
     def read(self, params: Any) -> dict[str, Any]:
         """Validate the parameters of a JSON-RPC call and return the operation's arguments."""
         if params is None:
             params = {}
         elif not isinstance(params, dict):
-            given = "as a list, by position" if isinstance(params, list) else f"as {shown(params)}"
-            raise ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {given}")
+            given = "as a list, by position" if isinstance(params, list) else f"as {a.shown(params)}"
+            raise a.ArgumentError("value", f"{self.entry.rpc}: give parameters by name, in an object, not {given}")
         if known := self._members:
             rest = {name: value for name, value in params.items() if name not in known}
-            if len(rest) > MOST_FIELDS:
-                raise ArgumentError("value", f"{self.entry.rpc}: at most {MOST_FIELDS} inputs, got {len(rest)}")
+            if len(rest) > a.MOST_FIELDS:
+                raise a.ArgumentError("value", f"{self.entry.rpc}: at most {a.MOST_FIELDS} inputs, got {len(rest)}")
             params = {**{name: value for name, value in params.items() if name in known}, "inputs": rest}
         values = self._validate_params(params)
         arguments: dict[str, Any] = {}
         for name, field, value in self._fields_of_arguments:
-            if field is BY_ID:
+            if field is a.BY_ID:
                 arguments[name] = self._vehicle(values["vehicle_id"], values["vehicle"])
             else:
                 arguments[name] = values[field] if field else value
@@ -241,39 +222,39 @@ class Operation:
     @cached_property
     def _fields_of_arguments(self) -> tuple[tuple[str, Any, Any], ...]:
         """Each argument, its JSON-RPC field (BY_ID: two fields; empty: none), and its value if it has no field."""
-        forms = [(one, one.in_rpc or InRpc(one.name)) for one in self.arguments]
-        return tuple((one.name, BY_ID if one.marked(BY_ID) else form.name, form.value) for one, form in forms)
+        forms = [(one, one.in_rpc or a.InRpc(one.name)) for one in self.arguments]
+        return tuple((one.name, a.BY_ID if one.marked(a.BY_ID) else form.name, form.value) for one, form in forms)
 
     def _vehicle(self, by_id: int | None, by_name: str | int | None) -> str | int:
         if by_id is None and by_name is not None:
             return by_name
         if by_id is None or by_name is not None:
             valid = "'vehicle_id', a whole number, or 'vehicle', a name or an id"
-            raise ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
+            raise a.ArgumentError("value", f"{self.entry.rpc}: name the vehicle by either {valid}")
         return by_id
 
     @cached_property
-    def parameters(self) -> tuple[Argument, ...]:
+    def parameters(self) -> tuple[a.Argument, ...]:
         """Its arguments in the form of JSON-RPC; a vehicle is still one argument."""
         forms = [(one, one.in_rpc) for one in self.arguments]
         return tuple(
-            one if form is None else Argument(form.name, form.annotation, one.default)
+            one if form is None else a.Argument(form.name, form.annotation, one.default)
             for one, form in forms
             if form is None or form.name
         )
 
     @cached_property
-    def fields(self) -> tuple[Argument, ...]:
+    def fields(self) -> tuple[a.Argument, ...]:
         """The fields of its JSON-RPC parameters."""
-        named = (Argument("vehicle_id", Id | None, None), Argument("vehicle", Text | Id | None, None))
-        return tuple(field for one in self.parameters for field in (named if one.marked(BY_ID) else (one,)))
+        named = (a.Argument("vehicle_id", a.Id | None, None), a.Argument("vehicle", a.Text | a.Id | None, None))
+        return tuple(field for one in self.parameters for field in (named if one.marked(a.BY_ID) else (one,)))
 
     @cached_property
     def _members(self) -> frozenset[str]:
         """The fields that are not inputs, for an operation that takes inputs as members."""
-        if not any(one.marked(MEMBERS) for one in self.parameters):
+        if not any(one.marked(a.MEMBERS) for one in self.parameters):
             return frozenset()
-        return frozenset(one.name for one in self.fields if not one.marked(MEMBERS))
+        return frozenset(one.name for one in self.fields if not one.marked(a.MEMBERS))
 
     @cached_property
     def _validate_params(self) -> Validator:

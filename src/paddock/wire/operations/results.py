@@ -1,7 +1,5 @@
 """Results of operations and contents of notifications in JSON-RPC; the page's types are generated from them."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, TypedDict
 
 Range = tuple[int, int]  # first and count of consecutive numbers

@@ -150,9 +150,7 @@ class Operations(Protocol):
         self,
         target: a.Target,
         inputs: Annotated[a.Tree, a.InRpc("inputs", a.Members), "input -> value"],
-        at_tick: Annotated[
-            a.Count | None, a.InRpc(), a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
-        ] = None,
+        at_tick: Annotated[a.AtTick, a.InRpc()] = None,
         timeout: Annotated[
             Annotated[float, Ge(0.0)] | None, "simulated s until the failsafe acts; null: that of its entry"
         ] = None,
@@ -178,9 +176,7 @@ class Operations(Protocol):
         target: a.Target,
         pose: Annotated[Any, "x, y, z (m) and yaw (rad); of a fleet (n, 4)"],
         speed: Annotated[Any, "m/s; of a fleet also (n,)"] = 0.0,
-        at_tick: Annotated[
-            a.Count | None, a.ErrorText("at_tick takes a whole number of ticks >= 0"), "null: the next tick"
-        ] = None,
+        at_tick: a.AtTick = None,
     ) -> None:
         """Move a vehicle, or every vehicle of a fleet, to a pose as if it started there."""
 

@@ -56,7 +56,6 @@ def encode_commands(ids: ArrayLike, names: Sequence[str], values: ArrayLike, int
 
 
 def _labels(names: Sequence[str]) -> bytes:
-    """Return the names on the wire."""
     try:
         labels = [name.encode() for name in names]
     except UnicodeEncodeError as error:

@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.layout import Field, Record, TailField
-from paddock.wire.stream.frames import (
-    Buffer,
-    Cursor,
-    FrameType,
-    Target,
-    decode_records,
-    decode_table,
-    encode_records,
-    encode_table,
-)
+from paddock.wire.stream import frames
 
 LINES = Record(
     "debug lines",
@@ -44,14 +35,14 @@ SPHERES = Record(
 )
 
 
-encode_lines = partial(encode_table, FrameType.DEBUG_LINES, LINES)
+encode_lines = partial(frames.encode_table, frames.FrameType.DEBUG_LINES, LINES)
 """`encode_lines(start, end, color, thickness)`; colors (n, 4) or (4,), thickness (n,) or a number."""
-decode_lines = partial(decode_table, record=LINES)
+decode_lines = partial(frames.decode_table, record=LINES)
 
 
-encode_spheres = partial(encode_table, FrameType.DEBUG_SPHERES, SPHERES)
+encode_spheres = partial(frames.encode_table, frames.FrameType.DEBUG_SPHERES, SPHERES)
 """`encode_spheres(centre, radius, color)`; radius (n,) or a number, colors (n, 4) or (4,)."""
-decode_spheres = partial(decode_table, record=SPHERES)
+decode_spheres = partial(frames.decode_table, record=SPHERES)
 
 
 MAX_TEXT = 4096  # bytes of a text
@@ -132,9 +123,9 @@ class MarkerRecord:
     points: NDArray[np.float32] = field(default_factory=_no_points)  # (n, 3)
 
 
-def encode_markers(markers: Iterable[MarkerRecord], into: Target | None = None) -> memoryview:
+def encode_markers(markers: Iterable[MarkerRecord], into: frames.Target | None = None) -> memoryview:
     """Encode markers, in order, as one frame."""
-    return encode_records(FrameType.MARKERS, [_record(marker) for marker in markers], into)
+    return frames.encode_records(frames.FrameType.MARKERS, [_record(marker) for marker in markers], into)
 
 
 def _record(marker: MarkerRecord) -> bytes:
@@ -156,12 +147,12 @@ def _record(marker: MarkerRecord) -> bytes:
     return b"".join((head, *texts, points.tobytes()))
 
 
-def decode_markers(payload: Buffer) -> tuple[MarkerRecord, ...]:
+def decode_markers(payload: frames.Buffer) -> tuple[MarkerRecord, ...]:
     """Decode the markers of a frame; their points are views of the payload."""
-    return decode_records(payload, MARKER, _read)
+    return frames.decode_records(payload, MARKER, _read)
 
 
-def _read(cursor: Cursor) -> MarkerRecord:
+def _read(cursor: frames.Cursor) -> MarkerRecord:
     start = cursor.at
     head = cursor.fields(MARKER)
     if problem := _problem(head, _no_points()):

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
 from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
-from paddock.serve.hub import Hub, Send
+from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
 from paddock.world.layout import Ints, Layout
@@ -24,18 +24,18 @@ BUFFER = 4 << 20  # bytes of the kernel's queues, if granted: enough for some 10
 SWEEP = 0.25  # s between checks for silent senders
 
 
-class Vds1Server:
+class Vds1Server(Endpoint):
     """Sends one datagram per car and tick to every recent sender."""
 
+    name = "vds1"
     latest = False
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        self.hub = hub
-        self.every = every
+        super().__init__(hub, every)
         self.port = options["port"]
-        self.clients = Senders(options["subscribers"])
+        self.clients = Senders(options["subscribers"], options["datagrams"])
         self.cars = Cars(hub, self._roster_known)
-        self.inbox = Inbox(hub, self.cars, self.clients, options["timeout"], options["datagrams"])
+        self.inbox = Inbox(self, self.cars, self.clients, options["timeout"])
         self.publisher = StatePublisher(options["vehicles"])
         self._state = options["state"]
         self._period = max(every / hub.rate, 1.0 / options["rate"])  # simulated s
@@ -46,11 +46,9 @@ class Vds1Server:
 
     @property
     def clients_now(self) -> int:
-        """Number of recent senders."""
         return len(self.clients.known)
 
     async def open(self) -> dict[str, Any]:
-        """Listen."""
         bound = await self._bound()
         self._socket = bound
         if self._state is not None:
@@ -96,7 +94,6 @@ class Vds1Server:
             self.cars.ask_again()
 
     async def close(self) -> None:
-        """Stop listening."""
         self.cars.close()
         self.inbox.close()
         if self._sweeper is not None:
@@ -116,14 +113,13 @@ class Vds1Server:
     def _sweep(self) -> None:
         if self.cars.layout is None:  # use the layout of a run that is paused between two publishes
             with suppress(PaddockError):  # the simulation is ending
-                if (newest := self.hub.newest()) is not None:
+                if (newest := self.hub.ring.latest()) is not None:
                     self._show(newest.layout)
         if evicted := self.clients.forget(monotonic()):
-            self.hub.counters.add("subscribers_evicted", evicted, endpoint="vds1")
+            self.count("subscribers_evicted", evicted)
         self._sweeper = self.hub.loop.call_later(SWEEP, self._sweep)
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode all cars if there are subscribers."""
         if snapshot.layout is not self.cars.layout:
             self._show(snapshot.layout)
         addresses = list(dict.fromkeys([*self._always, *self.clients.known]))
@@ -136,18 +132,15 @@ class Vds1Server:
         assert self._sender is not None
         sent = self._sender.send(rows, addresses)
         self.publisher.sent()
-        self._count("publishes", 1)
-        self._count("datagrams_sent", sent)
-        self._count("datagrams_unsent", len(rows) * len(addresses) - sent)
+        self.count("publishes", 1)
+        self.count("datagrams_sent", sent)
+        self.count("datagrams_unsent", len(rows) * len(addresses) - sent)
         pace = self.hub.mirror.figures.get("pace") or 1.0
-        self._count("publishes_late", int(time() - wall_time > self._period / pace))
+        self.count("publishes_late", int(time() - wall_time > self._period / pace))
         if self.publisher.not_finite:
-            self._count("values_not_finite", self.publisher.not_finite)
+            self.count("values_not_finite", self.publisher.not_finite)
             self.inbox.log.warn("not finite", "values of a car are not finite; they are sent as 0")
             self.publisher.not_finite = 0
-
-    def _count(self, name: str, amount: int) -> None:
-        self.hub.counters.add(name, amount, endpoint="vds1")
 
     def _roster_known(self) -> None:
         self._plan()
@@ -334,23 +327,14 @@ class DatagramSender:
         return sum(self._send(flat, rows.shape[1], address) for address in addresses)
 
     def _send(self, flat: memoryview, size: int, address: Address) -> int:
-        if self.together:
-            sent = 0
-            for start in range(0, len(flat), TOGETHER * size):
-                piece = flat[start : start + TOGETHER * size]
-                try:
-                    sent += self.socket.sendto(piece, address) // size
-                except BlockingIOError:
-                    return sent
-                except OSError:  # the path does not support segmentation: send one at a time
-                    return sent + self._send_singly(flat[start:], size, address)
-            return sent
-        return self._send_singly(flat, size, address)
-
-    def _send_singly(self, flat: memoryview, size: int, address: Address) -> int:
-        sent = 0
-        with suppress(OSError):
-            for start in range(0, len(flat), size):
-                self.socket.sendto(flat[start : start + size], address)
-                sent += 1
+        sent, piece = 0, TOGETHER * size if self.together else size
+        while sent * size < len(flat):
+            try:
+                sent += self.socket.sendto(flat[sent * size : sent * size + piece], address) // size
+            except BlockingIOError:
+                break
+            except OSError:
+                if piece == size:
+                    break
+                piece = size  # the path does not support segmentation: send one at a time
         return sent

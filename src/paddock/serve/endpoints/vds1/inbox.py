@@ -1,7 +1,5 @@
 """Received datagrams: which cars they may drive, checked, counted and forwarded to the simulation together."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 from collections.abc import Callable
@@ -12,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.serve.hub import Hub, LimitedLog
+from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog
 from paddock.wire.error import WireError
 from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode
 from paddock.world.columns import Floats
@@ -49,7 +47,6 @@ class Cars:
         self._task: asyncio.Task[None] | None = None
 
     def show(self, layout: Layout) -> None:
-        """Handle a changed layout."""
         self.layout = layout
         self.ask_again()
 
@@ -61,7 +58,6 @@ class Cars:
             self._task = self._hub.loop.create_task(self._ask())
 
     def close(self) -> None:
-        """Cancel the request."""
         if self._task is not None:
             self._task.cancel()
 
@@ -133,11 +129,12 @@ INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INP
 class Inbox:
     """Receives datagrams from a non-blocking socket."""
 
-    def __init__(self, hub: Hub, cars: Cars, clients: Senders, timeout: float, rate: float) -> None:
-        """`timeout`: simulated s until a command expires; `rate`: limit of datagrams per second and sender."""
-        self.hub, self.cars, self.clients = hub, cars, clients
+    def __init__(self, endpoint: Endpoint, cars: Cars, clients: "Senders", timeout: float) -> None:
+        """`timeout`: simulated s until a command expires."""
+        self.hub, self.cars, self.clients = endpoint.hub, cars, clients
+        self._count = endpoint.count
         self.log = LimitedLog("paddock.vds1")
-        self._timeout, self._rate = timeout, rate
+        self._timeout = timeout
         self._waiting: dict[int, Command] = {}  # car -> its last command
         self._next = 0.0  # time of the next message to the simulation, monotonic s
         self._timer: asyncio.TimerHandle | None = None
@@ -152,11 +149,10 @@ class Inbox:
                 count -= 1
                 break
             self._take(datagram, address, now)
-        self.hub.counters.add("datagrams_received", count, endpoint="vds1")
+        self._count("datagrams_received", count)
         self.flush()
 
     def close(self) -> None:
-        """Discard waiting commands."""
         self._waiting.clear()
         if self._timer is not None:
             self._timer.cancel()
@@ -174,15 +170,15 @@ class Inbox:
             self._misdirected(f"{sender}: {trouble}")
         elif (client := self.clients.receive(address, now)) is None:
             self._refuse("full", f"{sender}: the limit of {self.clients.most} subscribers is reached")
-        elif not client.within(self._rate, now):
-            self._refuse("rate", f"{sender}: more than {self._rate:g} datagrams per second")
+        elif not client.allowance.take(now):
+            self._refuse("rate", f"{sender}: more than {self.clients.rate:g} datagrams per second")
         elif not isinstance(message, Command):
             return
         elif not client.takes(message.vehicle, message.sequence, now):
             self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
         else:
             if message.aux_accel is not None or message.aux_speed is not None:
-                self.hub.counters.add("aux_unsupported", endpoint="vds1")
+                self._count("aux_unsupported")
                 self.log.warn("aux", f"{sender}: aux_accel and aux_speed are not supported and must be NaN")
             self._waiting[message.vehicle] = message
 
@@ -214,11 +210,11 @@ class Inbox:
         self.flush()
 
     def _refuse(self, reason: str, message: str) -> None:
-        self.hub.counters.add("datagrams_refused", endpoint="vds1", reason=reason)
+        self._count("datagrams_refused", reason=reason)
         self.log.warn(reason, message)
 
     def _misdirected(self, message: str) -> None:
-        self.hub.counters.add("misdirected", endpoint="vds1")
+        self._count("misdirected")
         self.log.warn("misdirected", message)
 
 
@@ -259,19 +255,12 @@ class SequenceTrack:
 class Vds1Sender:
     """The sender at one address."""
 
-    __slots__ = ("last_seen", "said", "since", "tracks")
+    __slots__ = ("allowance", "last_seen", "tracks")
 
-    def __init__(self, now: float) -> None:
-        self.last_seen = self.since = now  # s: last datagram; start of the count
-        self.said = 0  # datagrams in this second
+    def __init__(self, rate: float, now: float) -> None:
+        self.allowance = Allowance(rate, now)  # datagrams per second
+        self.last_seen = now  # s
         self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
-
-    def within(self, rate: float, now: float) -> bool:
-        """Return whether the sender stays within a rate in datagrams per second."""
-        if now - self.since >= 1.0:
-            self.since, self.said = now, 0
-        self.said += 1
-        return self.said <= rate
 
     def takes(self, vehicle: int, sequence: int, now: float) -> bool:
         """Return whether to accept its datagram for a car."""
@@ -283,10 +272,10 @@ class Vds1Sender:
 
 
 class Senders:
-    """The recent senders, up to a limit."""
+    """The recent senders, up to a limit, each with a limit of datagrams per second."""
 
-    def __init__(self, most: int) -> None:
-        self.most = most
+    def __init__(self, most: int, rate: float) -> None:
+        self.most, self.rate = most, rate
         self.known: dict[Address, Vds1Sender] = {}
 
     def receive(self, address: Address, now: float) -> Vds1Sender | None:
@@ -297,7 +286,7 @@ class Senders:
                 self.forget(now)
             if len(self.known) >= self.most:
                 return None
-            client = self.known[address] = Vds1Sender(now)
+            client = self.known[address] = Vds1Sender(self.rate, now)
         client.last_seen = now
         return client
 

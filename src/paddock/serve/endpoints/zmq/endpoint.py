@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from time import monotonic
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import zmq
 
@@ -16,39 +16,13 @@ from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
-from paddock.serve.hub import LimitedLog, OperationError, OperationOutcome
+from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
-from paddock.wire.messages.replies import (
-    Body,
-    ControlAck,
-    Done,
-    Error,
-    Reply,
-    ResultMessage,
-    Welcome,
-    encode_id,
-    encode_reply,
-)
-from paddock.wire.messages.requests import (
-    PROTOCOL,
-    Call,
-    Direct,
-    Goodbye,
-    Heartbeat,
-    Hello,
-    RequestMessage,
-    decode_request,
-    request_id,
-)
-from paddock.wire.messages.requests import Body as RequestBody
+from paddock.wire.messages import replies, requests
 from paddock.wire.operations import OPERATIONS
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
-
 
 MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
 OPEN_MOST = 1024  # unanswered requests of a client
@@ -58,29 +32,27 @@ CALLS = {name: operation for name, operation in OPERATIONS.items() if operation.
 """The operations that clients call by name; others have a message of their own."""
 
 
-class ZmqServer:
+class ZmqServer(Endpoint):
     """Serves requests and publications; clients have routing ids, and names after Hello."""
 
+    name = "zmq"
     latest = False
 
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
-        self.hub = hub
-        self.every = 1  # the publisher selects
+        super().__init__(hub, 1)  # the publisher selects
         self.peers = ZmqPeers(options["clients"], options["requests"])
         self._port, self._publish = options["port"], options["publish"]
         self._context = zmq.Context()
         self._router = Port(self._context, zmq.ROUTER, MESSAGE_MOST, self._take)
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
-        self.publisher = Publisher(hub, self._context, every)
+        self.publisher = Publisher(self, self._context, every)
         self._timer: Any = None
 
     @property
     def clients_now(self) -> int:
-        """Number of clients."""
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
-        """Listen on both ports."""
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
@@ -88,7 +60,6 @@ class ZmqServer:
         return {"port": self._port, "publish": self._publish}
 
     def prepare(self, snapshot: Snapshot, wall_time: float) -> Send | None:
-        """Encode a state for subscribers."""
         return self.publisher.prepare(snapshot, wall_time)
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
@@ -97,20 +68,17 @@ class ZmqServer:
         if kind == "control_request" and peer is not None:
             self._send(peer, content["message"])
         elif kind == "refused" and peer is not None:
-            self._count("refused_controls", reason=content["kind"])
-            self._reply(peer, 0, Error(content["kind"], content["message"]))
+            self.count("refused_controls", reason=content["kind"])
+            self._reply(peer, 0, replies.Error(content["kind"], content["message"]))
         else:
             self.publisher.on_push(kind, content)
 
     async def close(self) -> None:
-        """Close the sockets."""
         if self._timer is not None:
             self._timer.cancel()
         self._router.close()
         self.publisher.close()
         self._context.term()
-
-    # requests --------------------------------------------------------------------------------------------------------
 
     def _take(self, frames: list[bytes]) -> None:
         """Handle one message; errors are contained here."""
@@ -118,39 +86,38 @@ class ZmqServer:
         try:
             self._receive(peer, frames)
         except Exception as error:
-            self._count("endpoint_errors")
+            self.count("endpoint_errors")
             LOG.warn(type(error).__name__, f"a request failed in the zmq endpoint: {traceback.format_exc()}")
-            self._reply(peer, request_id(frames[-1]), Error("PaddockError", "internal error of the server"))
+            failure = replies.Error("PaddockError", "internal error of the server")
+            self._reply(peer, requests.request_id(frames[-1]), failure)
 
     def _receive(self, peer: ZmqPeer, frames: list[bytes]) -> None:
         """Handle one message within the limits of its sender."""
         if peer.ignored_until > peer.last_seen:
-            self._count("ignored")
+            self.count("ignored")
             return
-        peer.allowance -= 1.0
-        if peer.allowance < 0.0:
+        if not peer.allowance.take(peer.last_seen):
             self._cut_off(peer, "rate", f"more than {self.peers.rate:g} requests per second")
             return
         try:
             if len(frames) != 2:
                 raise WireError("count", f"a message has one frame, not {len(frames) - 1}")
-            request = decode_request(frames[1])
+            request = requests.decode_request(frames[1])
         except WireError as error:
             self._reject(peer, error.id, "malformed", str(error))
             return
         self._serve(peer, request)
 
-    def _serve(self, peer: ZmqPeer, request: RequestMessage) -> None:
-        """Handle one valid request."""
+    def _serve(self, peer: ZmqPeer, request: requests.RequestMessage) -> None:
         if not peer.name:
             # handle a request before Hello: check the token first
             token = self.hub.options.token
             if token is not None and not hmac.compare_digest(request.token.encode(), token.encode()):
                 self._reject(peer, request.id, "token", "the token is wrong: connect with the server's token")
-            elif not isinstance(request.body, Hello):
+            elif not isinstance(request.body, requests.Hello):
                 self._refuse(peer, request.id, "hello", "send Hello first")
-            elif request.body.protocol != PROTOCOL:
-                reason = f"this server speaks protocol {PROTOCOL}, not {request.body.protocol}"
+            elif request.body.protocol != requests.PROTOCOL:
+                reason = f"this server speaks protocol {requests.PROTOCOL}, not {request.body.protocol}"
                 self._refuse(peer, request.id, "protocol", reason)
             elif not self.peers.welcome(peer, request.body.client):
                 self._refuse(peer, request.id, "full", f"the limit of {self.peers.most_clients} clients is reached")
@@ -158,120 +125,113 @@ class ZmqServer:
                 self._welcome(peer, request.id)
             return
         match request.body:
-            case Heartbeat():
-                self._reply(peer, request.id, Done())
-            case Hello():
+            case requests.Heartbeat():
+                self._reply(peer, request.id, replies.Done())
+            case requests.Hello():
                 self._welcome(peer, request.id)
-            case Goodbye():
-                self._reply(peer, request.id, Done())
+            case requests.Goodbye():
+                self._reply(peer, request.id, replies.Done())
                 self._remove(peer)
             case _:
                 self._operate(peer, request)
 
     def _welcome(self, peer: ZmqPeer, number: int) -> None:
         run = int(self.hub.mirror.figures.get("run", 0))
-        welcome = Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, PROTOCOL, self._publish)
+        welcome = replies.Welcome(__version__, peer.name, self.hub.rate, run, SILENCE, requests.PROTOCOL, self._publish)
         self._reply(peer, number, welcome)
 
-    def _operate(self, peer: ZmqPeer, request: RequestMessage) -> None:
+    def _operate(self, peer: ZmqPeer, request: requests.RequestMessage) -> None:
         if peer.open_requests >= OPEN_MOST:
             self._refuse(peer, request.id, "busy", f"{OPEN_MOST} requests are unanswered already")
             return
         body = request.body
-        if isinstance(body, Call) and body.method == "snapshot" and body.arguments.get("roster") is True:
+        if isinstance(body, requests.Call) and body.method == "snapshot" and body.arguments.get("roster") is True:
             peer.layout = None
         try:
-            operation = operation_of(body, self._name_of)
+            operation, arguments = operation_of(body, self._name_of)
         except PaddockError as error:
             self._refuse(peer, request.id, type(error).__name__, str(error))
             return
-        if operation.name == "control" and request.id == 0:
-            self.hub.notify("control_unasked", peer.name, **operation.arguments)
+        if operation == "control" and request.id == 0:
+            self.hub.notify("control_unasked", peer.name, **arguments)
             return
         peer.open_requests += 1
         then = partial(self._answer, peer, peer.name, request.id, operation)
-        self.hub.ask(operation.name, peer.name, operation.arguments, then)
+        self.hub.ask(operation, peer.name, arguments, then)
 
     def _answer(
-        self, peer: ZmqPeer, name: str, number: int, operation: Translated, outcome: OperationOutcome | OperationError
+        self, peer: ZmqPeer, name: str, number: int, operation: str, outcome: OperationOutcome | OperationError
     ) -> None:
-        """Reply with the outcome of an operation."""
         peer.open_requests -= 1
         if peer.name != name:
             return  # it has disconnected meanwhile
         if isinstance(outcome, OperationError):
-            self._count("refused_controls" if operation.name == "control" else "refused", reason=outcome.kind)
-            self._reply(peer, number, Error(outcome.kind, str(outcome)))
+            self.count("refused_controls" if operation == "control" else "refused", reason=outcome.kind)
+            self._reply(peer, number, replies.Error(outcome.kind, str(outcome)))
             return
-        body = self._state(peer) if operation.name == "snapshot" else operation.reply(outcome)
+        body = self._state(peer) if operation == "snapshot" else reply_of(operation, outcome.result)
         if isinstance(body, bytes):
-            self._send(peer, encode_id(number) + body)
+            self._send(peer, replies.encode_id(number) + body)
         else:
             self._reply(peer, number, body, outcome)
 
-    def _state(self, peer: ZmqPeer) -> Body:
+    def _state(self, peer: ZmqPeer) -> replies.Body:
         """Return the newest state, with the roster if the client lacks it."""
-        snapshot = self.hub.newest()
+        snapshot = self.hub.ring.latest()
         if snapshot is None:
-            return Error("PaddockError", "no snapshot yet")
+            return replies.Error("PaddockError", "no snapshot yet")
         state = state_of(snapshot, self.hub.ring.wall_time, peer.layout)
         peer.layout = snapshot.layout
         return state
 
     def _name_of(self, number: int) -> str:
-        """Return the name of a vehicle given by id."""
-        snapshot = self.hub.newest()
+        snapshot = self.hub.ring.latest()
         if snapshot is None:
             raise UnknownNameError(f"no vehicle has the id {number}")
         return snapshot[number].name
 
-    # replies ---------------------------------------------------------------------------------------------------------
-
-    def _reply(self, peer: ZmqPeer, number: int, body: Body, outcome: OperationOutcome | None = None) -> None:
+    def _reply(self, peer: ZmqPeer, number: int, body: replies.Body, outcome: OperationOutcome | None = None) -> None:
         tick, time = (self.hub.tick, self.hub.time) if outcome is None else (outcome.tick, outcome.time)
         try:
-            data = encode_reply(Reply(number, tick, time, body))
+            data = replies.encode_reply(replies.Reply(number, tick, time, body))
         except PaddockError as error:
-            data = encode_reply(Reply(number, tick, time, Error(type(error).__name__, str(error))))
+            failure = replies.Error(type(error).__name__, str(error))
+            data = replies.encode_reply(replies.Reply(number, tick, time, failure))
         self._send(peer, data)
 
     def _send(self, peer: ZmqPeer, data: bytes) -> None:
         if not self._router.send(peer.address, data) and peer.name:
-            self._count("cut_off", reason="unreachable")
+            self.count("cut_off", reason="unreachable")
             self._remove(peer)
 
     def _refuse(self, peer: ZmqPeer, number: int, code: str, message: str) -> None:
-        self._count("refused", reason=code)
-        self._reply(peer, number, Error(code, message))
+        self.count("refused", reason=code)
+        self._reply(peer, number, replies.Error(code, message))
 
     def _reject(self, peer: ZmqPeer, number: int, reason: str, message: str) -> None:
         """Count an invalid message; too many of them block the peer for a while."""
-        self._count("malformed", reason=reason)
+        self.count("malformed", reason=reason)
         peer.strikes += 1.0
         if peer.strikes > STRIKES:
             self._cut_off(peer, reason, f"too many messages like this: {message}")
         else:
-            self._reply(peer, number, Error(reason, message))
+            self._reply(peer, number, replies.Error(reason, message))
 
     def _cut_off(self, peer: ZmqPeer, reason: str, message: str) -> None:
-        self._count("cut_off", reason=reason)
-        peer.ignored_until, peer.allowance, peer.strikes = peer.last_seen + IGNORED, self.peers.rate, 0.0
-        self._reply(peer, 0, Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
+        self.count("cut_off", reason=reason)
+        peer.ignored_until, peer.strikes = peer.last_seen + IGNORED, 0.0
+        peer.allowance = Allowance(self.peers.rate, peer.last_seen)
+        self._reply(peer, 0, replies.Error("cut_off", f"blocked for {IGNORED:g} s: {message}"))
         self._remove(peer)
 
     def _remove(self, peer: ZmqPeer) -> None:
         if peer.name:
-            self.hub.gone(self.peers.part(peer))
-
-    def _count(self, name: str, reason: str = "") -> None:
-        self.hub.counters.add(name, endpoint="zmq", reason=reason)
-
-    # sockets ---------------------------------------------------------------------------------------------------------
+            self.hub.report(gone=self.peers.part(peer))
 
     def _check(self) -> None:
         """Remove silent clients, and poll the sockets."""
         for peer in self.peers.silent():
-            self._count("cut_off", reason="silent")
+            self.count("cut_off", reason="silent")
             self._remove(peer)
         self._router.look()
         self.publisher.check()
@@ -298,10 +258,10 @@ class ZmqPeer:
     """One connection."""
 
     address: bytes
+    allowance: Allowance
     name: str = ""  # its client name; empty before Hello
     last_seen: float = field(default_factory=monotonic)
     ignored_until: float = 0.0
-    allowance: float = 0.0  # requests left in its burst
     strikes: float = 0.0
     open_requests: int = 0
     layout: Layout | None = None  # of the last roster sent
@@ -323,10 +283,9 @@ class ZmqPeers:
         if peer is None:
             if len(self._peers) - len(self.clients) >= STRANGERS:  # forget the oldest
                 del self._peers[next(address for address, peer in self._peers.items() if not peer.name)]
-            peer = self._peers[address] = ZmqPeer(address, allowance=self.rate)
+            peer = self._peers[address] = ZmqPeer(address, Allowance(self.rate, monotonic()))
         now = monotonic()
         passed, peer.last_seen = now - peer.last_seen, now
-        peer.allowance = min(self.rate, peer.allowance + passed * self.rate)
         peer.strikes = max(0.0, peer.strikes - passed)
         return peer
 
@@ -353,25 +312,14 @@ class ZmqPeers:
         return [peer for peer in self.clients.values() if now - peer.last_seen > SILENCE]
 
 
-# operations ----------------------------------------------------------------------------------------------------------
-
-
-class Translated(NamedTuple):
-    """An operation with its arguments, and how its outcome becomes a reply."""
-
-    name: str
-    arguments: dict[str, Any]
-    reply: Callable[[OperationOutcome], Body | bytes]  # bytes: an encoded reply without its id
-
-
-def operation_of(body: RequestBody, name_of: Callable[[int], str]) -> Translated:
-    """Return the operation of a request, with valid arguments; `name_of` returns the name of a vehicle by id."""
-    if isinstance(body, Call):
+def operation_of(body: requests.Body, name_of: Callable[[int], str]) -> tuple[str, dict[str, Any]]:
+    """Return the operation of a request with valid arguments; `name_of` returns the name of a vehicle by id."""
+    if isinstance(body, requests.Call):
         if body.method not in CALLS:
             raise unknown_name("operation", body.method, CALLS)
         given = {**body.arguments, **({"state": body.blob} if body.blob else {})}
-        return Translated(body.method, CALLS[body.method].checked(given), _result)
-    if not isinstance(body, Direct):
+        return body.method, CALLS[body.method].checked(given)
+    if not isinstance(body, requests.Direct):
         raise InvalidValueError(f"{type(body).__name__} is no operation of the simulation")
     name, given = body.operation, dict(body.arguments)
     if name == "command_many" and "at_tick" in given:
@@ -381,18 +329,15 @@ def operation_of(body: RequestBody, name_of: Callable[[int], str]) -> Translated
     for key in ("commands", "control"):  # by the names of the vehicles
         if given.get(key) is not None:
             given[key] = {one if isinstance(one, str) else name_of(one): v for one, v in given[key].items()}
-    arguments = OPERATIONS[name].checked(given)
-    if name == "control":
-        return Translated(name, arguments, lambda reply: ControlAck(arguments["tick"]))
-    if name == "step_synchronously":
-        return Translated(name, arguments, lambda reply: bytes(reply.result))
-    return Translated(name, arguments, _result if name in ("claim", "metadata") else _done)
+    return name, OPERATIONS[name].checked(given)
 
 
-def _done(reply: OperationOutcome) -> Body:
-    return Done()
-
-
-def _result(reply: OperationOutcome) -> Body:
-    value = reply.result
-    return ResultMessage(None, value) if isinstance(value, bytes) else ResultMessage(value)
+def reply_of(operation: str, result: Any) -> replies.Body | bytes:
+    """Return the reply with the result of an operation; bytes: an encoded reply without its id."""
+    if operation == "control":
+        return replies.ControlAck(result)
+    if operation == "step_synchronously":
+        return bytes(result)
+    if operation not in CALLS and operation not in ("claim", "metadata"):
+        return replies.Done()
+    return replies.ResultMessage(None, result) if isinstance(result, bytes) else replies.ResultMessage(result)

@@ -1,18 +1,14 @@
 """A ZeroMQ socket in the hub's event loop, and the PLAIN handshake that checks the token of subscribers."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import hmac
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zmq
 
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub
-
+from paddock.serve.hub import Endpoint
 
 EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # enums are twice as slow
 BATCH = 64  # messages read at a time
@@ -57,7 +53,6 @@ class Port:
         return self.socket.getsockopt_string(zmq.LAST_ENDPOINT).rstrip("\0")
 
     def look(self) -> None:
-        """Receive waiting messages."""
         self._looking = True  # sending need not read EVENTS meanwhile
         for _ in range(BATCH):
             if not self._readable():
@@ -78,7 +73,6 @@ class Port:
                 self._look_again()
 
     def close(self) -> None:
-        """Close the socket."""
         if self._loop is not None:
             self._loop.remove_reader(self.socket.fileno())
             self._loop = None
@@ -104,9 +98,9 @@ ZAP = "inproc://zeromq.zap.01"
 class Gate:
     """Answers libzmq's authentication requests (ZAP, RFC 27): user `paddock`, the token as password."""
 
-    def __init__(self, context: zmq.Context[Any], guarded: Port, hub: Hub) -> None:
+    def __init__(self, context: zmq.Context[Any], guarded: Port, endpoint: Endpoint) -> None:
         """Guard a socket before it listens."""
-        self.hub = hub
+        self._endpoint = endpoint
         self.port = Port(context, zmq.ROUTER, -1, self._take)
         self.port.open(ZAP)
         guarded.socket.setsockopt(zmq.PLAIN_SERVER, 1)
@@ -116,8 +110,8 @@ class Gate:
         """Answer a request [..., version, request, domain, address, identity, mechanism, user, password]."""
         envelope, request = frames[: frames.index(b"") + 1], frames[frames.index(b"") + 1 :]
         allowed = len(request) == 8 and request[5] == b"PLAIN" and request[6] == USER
-        allowed = allowed and hmac.compare_digest(request[7], (self.hub.options.token or "").encode())
+        allowed = allowed and hmac.compare_digest(request[7], (self._endpoint.hub.options.token or "").encode())
         if not allowed:
-            self.hub.counters.add("cut_off", endpoint="zmq", reason="token")
+            self._endpoint.count("cut_off", reason="token")
         status = [b"200", b"OK"] if allowed else [b"400", b"wrong token"]
         self.port.send(*envelope, request[0], request[1], *status, b"", b"")

@@ -7,37 +7,22 @@ subscription to them. A subscription to `ready/NONCE/TOPIC` is answered once wit
 the same client are then in effect. The content is empty, or the reason why TOPIC is not published.
 """
 
-from __future__ import annotations
-
 import asyncio
 from collections import Counter
-from contextlib import suppress
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import zmq
 
 from paddock.serve.endpoints.zmq.port import Gate, Port
-from paddock.serve.link import LinkClosedError
+from paddock.serve.hub import Endpoint, Send
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
-from paddock.wire.messages.markers import (
-    ClearMarkers,
-    DeleteMarkers,
-    MarkerCommand,
-    MarkerMessage,
-    PutMarkers,
-    ShowMarkers,
-    encode_marker_command,
-)
+from paddock.wire.messages import markers
 from paddock.wire.messages.recordings import EventMessage, encode_event
 from paddock.wire.messages.states import encode_roster, encode_state_update, period_of
 from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from paddock.serve.hub import Hub, Send
-
 
 STATE, ROSTER, EVENT, MARKERS, READY = b"state", b"roster", b"event", b"markers", b"ready/"
 SUBSCRIPTION_MOST = 256  # bytes of a subscription
@@ -49,13 +34,13 @@ SHORTEST = 0.05  # s of wall time between rosters that subscriptions cause
 class Publisher:
     """Encodes only topics with subscribers."""
 
-    def __init__(self, hub: Hub, context: zmq.Context[Any], every: int) -> None:
+    def __init__(self, endpoint: Endpoint, context: zmq.Context[Any], every: int) -> None:
         """`every`: ticks between the states of the topic `state`."""
-        self.hub = hub
+        self.hub, self._count = endpoint.hub, endpoint.count
         self.periods = {STATE: every}  # topic of states -> ticks
         self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
-        self._gate = None if hub.options.token is None else Gate(context, self.port, hub)
+        self._gate = None if self.hub.options.token is None else Gate(context, self.port, endpoint)
         self._subscribed: Counter[bytes] = Counter()
         self._new: set[bytes] = set()  # topics with a new subscription, and `ready/` topics to answer
         self._soon: asyncio.TimerHandle | None = None  # the next `_answer_new`
@@ -81,13 +66,12 @@ class Publisher:
         return send
 
     def on_push(self, kind: str, content: dict[str, Any]) -> None:
-        """Publish a push of the simulation."""
         if kind == "event" and self._wanted(EVENT):
             self._send(EVENT, encode_event(EventMessage(**content)))
         if kind == "markers" and self._wanted(MARKERS):
             self._say(marker_commands(content, self.hub.time))
         if kind == "restart" and content["how"] == "reset" and self._wanted(MARKERS):
-            self._say([ClearMarkers()])
+            self._say([markers.ClearMarkers()])
 
     def check(self) -> None:
         """Publish what is due by time; called a few times a second."""
@@ -104,8 +88,8 @@ class Publisher:
         if MARKERS in self._new:
             mirror, time = self.hub.mirror, self.hub.time
             mirror.alive(time)
-            shown = PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
-            self._say([shown, *(ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
+            shown = markers.PutMarkers(tuple(marker_of(tree, time) for tree in mirror.markers.values()))
+            self._say([shown, *(markers.ShowMarkers(namespace, False) for namespace in sorted(mirror.hidden))])
         if ROSTER in self._new:
             self._sent = monotonic()
             if self._layout is not None and self._wanted(ROSTER):
@@ -117,20 +101,19 @@ class Publisher:
         self._new.clear()
 
     def close(self) -> None:
-        """Close the socket."""
         if self._soon is not None:
             self._soon.cancel()
         self.port.close()
         if self._gate is not None:
             self._gate.port.close()
 
-    def _say(self, commands: list[MarkerCommand]) -> None:
+    def _say(self, commands: list[markers.MarkerCommand]) -> None:
         for command in commands:
-            self._send(MARKERS, encode_marker_command(command))
+            self._send(MARKERS, markers.encode_marker_command(command))
 
     def _send(self, topic: bytes, data: bytes) -> None:
         if not self.port.send(topic, data):
-            self.hub.counters.add("unpublished", endpoint="zmq")
+            self._count("unpublished")
 
     def _wanted(self, topic: bytes) -> bool:
         return any(topic.startswith(prefix) for prefix in self._subscribed)
@@ -157,32 +140,31 @@ class Publisher:
                     del self.periods[prefix]
                     self._report_periods()
         else:
-            self.hub.counters.add("malformed", endpoint="zmq", reason="subscription")
+            self._count("malformed", reason="subscription")
 
     def _report_periods(self) -> None:
         """Have the simulation publish at the periods of all subscriptions."""
-        with suppress(LinkClosedError):
-            self.hub.link.send({"periods": list(self.periods.values())})
+        self.hub.report(periods=list(self.periods.values()))
 
 
-def marker_of(tree: dict[str, Any], time: float) -> MarkerMessage:
+def marker_of(tree: dict[str, Any], time: float) -> markers.MarkerMessage:
     """Return a marker of the mirror, with its remaining time to live (s)."""
     vectors = {name: tuple(tree[name]) for name in ("position", "quaternion", "scale", "color")}
     ttl = None if tree["expires"] is None else max(tree["expires"] - time, 1e-9)
-    return MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
+    return markers.MarkerMessage(**{name: tree[name] for name in FIELDS} | vectors | {"ttl": ttl})
 
 
-def marker_commands(content: dict[str, Any], time: float) -> list[MarkerCommand]:
+def marker_commands(content: dict[str, Any], time: float) -> list[markers.MarkerCommand]:
     """Return a change of markers as messages."""
-    commands: list[MarkerCommand] = []
+    commands: list[markers.MarkerCommand] = []
     if "namespace" in content:
-        commands.append(ShowMarkers(content["namespace"], content["visible"]))
+        commands.append(markers.ShowMarkers(content["namespace"], content["visible"]))
     gone: dict[str, list[int]] = {}
     for namespace, number in content.get("removed", ()):
         gone.setdefault(namespace, []).append(number)
-    commands += [DeleteMarkers(namespace, tuple(numbers)) for namespace, numbers in gone.items()]
+    commands += [markers.DeleteMarkers(namespace, tuple(numbers)) for namespace, numbers in gone.items()]
     if content.get("cleared"):
-        commands.append(ClearMarkers())
+        commands.append(markers.ClearMarkers())
     if content.get("put"):
-        commands.append(PutMarkers(tuple(marker_of(tree, time) for tree in content["put"])))
+        commands.append(markers.PutMarkers(tuple(marker_of(tree, time) for tree in content["put"])))
     return commands
