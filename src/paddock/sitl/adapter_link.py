@@ -94,8 +94,6 @@ class AdapterLink:
             return f"{self} does not answer" + (": simulation waits" if self.holding else "")
         return ""
 
-    # vehicles ---------------------------------------------------------------------------------------------------------
-
     def add(self, vehicle: BridgeVehicle) -> None:
         """Add a vehicle, to the simulator too if connected; AdapterError if the simulator refuses it."""
         if self.connected:
@@ -125,8 +123,6 @@ class AdapterLink:
         if wanted > offered * (1.0 + 1e-6):
             detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
             self.report("too_fast", vehicle, detail)
-
-    # rows -------------------------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
         """Allocate blocks for the present vehicles; each keeps the contents of its rows."""
@@ -171,8 +167,6 @@ class AdapterLink:
             self.adapter.send_block(self.ids, self.actuators)
         except Exception as error:
             self.lose(problem(error))
-
-    # connection -------------------------------------------------------------------------------------------------------
 
     def settle(self, time_us: int, breathe: Breathe) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
@@ -248,8 +242,6 @@ class AdapterLink:
         for vehicle in self.vehicles:
             self._compare_rates(vehicle)
         self._anchor(time_us)
-
-    # time -------------------------------------------------------------------------------------------------------------
 
     def advance(self, time_us: int, waiting: bool, breathe: Breathe) -> bool:
         """Step the simulator to that time, or apply the fallback; False when the run is to stop."""

@@ -104,8 +104,6 @@ class Bridge:
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
 
-    # adapters and vehicles --------------------------------------------------------------------------------------------
-
     def register(self, adapter: SimulatorAdapter, timeout: float | None = None, fallback: str | None = None) -> None:
         """Add an adapter under its name and connect it; an unreachable one is retried as time passes.
 
@@ -148,8 +146,6 @@ class Bridge:
         """Return a row per vehicle for the live table, by ascending id."""
         with self.lock:
             return [vehicle.status(self.links[vehicle.adapter].note) for vehicle in self.vehicles]
-
-    # partner of the barrier -------------------------------------------------------------------------------------------
 
     def tick_time_us(self, tick: int) -> int:
         """Return the simulated time of a tick, to the nearest us."""
@@ -230,8 +226,6 @@ class Bridge:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # one exchange -----------------------------------------------------------------------------------------------------
 
     def _exchange(self, time_us: int) -> bool:
         """Exchange at a simulated time; False if it was interrupted."""

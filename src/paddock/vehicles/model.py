@@ -4,8 +4,6 @@ The functions contain no `if` and no loop: they choose with `paddock.compute.mat
 as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf

@@ -1,7 +1,5 @@
 """Wheel speed sensors: surface speed of the left and the right wheel."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import nearest, select
@@ -12,8 +10,7 @@ from paddock.sensing.site import Site
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-FINEST = 1e-6
-"""Resolutions below this (m/s) are ignored."""
+FINEST = 1e-6  # resolutions below this (m/s) are ignored
 
 
 class Reading(NamedTuple):

@@ -4,7 +4,7 @@ import select
 import socket
 from math import isfinite
 from time import monotonic
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
@@ -83,70 +83,6 @@ class ServoLink:
         return ""
 
 
-class FrameClock:
-    """Frame counter and reply time of one ArduPilot, in us. Reply time begins at 0 whenever the peer starts."""
-
-    def __init__(self, dt: float) -> None:
-        """`dt` s: the step of the world."""
-        if not 0.0 < dt * 1e6 < LONGEST_US:
-            wrong = f"a world step of {dt:g} s cannot be lockstepped"
-            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
-        self._dt_us = dt * 1e6
-        self._count: int | None = None
-        self._ticks = 1  # requested by the last packet
-        self.shortened = False  # the packet asked for a longer step than ArduPilot itself accepts
-        self.stamp_us = 0.0  # of the last reply
-        self._replied_at_us: float | None = None  # world time of the last reply
-
-    def forget(self) -> None:
-        """Forget the peer: the next frame is the first."""
-        self._count = None
-        self.begin()
-
-    def begin(self) -> None:
-        """Restart reply time at 0."""
-        self.stamp_us = 0.0
-        self._replied_at_us = None
-
-    def arrive(self, count: int) -> Literal["new", "duplicate", "restart"]:
-        """Register a frame; a lower count means that the peer has restarted."""
-        before, self._count = self._count, count
-        if before is None or count > before or (before, count) == (LAST_COUNT, 0):
-            return "new"
-        return "duplicate" if count == before else "restart"
-
-    def ask(self, frame_rate: int) -> None:
-        """Set the step to max(1, round(1 / (frame_rate * dt))) ticks, always less than 0.1 s."""
-        most = max(1, int((LONGEST_US - 1) / self._dt_us))
-        self._ticks = min(max(1, round(1e6 / (frame_rate * self._dt_us))), most)
-        self.shortened = 1e6 / frame_rate >= LONGEST_US
-
-    @property
-    def period_us(self) -> int:
-        """The step of a packet, to the nearest us."""
-        return max(1, round(self._ticks * self._dt_us))
-
-    def next_us(self, time_us: int) -> int:
-        """Return the time of the tick that a packet asks for, to the nearest us."""
-        return tick_after(time_us, self._ticks, self._dt_us)
-
-    def advance(self, time_us: float, in_step: bool = True) -> float | None:
-        """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
-
-        A peer `in_step` never sees more time than it requested, even after a silence: it would take a
-        longer step for the rate of the physics, and request such steps from then on.
-        """
-        before, asked = self._replied_at_us, self._ticks * self._dt_us
-        elapsed = asked if before is None else time_us - before
-        if elapsed == 0.0:
-            return None
-        if not 0.0 < elapsed < (asked + 1.0 if in_step else LONGEST_US):
-            elapsed = asked
-        self._replied_at_us = time_us
-        self.stamp_us += elapsed
-        return self.stamp_us * 1e-6
-
-
 class ArduPilotAutopilot(Autopilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
@@ -154,7 +90,6 @@ class ArduPilotAutopilot(Autopilot):
     """
 
     kind: ClassVar[str] = "ardupilot"
-    needs_truth: ClassVar[bool] = True  # ArduPilot simulates its own receiver, compass and barometer from the truth
 
     def __init__(
         self,
@@ -174,16 +109,21 @@ class ArduPilotAutopilot(Autopilot):
                 f"ArduPilot {self.frame.name}: a world step of {dt:g} s gives it {1.0 / dt:.6g} IMU samples per "
                 f"second, too few to arm; set clock rate to at least {1.0 / longest:.6g} Hz (1200 suits)"
             )
+        if not 0.0 < dt * 1e6 < LONGEST_US:
+            wrong = f"a world step of {dt:g} s cannot be lockstepped"
+            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
         self.instance, self.lockstep = instance, lockstep
         self._link = ServoLink(address, json_port(instance) if port is None else port)
-        self._clock = FrameClock(dt)
+        self._dt_us = dt * 1e6
+        self._ticks = 1  # requested by the last packet
+        self._restart_time()
         self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
         self._commands = ActuatorCommands()
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
         self._live = False
         self._heard_at = 0.0  # wall s
-        self._count = -1  # of the last frame, for messages
+        self._count: int | None = None  # of the last frame
         self._owing = False  # a packet is unanswered
         self._reply = b""
         self.status.note = self._waiting_note()
@@ -196,11 +136,11 @@ class ArduPilotAutopilot(Autopilot):
     @property
     def period_us(self) -> int:
         """As the last packet asked; the poll period while none is connected."""
-        return self._clock.period_us if self._live else IDLE_PERIOD_US
+        return max(1, round(self._ticks * self._dt_us)) if self._live else IDLE_PERIOD_US
 
     def next_us(self, time_us: int) -> int:
         """Return the time of the tick that the last packet asked for."""
-        return self._clock.next_us(time_us) if self._live else super().next_us(time_us)
+        return tick_after(time_us, self._ticks, self._dt_us) if self._live else super().next_us(time_us)
 
     @property
     def port(self) -> int:
@@ -220,10 +160,12 @@ class ArduPilotAutopilot(Autopilot):
 
     def reset(self) -> None:
         """Restart reply time at 0, which ArduPilot takes for a physics reset."""
-        self._clock.begin()
+        self._restart_time()
         self._sensors = None
 
-    # exchange ---------------------------------------------------------------------------------------------------------
+    def _restart_time(self) -> None:
+        self._stamp_us = 0.0  # of the last reply; it begins at 0 whenever the peer starts
+        self._replied_at_us: float | None = None  # world time of the last reply
 
     def offer(self, sensors: SensorData) -> None:
         """Answer the packet that asked for this state."""
@@ -274,8 +216,8 @@ class ArduPilotAutopilot(Autopilot):
                 self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
             known, self._peer = self._peer, source
-            self._clock.forget()
-            self._owing = False
+            self._count, self._owing = None, False  # its next frame is the first
+            self._restart_time()
             if known is not None:
                 self._restarted()
         self._heard_at = now
@@ -286,24 +228,25 @@ class ArduPilotAutopilot(Autopilot):
 
     def _restarted(self) -> None:
         self.status.restarts += 1
-        self._clock.begin()
+        self._restart_time()
         self._owing = False
         for listener in self.on_restart:
             listener()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Apply a packet; return whether it is a new frame."""
-        arrival = self._clock.arrive(packet.frame_count)
-        self._count = packet.frame_count
-        if arrival == "duplicate":  # the reply may be lost: repeat it; a frame without a reply gets it when due
+        before, self._count = self._count, packet.frame_count
+        if before == self._count:  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
             if not self._owing and self._reply and self._peer is not None:
                 self._link.send(self._reply, self._peer)
             return False
-        if arrival == "restart":
+        if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
             self._restarted()
-        self._clock.ask(packet.frame_rate)
-        if self._clock.shortened:
+        # steps of whole ticks, always shorter than 0.1 s
+        most = max(1, int((LONGEST_US - 1) / self._dt_us))
+        self._ticks = min(max(1, round(1e6 / (packet.frame_rate * self._dt_us))), most)
+        if 1e6 / packet.frame_rate >= LONGEST_US:
             self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
         self.frame.apply(packet.pwm, self._commands.row)
         self.status.armed = self._commands.armed
@@ -315,7 +258,7 @@ class ArduPilotAutopilot(Autopilot):
 
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
-        timestamp = self._clock.advance(sensors.time_us, self.lockstep)
+        timestamp = self._advance(sensors.time_us)
         if timestamp is None or self._peer is None:
             return
         try:
@@ -325,6 +268,22 @@ class ArduPilotAutopilot(Autopilot):
             return
         self._owing = False
         self.status.note = self._link.send(self._reply, self._peer) or self.status.note
+
+    def _advance(self, time_us: float) -> float | None:
+        """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
+
+        A peer in lockstep never sees more time than it requested, even after a silence: it would take a longer step
+        for the rate of the physics, and request such steps from then on.
+        """
+        before, asked = self._replied_at_us, self._ticks * self._dt_us
+        elapsed = asked if before is None else time_us - before
+        if elapsed == 0.0:
+            return None
+        if not 0.0 < elapsed < (asked + 1.0 if self.lockstep else LONGEST_US):
+            elapsed = asked
+        self._replied_at_us = time_us
+        self._stamp_us += elapsed
+        return self._stamp_us * 1e-6
 
     def _state(self, sensors: SensorData, timestamp: float) -> State:
         """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""

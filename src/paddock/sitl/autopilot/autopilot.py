@@ -46,7 +46,7 @@ SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
 OUTBOX_LENGTH = 200  # the oldest notices are dropped
-UNKNOWN = Estimate(*([0.0] * ESTIMATE_WIDTH))
+UNKNOWN = Estimate(-1.0, *([0.0] * (ESTIMATE_WIDTH - 1)))  # before the first sensor data
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
 
@@ -104,8 +104,6 @@ class BuiltInAutopilot(Autopilot):
         self.executor = MissionExecutor(self)
         self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
-
-    # pilot interface -------------------------------------------------------------------------------------------------
 
     @property
     def period_us(self) -> int:
@@ -172,8 +170,6 @@ class BuiltInAutopilot(Autopilot):
         self.telemetry.update(self)
         self.status.mode, self.status.armed = self.mode.name, self.armed
 
-    # state -----------------------------------------------------------------------------------------------------------
-
     @property
     def frame(self) -> LocalFrame | None:
         """The estimator's local frame; None before the first good fix."""
@@ -205,8 +201,6 @@ class BuiltInAutopilot(Autopilot):
         if self.now_us - self._warned_us >= WARNING_PERIOD_US:
             self._warned_us = self.now_us
             self.send_text(Severity.WARNING, text)
-
-    # commands --------------------------------------------------------------------------------------------------------
 
     def set_mode(self, number: int, reason: str = "") -> Ack:
         """Change the mode, if possible. `reason` is reported with the new mode's name."""

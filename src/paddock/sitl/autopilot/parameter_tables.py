@@ -65,7 +65,7 @@ COMMON = (
     Parameter("SR0_POSITION", 4, 0, 50, INT16, "Hz of GLOBAL_POSITION_INT, LOCAL_POSITION_NED"),
     Parameter("SR0_EXTRA1", 4, 0, 50, INT16, "Hz of ATTITUDE"),
     Parameter("SR0_EXTRA2", 4, 0, 50, INT16, "Hz of VFR_HUD"),
-    Parameter("SR0_EXTRA3", 2, 0, 50, INT16, "Hz of SYSTEM_TIME, BATTERY_STATUS, EKF_STATUS_REPORT, WIND"),
+    Parameter("SR0_EXTRA3", 2, 0, 50, INT16, "Hz of SYSTEM_TIME, BATTERY_STATUS, EKF_STATUS_REPORT"),
     Parameter("SR0_PARAMS", 10, 0, 50, INT16, "Hz of PARAM_VALUE batches"),
 )
 

@@ -1,11 +1,9 @@
-"""The contracts of a vehicle type and of a mode, and the table of vehicle types."""
+"""The contracts of a vehicle type and of a mode."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from paddock.errors import unknown_name
@@ -18,13 +16,6 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import Parameter
 
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
-
-VEHICLE_TYPES = {  # module and class of each vehicle type, imported on first use
-    "copter": "paddock.sitl.autopilot.copter:Copter",
-    "rover": "paddock.sitl.autopilot.rover:Rover",
-    "rover_ackermann": "paddock.sitl.autopilot.rover:AckermannRover",
-    "plane": "paddock.sitl.autopilot.plane:Plane",
-}
 
 
 class Mode(ABC):
@@ -140,12 +131,10 @@ def drives(kind: str) -> bool:
     return kind.startswith("rover")
 
 
-@cache
 def find_vehicle(kind: str) -> type[VehicleControl]:
     """Return the class of a vehicle type."""
+    from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
+
     if kind not in VEHICLE_TYPES:
         raise unknown_name("vehicle type", kind, VEHICLE_TYPES)
-    module, _, name = VEHICLE_TYPES[kind].partition(":")
-    found = getattr(import_module(module), name)
-    assert isinstance(found, type) and issubclass(found, VehicleControl)
-    return found
+    return VEHICLE_TYPES[kind]

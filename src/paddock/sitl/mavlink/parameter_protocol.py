@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
 RATE = "SR0_PARAMS"
-PAUSE_US = 100_000  # us between batches without that parameter
+PAUSE_US = 100_000  # us between batches if that is 0
 NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
 UNKNOWN = 1  # MAV_PARAM_ERROR_DOES_NOT_EXIST
 OUT_OF_RANGE = 2
@@ -51,7 +51,7 @@ class ParameterProtocol:
         early = wall < self._next_wall if paused else now_us < self._next_us
         if not self._lists or early:
             return
-        rate = self.vehicle.rate(RATE, 1e6 / PAUSE_US)
+        rate = self.parameters.value(RATE)
         pause_us = round(1e6 / rate if rate > 0 else PAUSE_US)
         self._next_us, self._next_wall = now_us + pause_us, wall + pause_us * 1e-6
         names = self.parameters.names()
@@ -63,17 +63,12 @@ class ParameterProtocol:
                 del self._lists[key]
 
     def _read(self, message: Any, sender: Sender) -> None:
-        names = self.parameters.names()
-        index = message.param_index
-        if index >= 0:
-            name = names[index] if index < len(names) else ""
+        names, index = self.parameters.names(), message.param_index  # -1: by name
+        name = message.param_id if index < 0 else names[index] if index < len(names) else ""
+        if name in names:
+            self.vehicle.reply(self._value(name, names.index(name), len(names)), sender)
         else:
-            name = message.param_id
-            index = names.index(name) if name in names else 0
-        if name not in names:
             self._error(message, sender, UNKNOWN)
-        else:
-            self.vehicle.reply(self._value(name, index, len(names)), sender)
 
     def _set(self, message: Any, sender: Sender) -> None:
         """Reply with the current value, to all peers."""

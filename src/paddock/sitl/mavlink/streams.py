@@ -22,29 +22,24 @@ class StreamGroup(NamedTuple):
     """Messages whose rate is a share of one parameter."""
 
     parameter: str  # Hz
-    rate: float  # without that parameter
     shares: Mapping[int, float]
     also: tuple[int, ...] = ()  # sent only if the group is requested
 
 
 GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
-    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", 2.0, by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
+    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
     mav.MAV_DATA_STREAM_EXTENDED_STATUS: StreamGroup(
         "SR0_EXT_STAT",
-        2.0,
         by_id(SYS_STATUS=0.5, GPS_RAW_INT=1.0, MISSION_CURRENT=0.5, NAV_CONTROLLER_OUTPUT=0.5, FENCE_STATUS=0.25),
         also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
     ),
-    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", 2.0, by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
-    mav.MAV_DATA_STREAM_POSITION: StreamGroup(
-        "SR0_POSITION", 4.0, by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)
-    ),
-    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, by_id(ATTITUDE=1.0)),
-    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, by_id(VFR_HUD=0.5)),
+    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
+    mav.MAV_DATA_STREAM_POSITION: StreamGroup("SR0_POSITION", by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)),
+    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", by_id(ATTITUDE=1.0)),
+    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", by_id(VFR_HUD=0.5)),
     mav.MAV_DATA_STREAM_EXTRA3: StreamGroup(
         "SR0_EXTRA3",
-        2.0,
-        by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25, WIND=0.25),
+        by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25),
         also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
@@ -62,8 +57,8 @@ HEARTBEAT = mav.MAVLINK_MSG_ID_HEARTBEAT
 class Streams:
     """Message intervals of one vehicle: the defaults, or those of one peer."""
 
-    def __init__(self, rate: Callable[[str, float], float], offset: int = 0) -> None:
-        """`rate(parameter, default)` in Hz; `offset` spreads the messages of many vehicles over the second."""
+    def __init__(self, rate: Callable[[str], float], offset: int = 0) -> None:
+        """`rate(parameter)` in Hz; `offset` spreads the messages of many vehicles over the second."""
         self._rate = rate
         self._offset = offset
         self._intervals: dict[int, int] = {}
@@ -128,7 +123,7 @@ class Streams:
     def _default(self, id: int) -> float:
         """Return the default interval, us; -1: not streamed."""
         group = GROUP_OF.get(id)
-        rate = UNGROUPED.get(id, 0.0) if group is None else self._rate(group.parameter, group.rate) * group.shares[id]
+        rate = UNGROUPED.get(id, 0.0) if group is None else self._rate(group.parameter) * group.shares[id]
         return SECOND / rate if rate > 0 else -1.0
 
     def _put(self, id: int, interval_us: float, now_us: int) -> None:
@@ -148,7 +143,7 @@ class Streaming:
 
     def __init__(self, vehicle: MavlinkVehicle) -> None:
         self.vehicle = vehicle
-        self.defaults = Streams(vehicle.rate, offset=vehicle.sysid)
+        self.defaults = Streams(vehicle.autopilot.parameters.value, offset=vehicle.sysid)
 
     def of(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer."""
@@ -172,7 +167,7 @@ class Streaming:
         defaults = self.defaults.due(now_us)
         wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
         for link in self.vehicle.links:
-            for peer in link.peers:
+            for peer in link.peers.values():
                 own = peer.streams.get(self.vehicle.sysid)
                 for id in defaults if own is None else own.due(now_us):
                     wanted.setdefault(id, []).append((link, peer))
@@ -191,13 +186,8 @@ class Streaming:
         for _, own in self._owners():
             own.restart(now_us)
 
-    def forget(self) -> None:
-        """Discard the requests of all peers: the vehicle is removed."""
-        for peer, _ in list(self._owners()):
-            del peer.streams[self.vehicle.sysid]
-
     def _owners(self) -> Iterator[tuple[MavlinkPeer, Streams]]:
         for link in self.vehicle.links:
-            for peer in link.peers:
+            for peer in link.peers.values():
                 if self.vehicle.sysid in peer.streams:
                     yield peer, peer.streams[self.vehicle.sysid]

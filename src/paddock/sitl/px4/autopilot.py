@@ -132,7 +132,6 @@ class Px4Autopilot(Autopilot):
     """
 
     kind: ClassVar[str] = "px4"
-    needs_truth: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -208,14 +207,12 @@ class Px4Autopilot(Autopilot):
         self._last_us = 0.0
         self._messages.forget()
 
-    # exchange ---------------------------------------------------------------------------------------------------------
-
     def offer(self, sensors: SensorData) -> None:
         """Send new readings; PX4's next controls answer them."""
         self._service()
         self._fresh = False
         values = sensors.values()
-        self._messages.motion.update(values)
+        self._messages.note_truth(values)
         clock_us = self._offset_us + round(values.time_us)
         self._last_us = values.time_us
         if not self._server.connected or clock_us <= self._clock_us:

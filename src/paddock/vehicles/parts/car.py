@@ -2,8 +2,6 @@
 
 One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 from math import atan2, inf, isfinite, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
@@ -43,6 +43,12 @@ INT_FRAMES = {5: 0, 6: 3, 11: 10}  # frames with integer positions on the wire -
 def plain_frame(frame: int) -> int:
     """Return the frame without the distinction between integer and float positions."""
     return INT_FRAMES.get(frame, frame)
+
+
+def altitude_frame(frame: int) -> AltitudeFrame | None:
+    """Return the frame of a MAV_FRAME; None if it is not supported."""
+    plain = plain_frame(frame)
+    return AltitudeFrame(plain) if plain in tuple(AltitudeFrame) else None
 
 
 @dataclass(frozen=True)
@@ -171,8 +177,8 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     kind = ITEM_KINDS.get(item.command)
     if kind is None or (kind.flying and drives(vehicle_kind)):
         return MissionResult.UNSUPPORTED
-    frame = plain_frame(item.frame)
-    if frame not in tuple(AltitudeFrame) or (frame == AltitudeFrame.MISSION and (kind.place or kind.height)):
+    frame = altitude_frame(item.frame)
+    if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in kind.ranges.items():
@@ -326,15 +332,13 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
         radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
-    target = NavTarget(kind.task, target=place, start=start, yaw=yaw)
+    circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
-        target = replace(target, radius=item.p3)
+        circle = item.p3
     elif kind.task is NavTask.CIRCLE:
-        target = replace(target, radius=max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE))
-    if kind.task is NavTask.CIRCLE:
-        target = replace(target, turns=item.p1)
-    if kind.task is not NavTask.DELAY and wait < inf:
-        target = replace(target, hold=wait)
+        circle = max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE)
+    hold = wait if kind.task is not NavTask.DELAY and wait < inf else 0.0
+    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 
