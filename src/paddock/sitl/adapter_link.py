@@ -171,33 +171,29 @@ class AdapterLink:
     def settle(self, time_us: int, breathe: Breathe) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
         try:
-            return self._settle(time_us, breathe)
+            if self.connected and self.adapter.is_connected:
+                return True
+            if self.connected:
+                self.lose("connection lost")
+            if (reconnect := self._reconnect) is None:
+                reconnect = self._reconnect = Reconnect(self.adapter)
+                try:
+                    self.adapter.connect()
+                except Exception as error:
+                    reconnect.problem = problem(error)
+                    self.report("unreachable", self, f"{problem(error)}; retrying")
+            while not (self.adapter.is_connected or reconnect.poll()):
+                if not self.known or self.policy.fallback is Fallback.FREE_RUN:
+                    return True
+                if not breathe(0.02):
+                    return False
+            self._admit(time_us)
         except BridgeStoppedError:
             raise
         except Exception as error:
             detail = problem(error)
             if self.connected or self._reconnect is None or self._reconnect.problem != detail:  # report it once
                 self.lose(detail)
-            return True
-
-    def _settle(self, time_us: int, breathe: Breathe) -> bool:
-        if self.connected and self.adapter.is_connected:
-            return True
-        if self.connected:
-            self.lose("connection lost")
-        if (reconnect := self._reconnect) is None:
-            reconnect = self._reconnect = Reconnect(self.adapter)
-            try:
-                self.adapter.connect()
-            except Exception as error:
-                reconnect.problem = problem(error)
-                self.report("unreachable", self, f"{problem(error)}; retrying")
-        while not (self.adapter.is_connected or reconnect.poll()):
-            if not self.known or self.policy.fallback is Fallback.FREE_RUN:
-                return True
-            if not breathe(0.02):
-                return False
-        self._admit(time_us)
         return True
 
     def lose(self, detail: str) -> None:

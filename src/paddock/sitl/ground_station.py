@@ -1,21 +1,14 @@
 """The scenario's own ground station: it reads and checks missions, gives them to the autopilots and starts them."""
 
 from collections.abc import Callable, Sequence
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.mission.items import (
-    ITEM_KINDS,
-    AltitudeFrame,
-    MissionItem,
-    MissionResult,
-    PlanKind,
-    check_mission,
-)
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.from_scenario import FlownVehicle
@@ -60,15 +53,12 @@ def mission_file(path: str | Path, craft: str) -> list[MissionItem]:
             raise PaddockError(f"mission {file}: plannedHomePosition is missing")
         place = (*home[:2], home[2] or 0.0)
         read = [PlanItem(WAYPOINT, AltitudeFrame.GLOBAL, (0.0, 0.0, 0.0, None, *place)), *commands]
+    if len(read) < 2:
+        raise PaddockError(f"mission {file}: no items")
     items = []
     for item in read:
         p1, p2, p3, p4, x, y, z = (nan if value is None else value for value in item.params)
-        kind = ITEM_KINDS.get(item.command)
-        if kind is None or not kind.place:  # zeros for an omitted place, where the command needs none
-            x, y = (0.0 if isnan(value) else value for value in (x, y))
         items.append(MissionItem(item.command, item.frame, p1, p2, p3, p4, x, y, z))
-    if len(items) < 2:
-        raise PaddockError(f"mission {file}: no items")
     try:
         return received(items, craft)
     except PaddockError as error:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.scenario.base import Flag, NotNegative, Whole
+from paddock.scenario.base import Flag, NotNegative, Text, Whole
 from paddock.sensing.site import site_at
 from paddock.sitl.adapter import LAST_ID, AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
@@ -60,9 +60,8 @@ class RowAdapter(BlockAdapter):
         self.noise = float(options.check(NotNegative | Flag, "noise", noise, "a factor from 0 on, true or false"))
         self.truth = bool(options.check(Flag, "truth", truth, "true or false"))
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
-        given = {} if sensors is None else sensors
-        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
-            raise options.refused("sensors", "options of sensors, e.g. {gnss: {rate: 10}}", given)
+        kind, wanted = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
+        given = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
         for sensor in given:
             if sensor not in rates:
                 raise unknown_name("sensor", str(sensor), rates, options.where)

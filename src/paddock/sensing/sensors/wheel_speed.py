@@ -25,9 +25,7 @@ class Options(NamedTuple):
 
     rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 50.0
     delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
-    track: Annotated[float, Column("m", "distance between the wheels; default: the vehicle's", low=0.0, high=100.0)] = (
-        1.5
-    )
+    track: Annotated[float, Column("m", "distance between wheels; default: the vehicle's", low=0.0, high=100.0)] = 1.5
     noise: Annotated[float, Column("", "standard deviation per sample, share of the speed", low=0.0, high=1.0)] = 0.01
     walk: Annotated[float, Column("1/s^0.5", "random walk of the scale error", low=0.0, high=1.0)] = 1e-5
     resolution: Annotated[float, Column("m/s", "step between readings; 0: none", low=0.0, high=10.0)] = 0.0

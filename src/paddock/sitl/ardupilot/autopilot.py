@@ -29,60 +29,6 @@ LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much 
 LAST_COUNT = 2**32 - 1
 
 
-class ServoLink:
-    """UDP socket, bound from `open` to `close`."""
-
-    def __init__(self, address: str, port: int) -> None:
-        self.address = address
-        self.port = port  # 0: a free one, known after `open`
-        self._socket: socket.socket | None = None
-        self._poll = select.poll()
-
-    def open(self) -> None:
-        """Bind; PaddockError if the port is in use."""
-        if self._socket is not None:
-            return
-        self._socket = bound_socket("ArduPilot", "udp", self.address, self.port, "another Paddock, Gazebo")
-        self.port = self._socket.getsockname()[1]
-        self._poll.register(self._socket, select.POLLIN)
-
-    def close(self) -> None:
-        """Release the port."""
-        if self._socket is not None:
-            self._poll.unregister(self._socket)
-            self._socket.close()
-            self._socket = None
-
-    def receive(self, timeout: float) -> list[tuple[bytes, Address]]:
-        """Return the datagrams received, in order; wait up to `timeout` s for the first."""
-        found = self._drain()
-        if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
-            found = self._drain()
-        return found
-
-    def _drain(self) -> list[tuple[bytes, Address]]:
-        found: list[tuple[bytes, Address]] = []
-        if self._socket is None:
-            raise PaddockError(f"ArduPilot: udp {self.address}:{self.port} is not open")
-        while len(found) < BATCH:
-            try:
-                found.append(self._socket.recvfrom(DATAGRAM))
-            except BlockingIOError:
-                break
-            except OSError:  # the error of an earlier reply; the socket stays usable
-                continue
-        return found
-
-    def send(self, data: bytes, address: Address) -> str:
-        """Send a datagram; return the error as text, or nothing."""
-        try:
-            if self._socket is not None:
-                self._socket.sendto(data, address)
-        except OSError as error:
-            return f"cannot reply to {address[0]}:{address[1]}: {error.strerror}"
-        return ""
-
-
 class ArduPilotAutopilot(Autopilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
@@ -113,7 +59,10 @@ class ArduPilotAutopilot(Autopilot):
             wrong = f"a world step of {dt:g} s cannot be lockstepped"
             raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
         self.instance, self.lockstep = instance, lockstep
-        self._link = ServoLink(address, json_port(instance) if port is None else port)
+        self._address = address
+        self.port = json_port(instance) if port is None else port  # UDP; 0: a free one, known after `open`
+        self._socket: socket.socket | None = None
+        self._poll = select.poll()
         self._dt_us = dt * 1e6
         self._ticks = 1  # requested by the last packet
         self._restart_time()
@@ -142,19 +91,20 @@ class ArduPilotAutopilot(Autopilot):
         """Return the time of the tick that the last packet asked for."""
         return tick_after(time_us, self._ticks, self._dt_us) if self._live else super().next_us(time_us)
 
-    @property
-    def port(self) -> int:
-        """The UDP port."""
-        return self._link.port
-
     def open(self) -> None:
-        """Bind the port."""
-        self._link.open()
+        """Bind the port; PaddockError if it is in use."""
+        if self._socket is None:
+            self._socket = bound_socket("ArduPilot", "udp", self._address, self.port, "another Paddock, Gazebo")
+            self.port = self._socket.getsockname()[1]
+            self._poll.register(self._socket, select.POLLIN)
         self.status.note = self._waiting_note()
 
     def close(self) -> None:
         """Release the port and the peer."""
-        self._link.close()
+        if self._socket is not None:
+            self._poll.unregister(self._socket)
+            self._socket.close()
+            self._socket = None
         self._lose("closed")
         self._peer = None
 
@@ -193,7 +143,10 @@ class ArduPilotAutopilot(Autopilot):
     def _service(self, timeout: float) -> bool:
         """Process received packets; return whether one is a new frame."""
         fresh = False
-        for datagram, source in self._link.receive(timeout):
+        found = self._received()
+        if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
+            found = self._received()
+        for datagram, source in found:
             try:
                 packet = decode_servos(datagram)
             except WireError as error:
@@ -202,6 +155,28 @@ class ArduPilotAutopilot(Autopilot):
             if self._admit(source):
                 fresh |= self._take(packet)
         return fresh
+
+    def _received(self) -> list[tuple[bytes, Address]]:
+        """Return the datagrams that have arrived, in order."""
+        found: list[tuple[bytes, Address]] = []
+        if self._socket is None:
+            raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
+        while len(found) < BATCH:
+            try:
+                found.append(self._socket.recvfrom(DATAGRAM))
+            except BlockingIOError:
+                break
+            except OSError:  # the error of an earlier reply; the socket stays usable
+                continue
+        return found
+
+    def _send(self, data: bytes) -> None:
+        if self._socket is None or self._peer is None:
+            return
+        try:
+            self._socket.sendto(data, self._peer)
+        except OSError as error:
+            self.status.note = f"cannot reply to {self._peer[0]}:{self._peer[1]}: {error.strerror}"
 
     def _reject(self, why: str) -> None:
         self.status.rejected += 1
@@ -212,7 +187,7 @@ class ArduPilotAutopilot(Autopilot):
         now = monotonic()
         if source != self._peer:
             if self._live and now - self._heard_at < TAKEOVER_AFTER:
-                where = f"udp {self._link.address}:{self.port}"
+                where = f"udp {self._address}:{self.port}"
                 self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
             known, self._peer = self._peer, source
@@ -238,8 +213,8 @@ class ArduPilotAutopilot(Autopilot):
         before, self._count = self._count, packet.frame_count
         if before == self._count:  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
-            if not self._owing and self._reply and self._peer is not None:
-                self._link.send(self._reply, self._peer)
+            if not self._owing and self._reply:
+                self._send(self._reply)
             return False
         if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
             self._restarted()
@@ -267,7 +242,7 @@ class ArduPilotAutopilot(Autopilot):
             self.status.note = f"no reply to ArduPilot: {error}"
             return
         self._owing = False
-        self.status.note = self._link.send(self._reply, self._peer) or self.status.note
+        self._send(self._reply)
 
     def _advance(self, time_us: float) -> float | None:
         """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
@@ -315,5 +290,5 @@ class ArduPilotAutopilot(Autopilot):
         )
 
     def _waiting_note(self) -> str:
-        where = f"udp {self._link.address}:{self.port}"
+        where = f"udp {self._address}:{self.port}"
         return f"waiting for ArduPilot {self.frame.name} at {where}: {self.frame.binary} --model JSON"

@@ -111,9 +111,7 @@ COPTER = (
     Parameter("WPNAV_ACCEL", 250, 50, 500, REAL32, "cm/s2 horizontal acceleration"),
     Parameter("WPNAV_ACCEL_Z", 100, 50, 500, REAL32, "cm/s2 vertical acceleration"),
     Parameter("WPNAV_RADIUS", 200, 5, 1000, REAL32, "cm: acceptance radius, also how far corners may be cut"),
-    Parameter(
-        "WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "0 fixed heading, 1 face the target, 2 except in RTL, 3 face the course"
-    ),
+    Parameter("WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "heading: 0 fixed, 1 to the target, 2 except in RTL, 3 of the course"),
     # pilot
     Parameter("PILOT_SPEED_UP", 250, 50, 500, INT16, "cm/s: climb rate at full throttle"),
     Parameter("PILOT_SPEED_DN", 0, 0, 500, INT16, "cm/s: descent rate at zero throttle; 0: PILOT_SPEED_UP"),
@@ -158,9 +156,7 @@ ROVER = (
     Parameter("ATC_STR_ANG_P", 2, 0.1, 10, REAL32, "rad/s per rad of heading error"),
     Parameter("ATC_STR_ANG_D", 0.1, 0, 2, REAL32, "rad/s per rad/s of turn rate, damping"),
     Parameter("ATC_TURN_MAX_G", 0.3, 0.05, 10, REAL32, "g lateral acceleration"),
-    Parameter(
-        "TURN_RADIUS", 0.9, 0.05, 100, REAL32, "m: minimum turn radius of an Ackermann rover; refined while driving"
-    ),
+    Parameter("TURN_RADIUS", 0.9, 0.05, 100, REAL32, "m: smallest of an Ackermann rover; refined while driving"),
     Parameter("NAVL1_PERIOD", 4, 1, 60, REAL32, "s: longer tracks the path more gently"),
     Parameter("NAVL1_DAMPING", 0.75, 0.5, 1, REAL32, "damping of the cross-track error"),
     # navigation

@@ -1,7 +1,5 @@
 """The contracts of a vehicle type and of a mode."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, ClassVar
@@ -28,7 +26,7 @@ class Mode(ABC):
     lands = False  # disarm immediately after landing
     stage = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
 
     def value(self, name: str) -> float:
@@ -66,7 +64,7 @@ class MissionMode(Mode):
         """Pause the mission."""
         self.autopilot.executor.running = False
 
-    def nav_target(self, dt: float) -> NavTarget:
+    def nav_target(self, dt: float) -> "NavTarget":
         """Return the mission's target; start or resume the mission if it does not run."""
         executor = self.autopilot.executor
         if not executor.running:
@@ -84,12 +82,12 @@ class VehicleControl(ABC):
     return_mode: ClassVar[int]  # RTL of failsafes and fences
     stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
-    parameters: ClassVar[tuple[Parameter, ...]]
+    parameters: ClassVar["tuple[Parameter, ...]"]
     control_period_us: ClassVar[int]
     channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
     """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self._changes = -1  # `parameters.changes` of the gains
 

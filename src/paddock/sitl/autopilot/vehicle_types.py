@@ -1,4 +1,4 @@
-"""The vehicle types: copters, rovers (skid-steered or Ackermann), planes. Modes write their setpoint, control reads it."""
+"""The vehicle types: copters, rovers (skid-steered or Ackermann) and planes."""
 
 import numpy as np
 

@@ -118,13 +118,13 @@ class CommandProtocol:
         id = _whole(p[0])
         if not isfinite(p[1]):
             return Ack(CommandResult.DENIED, "Message interval is not finite")
-        if not self.vehicle.streaming.own(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
+        if not self.vehicle.own_streams(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
             return Ack(CommandResult.DENIED, f"Message {id}: invalid interval")
         return ACCEPTED
 
     def _get_interval(self, p: Sequence[float], sender: Sender) -> Ack:
         id = _whole(p[0])
-        interval = self.vehicle.streaming.of(sender.peer).interval(id)
+        interval = sender.peer.streams.get(self.vehicle.sysid, self.vehicle.streams).interval(id)
         self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), sender)
         return ACCEPTED
 

@@ -12,12 +12,12 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
-from paddock.sitl.mavlink.link import Address, MavlinkLink, Ports, Sender, bind, open_log
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, bind, open_log
 from paddock.sitl.mavlink.messages import VIBRATION, VibrationMeter, encode
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
-from paddock.sitl.mavlink.streams import HEARTBEAT, Streaming
+from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
@@ -161,7 +161,7 @@ class MavlinkVehicle:
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
         self._texts = 0
         self.vibration = VibrationMeter()
-        self.streaming = Streaming(self)
+        self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
@@ -173,7 +173,7 @@ class MavlinkVehicle:
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
             "PING": self._ping,
-            "REQUEST_DATA_STREAM": lambda message, sender: self.streaming.own(sender.peer).set_group(
+            "REQUEST_DATA_STREAM": lambda message, sender: self.own_streams(sender.peer).set_group(
                 message.req_stream_id, message.req_message_rate if message.start_stop else 0, self.now_us
             ),
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
@@ -262,10 +262,46 @@ class MavlinkVehicle:
             self._notify(outbox.popleft())
         if not paused:
             self.vibration.sample(self.autopilot.telemetry.time_us, self.autopilot.sensors)
-            if self.streaming.service(now_us):
+            if self._stream(now_us):
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+
+    def own_streams(self, peer: MavlinkPeer) -> Streams:
+        """Return the streams of a peer for changing them: a copy of the defaults at first."""
+        return peer.streams.setdefault(self.sysid, self.streams.copy())
+
+    def _all_streams(self) -> list[tuple[MavlinkPeer | None, Streams]]:
+        """Return the default streams, and those that peers have requested."""
+        peers = [peer for link in self.links for peer in link.peers.values() if self.sysid in peer.streams]
+        return [(None, self.streams), *((peer, peer.streams[self.sysid]) for peer in peers)]
+
+    def use_parameter(self, name: str, setter: MavlinkPeer) -> None:
+        """Apply a changed parameter to the defaults, to the peer that has set it, and to others without a request."""
+        for peer, streams in self._all_streams():
+            streams.use_parameter(name, self.now_us, newest=peer is None or peer is setter)
+
+    def _stream(self, now_us: int) -> bool:
+        """Send what is due to each peer; return whether that included the default heartbeat.
+
+        A message that is due for several peers is encoded once. The log holds the default streams only, so that a
+        peer's requests do not change the log of a run.
+        """
+        defaults = self.streams.due(now_us)
+        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
+        for link in self.links:
+            for peer in link.peers.values():
+                own = peer.streams.get(self.sysid)
+                for id in defaults if own is None else own.due(now_us):
+                    wanted.setdefault(id, []).append((link, peer))
+        for id, listeners in wanted.items():
+            logged = id in defaults and self.log is not None
+            message = self.encode(id) if listeners or logged else None
+            if message is not None:
+                packet = self.pack(message, logged)
+                for link, peer in listeners:
+                    link.send(packet, message.crc_extra, self.sysid, peer)
+        return HEARTBEAT in defaults
 
     def beat(self, wall: float) -> None:
         """Send a heartbeat by wall time if none was sent lately; not logged."""
@@ -277,7 +313,8 @@ class MavlinkVehicle:
         """Restart at a new simulated time."""
         self.now_us = now_us
         self.vibration.restart()
-        self.streaming.restart(now_us)
+        for _, streams in self._all_streams():
+            streams.restart(now_us)
         self.parameters.restart()
         self.missions.restart()
 

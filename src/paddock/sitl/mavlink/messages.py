@@ -1,14 +1,16 @@
 """Telemetry messages: tables of encoders that turn the autopilot's newest values into the fields of a message."""
 
 from collections.abc import Callable
-from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi, sqrt
+from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi
 from typing import Any
+
+import numpy as np
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate
 from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
-from paddock.sitl.sensor_data import SensorColumns
+from paddock.sitl.sensor_data import Floats, SensorColumns
 
 GRAVITY = 9.80665  # m/s2
 FREEZING = 273.15  # K
@@ -251,30 +253,29 @@ class VibrationMeter:
 
     def restart(self) -> None:
         """Discard all samples."""
-        self._mean: tuple[float, ...] | None = None
-        self._square: tuple[float, ...] = (0.0, 0.0, 0.0)
+        self._mean: Floats | None = None
+        self._square: Floats = np.zeros(3)
         self._time_us, self._samples, self._clipped = 0, 0, 0
 
     def sample(self, time_us: int, s: SensorColumns) -> None:
         """Add the newest sample."""
         if not self._requested or time_us == self._time_us:
             return
-        now = (s.accel_x, s.accel_y, s.accel_z)
-        if not all(map(isfinite, now)):
+        now = np.array((s.accel_x, s.accel_y, s.accel_z))
+        if not np.isfinite(now).all():
             return
         dt = min(max(time_us - self._time_us, 0) * 1e-6, LONGEST_STEP)
         self._time_us = time_us
         share = 1.0 - exp(-2.0 * pi * CUTOFF * dt)
-        before = self._mean or now
-        off = [value - mean for mean, value in zip(before, now, strict=True)]
-        self._mean = tuple(mean + share * d for mean, d in zip(before, off, strict=True))
-        self._square = tuple(q + share * (d * d - q) for q, d in zip(self._square, off, strict=True))
+        mean = now if self._mean is None else self._mean
+        self._mean = mean + share * (now - mean)
+        self._square += share * ((now - mean) ** 2 - self._square)
         self._samples += 1
-        self._clipped += max(map(abs, now)) >= CLIPPED
+        self._clipped += bool(np.abs(now).max() >= CLIPPED)
 
     def message(self) -> Any:
         """VIBRATION in m/s2; None before enough samples."""
         self._requested = True
         if self._samples < MIN_SAMPLES:
             return None
-        return mav.MAVLink_vibration_message(self._time_us, *map(sqrt, self._square), self._clipped, 0, 0)
+        return mav.MAVLink_vibration_message(self._time_us, *np.sqrt(self._square).tolist(), self._clipped, 0, 0)

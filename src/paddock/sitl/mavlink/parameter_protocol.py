@@ -80,7 +80,7 @@ class ParameterProtocol:
         if not (isfinite(value) and self.parameters.set(name, value)):
             self._error(message, sender, OUT_OF_RANGE)
             self.vehicle.autopilot.send_text(Severity.WARNING, f"Parameter {name}: invalid value {value:g}")
-        self.vehicle.streaming.use_parameter(name, self.vehicle.now_us, sender.peer)
+        self.vehicle.use_parameter(name, sender.peer)
         self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
 
     def _value(self, name: str, index: int, count: int) -> Any:

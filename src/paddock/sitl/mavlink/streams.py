@@ -1,21 +1,11 @@
-"""Telemetry rates: the groups of REQUEST_DATA_STREAM with their SR0_ parameters, and what is due for each peer.
+"""Telemetry rates: the groups of REQUEST_DATA_STREAM with their SR0_ parameters, and what is due at a time."""
 
-A message that is due for several peers is encoded once. The log holds the default streams only, so that a peer's
-requests do not change the log of a run.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import by_id, mav
-
-if TYPE_CHECKING:
-    from paddock.sitl.mavlink.hub import MavlinkVehicle
-    from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer
 
 
 class StreamGroup(NamedTuple):
@@ -68,7 +58,7 @@ class Streams:
             self._put(id, self._default(id), 0)
         self.restart(0)
 
-    def copy(self) -> Streams:
+    def copy(self) -> "Streams":
         """Return a copy, for a peer that requests rates of its own."""
         own = copy(self)
         own._intervals, own._next, own._asked = dict(self._intervals), dict(self._next), set(self._asked)
@@ -136,58 +126,3 @@ class Streams:
 
     def _look_ahead(self) -> None:
         self._earliest = min(self._next.values(), default=NEVER)
-
-
-class Streaming:
-    """Sends the streams of one vehicle: to each peer the default ones, or those it has requested."""
-
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
-        self.vehicle = vehicle
-        self.defaults = Streams(vehicle.autopilot.parameters.value, offset=vehicle.sysid)
-
-    def of(self, peer: MavlinkPeer) -> Streams:
-        """Return the streams of a peer."""
-        return peer.streams.get(self.vehicle.sysid, self.defaults)
-
-    def own(self, peer: MavlinkPeer) -> Streams:
-        """Return the streams of a peer for changing them: a copy of the defaults at first."""
-        sysid = self.vehicle.sysid
-        if sysid not in peer.streams:
-            peer.streams[sysid] = self.defaults.copy()
-        return peer.streams[sysid]
-
-    def use_parameter(self, name: str, now_us: int, setter: MavlinkPeer) -> None:
-        """Apply a changed parameter to the defaults, to the peer that has set it, and to others without a request."""
-        self.defaults.use_parameter(name, now_us, newest=True)
-        for peer, own in self._owners():
-            own.use_parameter(name, now_us, newest=peer is setter)
-
-    def service(self, now_us: int) -> bool:
-        """Send what is due; return whether that included the default heartbeat."""
-        defaults = self.defaults.due(now_us)
-        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
-        for link in self.vehicle.links:
-            for peer in link.peers.values():
-                own = peer.streams.get(self.vehicle.sysid)
-                for id in defaults if own is None else own.due(now_us):
-                    wanted.setdefault(id, []).append((link, peer))
-        for id, listeners in wanted.items():
-            logged = id in defaults and self.vehicle.log is not None
-            message = self.vehicle.encode(id) if listeners or logged else None
-            if message is not None:
-                packet = self.vehicle.pack(message, logged)
-                for link, peer in listeners:
-                    link.send(packet, message.crc_extra, self.vehicle.sysid, peer)
-        return HEARTBEAT in defaults
-
-    def restart(self, now_us: int) -> None:
-        """Restart at a time; requests are kept."""
-        self.defaults.restart(now_us)
-        for _, own in self._owners():
-            own.restart(now_us)
-
-    def _owners(self) -> Iterator[tuple[MavlinkPeer, Streams]]:
-        for link in self.vehicle.links:
-            for peer in link.peers.values():
-                if self.vehicle.sysid in peer.streams:
-                    yield peer, peer.streams[self.vehicle.sysid]

@@ -62,9 +62,7 @@ class Command(NamedTuple):
     roll: Annotated[float, Column("", "roll stick, + right", -1.0, 1.0, failsafe=0.0)] = 0.0
     pitch: Annotated[float, Column("", "pitch stick, + forward", -1.0, 1.0, failsafe=0.0)] = 0.0
     yaw: Annotated[float, Column("", "yaw stick, + left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
-    throttle: Annotated[
-        float, Column("", "throttle stick, 0.5 holds height where there is a height hold", 0.0, 1.0)
-    ] = 0.0
+    throttle: Annotated[float, Column("", "throttle stick; 0.5 holds the height where it is held", 0.0, 1.0)] = 0.0
     x: Annotated[float, Column("m", "goto and track: position east")] = 0.0
     y: Annotated[float, Column("m", "goto and track: position north")] = 0.0
     z: Annotated[float, Column("m", "goto and track: position up")] = 0.0
