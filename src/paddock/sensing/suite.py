@@ -14,7 +14,6 @@ from paddock.world.columns import Floats, column_index, filled
 
 NEVER = -1  # the tick of a sample that does not exist
 
-
 INDEX_MAX = 65536 // PURPOSES - 1  # the highest index of a sensor among those of its kind on a vehicle
 
 

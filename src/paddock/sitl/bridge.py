@@ -20,15 +20,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.bridge_vehicle import (
-    BridgeStoppedError,
-    BridgeVehicle,
-    Fallback,
-    Report,
-    StatusRow,
-    TimeoutPolicy,
-    problem,
-)
+from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, StatusRow, TimeoutPolicy, problem
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
@@ -90,7 +82,7 @@ class Bridge:
         self._pace = scale if scale is not None and mode == "scaled" else 0.0
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
-        self._report: Report = lambda kind, subject, detail: report(kind, str(subject), detail)
+        self._on_event = report
         self.go_on = go_on
         self.meanwhile = list(meanwhile)
         self.after_exchange: list[Callable[[int], None]] = []  # called with the simulated time by the ticking thread
@@ -103,6 +95,9 @@ class Bridge:
         self._due: dict[int, int] = {}  # us of the next exchange, by system id
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
+
+    def _report(self, kind: str, subject: object, detail: str) -> None:
+        self._on_event(kind, str(subject), detail)
 
     def register(self, adapter: SimulatorAdapter, timeout: float | None = None, fallback: str | None = None) -> None:
         """Add an adapter under its name and connect it; an unreachable one is retried as time passes.

@@ -17,7 +17,6 @@ from paddock.sitl.sensor_data import SensorData
 
 LATENCIES = 512  # samples kept per vehicle
 
-
 Report = Callable[[str, object, str], None]
 """Log an event: its kind (unreachable, lost, connected, restarted, timeout, recovered, rejected, too_fast), the vehicle
 or adapter, and one line of detail."""

@@ -73,11 +73,5 @@ def quantised(value: float, step: float) -> float:
     return select(stepped, nearest(value / size) * size, value)
 
 
-SENSOR = Sensor(
-    "Surface speeds of the left and the right wheel",
-    Reading,
-    Options,
-    Memory,
-    measure,
-    from_vehicle={"track": ("track_rear", "wheel_base")},
-)
+TRACK = {"track": ("track_rear", "wheel_base")}  # the option's default: a parameter of the vehicle
+SENSOR = Sensor("Surface speeds of the left and the right wheel", Reading, Options, Memory, measure, TRACK)

@@ -27,7 +27,6 @@ RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
 REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
 LARGEST = 65535
 
-
 NO_OUTPUT: tuple[int, ...] = (0,) * 16
 TO_WORLD = conversion("ned", "enu")
 

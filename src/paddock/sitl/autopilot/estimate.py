@@ -58,7 +58,6 @@ class Estimate(NamedTuple):
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
 
-
 Point = tuple[float, float]  # north and east, m
 
 

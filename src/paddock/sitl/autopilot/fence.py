@@ -29,7 +29,6 @@ MIN_VERTICES = 3
 MIN_POLYGON_WIDTH = 0.1  # m
 MAX_RADIUS = 100_000.0  # m
 
-
 # MAV_CMD_NAV_FENCE_...
 RETURN_POINT = 5000
 VERTICES = (5001, 5002)  # of an inclusion, of an exclusion

@@ -43,9 +43,7 @@ COMMON = (
     Parameter("BATT_CRT_VOLT", 0, 0, 120, REAL32, "V; 0: disabled"),
     Parameter("BATT_CRT_MAH", 330, 0, 1000000, REAL32, "mAh remaining; 0: disabled"),
     Parameter("BATT_LOW_TIMER", 10, 0, 120, INT8, "s of low voltage before the failsafe triggers"),
-    Parameter(
-        "BATT_FS_LOW_ACT", 0, 0, 6, INT8, "copter: 1 land, 2 RTL, 3 or 4 SmartRTL; rover: 1 RTL, 2 hold; 5 disarm"
-    ),
+    Parameter("BATT_FS_LOW_ACT", 0, 0, 6, INT8, "copter: 1 land, 2 RTL, 3, 4 SmartRTL; rover: 1 RTL, 2 hold; 5 disarm"),
     Parameter("BATT_FS_CRT_ACT", 0, 0, 6, INT8, "as BATT_FS_LOW_ACT, for a critical battery"),
     Parameter("BATT_ARM_VOLT", 0, 0, 120, REAL32, "minimum V to arm; 0: not checked"),
     Parameter("BATT_ARM_MAH", 0, 0, 1000000, INT32, "minimum mAh to arm; 0: not checked"),
@@ -200,7 +198,6 @@ PLANE = (
     Parameter("WP_LOITER_RAD", 120, -32767, 32767, INT16, "m: radius of circles; negative: counter-clockwise"),
     Parameter("RTL_ALTITUDE", 100, -1, 32767, REAL32, "m above home; -1: current altitude"),
 )
-
 
 SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
     "copter": (5, (7, 9, 6, 3, 5, 0)),  # CIRCLE, LAND, RTL, AUTO, LOITER, STABILIZE

@@ -1,7 +1,5 @@
 """The parameter protocol: list, read, set; and the refusal of file transfer, which ground stations try first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -30,7 +28,7 @@ FTP_LENGTH = 251
 class ParameterProtocol:
     """The parameter protocol of one vehicle."""
 
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
+    def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle = vehicle
         self.parameters = vehicle.autopilot.parameters
         self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
@@ -62,7 +60,7 @@ class ParameterProtocol:
             if sent + BATCH >= len(names):
                 del self._lists[key]
 
-    def _read(self, message: Any, sender: Sender) -> None:
+    def _read(self, message: Any, sender: "Sender") -> None:
         names, index = self.parameters.names(), message.param_index  # -1: by name
         name = message.param_id if index < 0 else names[index] if index < len(names) else ""
         if name in names:
@@ -70,7 +68,7 @@ class ParameterProtocol:
         else:
             self._error(message, sender, UNKNOWN)
 
-    def _set(self, message: Any, sender: Sender) -> None:
+    def _set(self, message: Any, sender: "Sender") -> None:
         """Reply with the current value, to all peers."""
         name, value = message.param_id, message.param_value
         if name not in self.parameters:
@@ -87,12 +85,12 @@ class ParameterProtocol:
         value, kind = self.parameters.value(name), int(self.parameters.known(name).kind)
         return mav.MAVLink_param_value_message(name.encode("ascii"), value, kind, count, index)
 
-    def _error(self, message: Any, sender: Sender, error: int) -> None:
+    def _error(self, message: Any, sender: "Sender", error: int) -> None:
         name = message.param_id.encode("ascii", "replace")
         index = getattr(message, "param_index", -1)
         self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
 
-    def _refuse_ftp(self, message: Any, sender: Sender) -> None:
+    def _refuse_ftp(self, message: Any, sender: "Sender") -> None:
         """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""
         request = bytes(message.payload)
         number, opcode = int.from_bytes(request[:2], "little"), request[3]

@@ -7,16 +7,7 @@ from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
-from paddock.sitl.autopilot.modes.copter import (
-    FACING_DISTANCE,
-    STALE_US,
-    CopterMode,
-    Descent,
-    Homeward,
-    Orbit,
-    TakeOff,
-    bearing,
-)
+from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode
 from paddock.world.rotation import euler_from_quaternion
@@ -255,7 +246,7 @@ class CopterGuided(CopterMode):
         elif isnan(rate) and not isnan(roi):
             self.turn_to(roi, dt)
         elif isnan(rate) and place is not None and faces and track.distance(place[0], place[1]) > FACING_DISTANCE:
-            self.turn_to(bearing(place[0] - track.north, place[1] - track.east, 0.0), dt)
+            self.face(place[0], place[1], dt, True)
         else:
             self.copter.heading.spin(0.0 if isnan(rate) or self._stale() else rate, dt)
             self.copter.heading.leash(self.autopilot.estimate)
