@@ -10,11 +10,10 @@ import numpy as np
 
 from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl import actuators, adapters, sensor_data
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import Floats, SensorData
-
-LAST_ID = 254  # of a vehicle, as MAVLink's system ids: 255 is the ground station, 0 is broadcast
 
 
 class AdapterError(PaddockError):
@@ -170,8 +169,8 @@ class BlockAdapter(SimulatorAdapter):
     def _check_id(self, vehicle: Placed) -> None:
         """Refuse a new vehicle whose id is invalid or taken."""
         self._check()
-        if not 1 <= vehicle.id <= LAST_ID:
-            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
+        if not 1 <= vehicle.id <= LAST_SYSID:
+            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_SYSID}, not {vehicle.id}")
         if vehicle.id in self._placed:
             raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
 

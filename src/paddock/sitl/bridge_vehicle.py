@@ -10,8 +10,9 @@ from typing import NamedTuple, Never
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import LAST_ID, Placed
+from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import SensorData
 
@@ -92,8 +93,8 @@ class BridgeVehicle:
 
     def __post_init__(self) -> None:
         self.sysid = self.placed.id
-        if not 1 <= self.sysid <= LAST_ID:
-            raise InvalidValueError(f"a vehicle's id must be 1 to {LAST_ID}, not {self.sysid}")
+        if not 1 <= self.sysid <= LAST_SYSID:
+            raise InvalidValueError(f"a vehicle's id must be 1 to {LAST_SYSID}, not {self.sysid}")
 
     def __str__(self) -> str:
         return f"vehicle {self.sysid} {self.placed.name!r}"

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, unknown_name
 from paddock.scenario.base import Flag, NotNegative, Text, Whole
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sensing.site import site_at
-from paddock.sitl.adapter import LAST_ID, AdapterError, BlockAdapter, Capabilities, Placed
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
 from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
 from paddock.sitl.sensor_data import Floats, empty_block
 from paddock.world.fleet import stream_ids
@@ -30,7 +31,7 @@ class RowAdapter(BlockAdapter):
     """
 
     crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
-    capacity: ClassVar[int] = LAST_ID
+    capacity: ClassVar[int] = LAST_SYSID
     has_imu: ClassVar[bool] = False  # whether the simulator has its own IMU, which is then not among the instruments
     has_airspeed: ClassVar[bool] = False
     terrain: ClassVar[bool] = False

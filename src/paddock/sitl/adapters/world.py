@@ -14,7 +14,8 @@ from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.sitl.adapter import LAST_ID, AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
+from paddock.scenario.sitl import LAST_SYSID
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
 from paddock.sitl.airframe import Airframe, find_airframe
 from paddock.sitl.equipment import TIMES, ReadingWriter, write_truth
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, Floats, empty_block
@@ -225,7 +226,7 @@ class WorldAdapter(BlockAdapter):
             carried = [part.feed.carried for v in self._placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
             rate = self._sim.engine.world.clock.rate if self._sim is not None else RATE
-        return Capabilities(common | {"truth"} if self.truth else common, rate, LAST_ID, wind=True)
+        return Capabilities(common | {"truth"} if self.truth else common, rate, LAST_SYSID, wind=True)
 
     @property
     def sim_time_us(self) -> int:

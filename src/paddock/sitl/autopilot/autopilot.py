@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paddock.errors import InvalidValueError
 from paddock.sitl import actuators
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
@@ -67,8 +66,6 @@ class BuiltInAutopilot(Autopilot):
         """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
-        if not 1 <= sysid <= 254:
-            raise InvalidValueError(f"system id {sysid} is not in 1 to 254")
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
         self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
