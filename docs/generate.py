@@ -25,7 +25,8 @@ from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
 from paddock.sitl.autopilot.parameter_tables import COMMON, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
-from paddock.sitl.autopilot.vehicle import VEHICLE_TYPES, find_vehicle
+from paddock.sitl.autopilot.vehicle import find_vehicle
+from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
 from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.messages import KNOWN
@@ -388,10 +389,11 @@ def command_table() -> str:
 
 def message_rates() -> str:
     """Return the messages that vehicles stream, with their rates, and those sent on request."""
+    defaults = {setting.name: setting.default for setting in COMMON}
     rows = []
     for key in EVERY:
         group = GROUP_OF.get(key)
-        rate = UNGROUPED[key] if group is None else group.rate * group.shares[key]
+        rate = UNGROUPED[key] if group is None else defaults[group.parameter] * group.shares[key]
         rows.append([f"`{mav.mavlink_map[key].msgname}`", number(rate), f"`{group.parameter}`" if group else ""])
     others = sorted(mav.mavlink_map[key].msgname for key in KNOWN if key not in EVERY)
     return table(["message", "Hz", "follows"], rows) + "\nOn request: " + ", ".join(f"`{n}`" for n in others) + ".\n"

@@ -1,13 +1,9 @@
-"""Satellite navigation: noise, delay, latitude and longitude."""
+"""Satellite navigation: noise and delay."""
 
 from typing import Any
 
 import numpy as np
-import pymap3d
 import pytest
-
-from paddock.sensing.sensors.gnss import geodetic
-from paddock.world.geodesy import Origin
 
 
 def test_default_noise_at_five_hertz(bench: Any) -> None:
@@ -41,19 +37,3 @@ def test_a_reading_arrives_exactly_its_delay_later(bench: Any, delay: int) -> No
         else:
             assert gnss.sample_tick == newest
             np.testing.assert_array_equal(gnss.readings()["x"], newest)
-
-
-def test_geodetic_agrees_with_pymap3d(bench: Any) -> None:
-    gnss = bench.sensor("gnss", walk=0.0)
-    bench.take(gnss, bench.poses(50, x=np.linspace(-5000, 5000, 50), y=800.0, z=120.0))
-    got = geodetic(gnss.readings(), Origin(35.6812, 139.7671, 40.0))
-    east, north, up = (gnss.readings()[name] for name in "xyz")
-    expected = pymap3d.enu2geodetic(east, north, up, 35.6812, 139.7671, 40.0)
-    for value, reference, tolerance in zip(got, expected, (1e-10, 1e-10, 1e-6), strict=True):
-        np.testing.assert_allclose(value, reference, rtol=0, atol=tolerance)
-
-
-def test_geodetic_without_a_reading_is_nan(bench: Any) -> None:
-    gnss = bench.sensor("gnss", delay=1.0)
-    bench.take(gnss, bench.poses(3))
-    assert np.isnan(geodetic(gnss.readings(), Origin(0.0, 0.0))).all()

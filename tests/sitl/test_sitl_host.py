@@ -329,6 +329,7 @@ def test_a_mission_file_with_an_action_is_uploaded(tmp_path: Path, own_links: Li
             (178, 300.0),
             (16, 35.6813),
         ]
+        assert pilot.mode.name == "AUTO" and pilot.failsafes.gcs_us == -1  # only a real ground station can be lost
 
 
 def test_a_plan_file_needs_a_home_and_items_only(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from paddock.errors import UnknownNameError
+from paddock.plugins import forget_plugins
 from paddock.sitl.adapter import find_adapter
 from paddock.sitl.adapters.lightweight import LightweightAdapter
 from paddock.sitl.bridge import Bridge
@@ -118,7 +119,7 @@ def test_a_users_adapter_is_one_file_found_by_its_name(tmp_path: Path, monkeypat
     finally:
         for name in ("a_user.rail", "a_user"):
             sys.modules.pop(name, None)
-        find_adapter.cache_clear()
+        forget_plugins()
 
 
 def test_an_unknown_type_is_refused_with_the_nearest_name() -> None:

@@ -118,13 +118,13 @@ class SamplesAhead(Altered):
 class SharesItsRow(Broken):
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
         received = super().receive_sensors(vehicle)
-        return None if received is None else SensorData(self._block[self._row(vehicle)])
+        return None if received is None else SensorData(self._block[self._row_of[vehicle]])
 
 
 class RepeatsItself(Broken):
     def receive_sensors(self, vehicle: int = 1) -> SensorData | None:
         with self.lock:
-            return super().receive_sensors(vehicle) or SensorData(self._block[self._row(vehicle)].copy())
+            return super().receive_sensors(vehicle) or SensorData(self._block[self._row_of[vehicle]].copy())
 
 
 class SwallowsNan(Broken):
@@ -136,7 +136,7 @@ class DoesNotClip(Broken):
     def send_actuators(self, commands: ActuatorCommands, vehicle: int = 1) -> None:
         super().send_actuators(commands, vehicle)
         if commands.armed:
-            self._targets[:, self._row(vehicle)] = np.minimum(commands.motors[:2], 100.0) * self.speed_max
+            self._targets[:, self._row_of[vehicle]] = np.minimum(commands.motors[:2], 100.0) * self.speed_max
 
 
 class Deaf(Broken):

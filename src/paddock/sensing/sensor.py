@@ -4,8 +4,6 @@
 draws only from its key, stream, purposes and tick: the readings of a vehicle never depend on other vehicles.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,8 +22,7 @@ from paddock.sensing.site import Site
 from paddock.world.columns import column_index
 from paddock.world.pose import Environment, Pose
 
-PURPOSES = 16
-"""Purposes per sensor; the next sensor of its kind on a vehicle starts after them."""
+PURPOSES = 16  # purposes per sensor; the next sensor of its kind on a vehicle starts after them
 
 Three = tuple[float, float, float]
 

@@ -1,7 +1,5 @@
 """The Earth around the world's origin: standard atmosphere up to 20 km (ISA) and magnetic field (WMM2025)."""
 
-from __future__ import annotations
-
 from functools import cache
 from math import isfinite
 from typing import Annotated, Any, NamedTuple
@@ -46,14 +44,10 @@ def altitude_of(pressure: float) -> float:
     return select(p > PRESSURE_1, below, TROPOPAUSE - SCALE_HEIGHT * log(p / PRESSURE_1))
 
 
-EPOCH = 2025.0
-"""First decimal year of the model's coefficients."""
-EXPIRY = 2030.0
-"""Last decimal year."""
-HEIGHT_LOW, HEIGHT_HIGH = -1000.0, 850_000.0
-"""Valid heights, m."""
-TESLA = 1e-9
-"""Tesla per nanotesla."""
+EPOCH = 2025.0  # first decimal year of the model's coefficients
+EXPIRY = 2030.0  # last decimal year
+HEIGHT_LOW, HEIGHT_HIGH = -1000.0, 850_000.0  # valid heights, m
+TESLA = 1e-9  # tesla per nanotesla
 
 
 @cache

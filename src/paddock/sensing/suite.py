@@ -1,7 +1,5 @@
 """One sensor on one fleet: sampling times, memory, and delayed samples."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,12 +12,9 @@ from paddock.sensing.sensor import PURPOSES, Sensor
 from paddock.sensing.site import Site
 from paddock.world.columns import Floats, column_index, filled
 
-NEVER = -1
-"""The tick of a sample that does not exist."""
+NEVER = -1  # the tick of a sample that does not exist
 
-
-INDEX_MAX = 65536 // PURPOSES - 1
-"""The highest index of a sensor among those of its kind on a vehicle."""
+INDEX_MAX = 65536 // PURPOSES - 1  # the highest index of a sensor among those of its kind on a vehicle
 
 
 class FleetSensor:

@@ -4,13 +4,13 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.plugins import find_plugin, plugin_modules
+from paddock.plugins import PluginFolder
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl import actuators, adapters, sensor_data
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.sensor_data import Floats, SensorData
@@ -142,6 +142,38 @@ class SimulatorAdapter(ABC):
 class BlockAdapter(SimulatorAdapter):
     """Base class of lockstep simulators that exchange blocks: a subclass has `receive_block` and `send_block`."""
 
+    def __init__(self, name: str = "") -> None:
+        super().__init__(name)
+        self._placed: dict[int, Placed] = {}  # by id, in order of addition
+
+    @property
+    def vehicles(self) -> tuple[int, ...]:
+        """Ids, ascending."""
+        with self.lock:
+            return tuple(sorted(self._placed))
+
+    def _not_connected(self) -> AdapterError:
+        return AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
+
+    @abstractmethod
+    def _check(self) -> None:
+        """Raise an AdapterError before `connect`."""
+
+    def _find(self, vehicle: int) -> Placed:
+        self._check()
+        if vehicle not in self._placed:
+            known = ", ".join(map(str, self.vehicles)) or "none"
+            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
+        return self._placed[vehicle]
+
+    def _check_id(self, vehicle: Placed) -> None:
+        """Refuse a new vehicle whose id is invalid or taken."""
+        self._check()
+        if not 1 <= vehicle.id <= LAST_SYSID:
+            raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_SYSID}, not {vehicle.id}")
+        if vehicle.id in self._placed:
+            raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
+
     @property
     def supports_lockstep(self) -> bool:
         """Always."""
@@ -164,9 +196,7 @@ class BlockAdapter(SimulatorAdapter):
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
 
 
-def blank_sensors(count: int) -> Floats:
-    """Return empty rows for `receive_block`."""
-    return sensor_data.empty_block(count)
+blank_sensors = sensor_data.empty_block  # rows for `receive_block`
 
 
 def blank_actuators(count: int) -> Floats:
@@ -174,19 +204,10 @@ def blank_actuators(count: int) -> Floats:
     return np.zeros((count, actuators.WIDTH))
 
 
-ENTRY_POINTS = "paddock.adapters"
-"""The entry point group: `my_sim = "my_package.my_sim"` makes the adapter type `my_sim`."""
-
-
-def adapter_types() -> list[str]:
-    """Return the types known by name; a scenario may also give the dotted name of a module."""
-    return sorted(plugin_modules(adapters, ENTRY_POINTS))
-
-
-@cache
-def find_adapter(adapter_type: str) -> type[SimulatorAdapter]:
-    """Return the adapter class of a type: a shipped file, an entry point, or a dotted module name."""
-    found = find_plugin("adapter", adapter_type, adapters, ENTRY_POINTS, "ADAPTER", type)
+def _check_adapter(found: type) -> None:
     if not issubclass(found, SimulatorAdapter):
-        raise PaddockError(f"adapter {adapter_type!r}: {found.__name__} is not a SimulatorAdapter")
-    return found
+        raise PaddockError(f"adapter {found.__name__} is not a SimulatorAdapter")
+
+
+ADAPTERS: PluginFolder[Any] = PluginFolder("adapter", adapters, "paddock.adapters", "ADAPTER", type, _check_adapter)
+find_adapter, adapter_types = ADAPTERS.find, ADAPTERS.names

@@ -94,8 +94,6 @@ class AdapterLink:
             return f"{self} does not answer" + (": simulation waits" if self.holding else "")
         return ""
 
-    # vehicles ---------------------------------------------------------------------------------------------------------
-
     def add(self, vehicle: BridgeVehicle) -> None:
         """Add a vehicle, to the simulator too if connected; AdapterError if the simulator refuses it."""
         if self.connected:
@@ -125,8 +123,6 @@ class AdapterLink:
         if wanted > offered * (1.0 + 1e-6):
             detail = f"its autopilot wants sensors at {wanted:g} Hz, but {self} measures at {offered:g} Hz at most"
             self.report("too_fast", vehicle, detail)
-
-    # rows -------------------------------------------------------------------------------------------------------------
 
     def _arrange(self) -> None:
         """Allocate blocks for the present vehicles; each keeps the contents of its rows."""
@@ -172,38 +168,32 @@ class AdapterLink:
         except Exception as error:
             self.lose(problem(error))
 
-    # connection -------------------------------------------------------------------------------------------------------
-
     def settle(self, time_us: int, breathe: Breathe) -> bool:
         """Connect if necessary, or apply the fallback; False when the run is to stop."""
         try:
-            return self._settle(time_us, breathe)
+            if self.connected and self.adapter.is_connected:
+                return True
+            if self.connected:
+                self.lose("connection lost")
+            if (reconnect := self._reconnect) is None:
+                reconnect = self._reconnect = Reconnect(self.adapter)
+                try:
+                    self.adapter.connect()
+                except Exception as error:
+                    reconnect.problem = problem(error)
+                    self.report("unreachable", self, f"{problem(error)}; retrying")
+            while not (self.adapter.is_connected or reconnect.poll()):
+                if not self.known or self.policy.fallback is Fallback.FREE_RUN:
+                    return True
+                if not breathe(0.02):
+                    return False
+            self._admit(time_us)
         except BridgeStoppedError:
             raise
         except Exception as error:
             detail = problem(error)
             if self.connected or self._reconnect is None or self._reconnect.problem != detail:  # report it once
                 self.lose(detail)
-            return True
-
-    def _settle(self, time_us: int, breathe: Breathe) -> bool:
-        if self.connected and self.adapter.is_connected:
-            return True
-        if self.connected:
-            self.lose("connection lost")
-        if (reconnect := self._reconnect) is None:
-            reconnect = self._reconnect = Reconnect(self.adapter)
-            try:
-                self.adapter.connect()
-            except Exception as error:
-                reconnect.problem = problem(error)
-                self.report("unreachable", self, f"{problem(error)}; retrying")
-        while not (self.adapter.is_connected or reconnect.poll()):
-            if not self.known or self.policy.fallback is Fallback.FREE_RUN:
-                return True
-            if not breathe(0.02):
-                return False
-        self._admit(time_us)
         return True
 
     def lose(self, detail: str) -> None:
@@ -248,8 +238,6 @@ class AdapterLink:
         for vehicle in self.vehicles:
             self._compare_rates(vehicle)
         self._anchor(time_us)
-
-    # time -------------------------------------------------------------------------------------------------------------
 
     def advance(self, time_us: int, waiting: bool, breathe: Breathe) -> bool:
         """Step the simulator to that time, or apply the fallback; False when the run is to stop."""

@@ -20,15 +20,7 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.bridge_vehicle import (
-    BridgeStoppedError,
-    BridgeVehicle,
-    Fallback,
-    Report,
-    StatusRow,
-    TimeoutPolicy,
-    problem,
-)
+from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, StatusRow, TimeoutPolicy, problem
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
@@ -90,7 +82,7 @@ class Bridge:
         self._pace = scale if scale is not None and mode == "scaled" else 0.0
         self.mode, self.tick_rate = mode, tick_rate
         self.policy = TimeoutPolicy(timeout, Fallback(fallback))
-        self._report: Report = lambda kind, subject, detail: report(kind, str(subject), detail)
+        self._on_event = report
         self.go_on = go_on
         self.meanwhile = list(meanwhile)
         self.after_exchange: list[Callable[[int], None]] = []  # called with the simulated time by the ticking thread
@@ -104,7 +96,8 @@ class Bridge:
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
 
-    # adapters and vehicles --------------------------------------------------------------------------------------------
+    def _report(self, kind: str, subject: object, detail: str) -> None:
+        self._on_event(kind, str(subject), detail)
 
     def register(self, adapter: SimulatorAdapter, timeout: float | None = None, fallback: str | None = None) -> None:
         """Add an adapter under its name and connect it; an unreachable one is retried as time passes.
@@ -148,8 +141,6 @@ class Bridge:
         """Return a row per vehicle for the live table, by ascending id."""
         with self.lock:
             return [vehicle.status(self.links[vehicle.adapter].note) for vehicle in self.vehicles]
-
-    # partner of the barrier -------------------------------------------------------------------------------------------
 
     def tick_time_us(self, tick: int) -> int:
         """Return the simulated time of a tick, to the nearest us."""
@@ -230,8 +221,6 @@ class Bridge:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-    # one exchange -----------------------------------------------------------------------------------------------------
 
     def _exchange(self, time_us: int) -> bool:
         """Exchange at a simulated time; False if it was interrupted."""

@@ -10,14 +10,13 @@ from typing import NamedTuple, Never
 import numpy as np
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import SensorData
 
-FIRST_ID, LAST_ID = 1, 254  # MAVLink's system ids; 255 is the ground station, 0 is broadcast
 LATENCIES = 512  # samples kept per vehicle
-
 
 Report = Callable[[str, object, str], None]
 """Log an event: its kind (unreachable, lost, connected, restarted, timeout, recovered, rejected, too_fast), the vehicle
@@ -94,8 +93,8 @@ class BridgeVehicle:
 
     def __post_init__(self) -> None:
         self.sysid = self.placed.id
-        if not FIRST_ID <= self.sysid <= LAST_ID:
-            raise InvalidValueError(f"a vehicle's id must be {FIRST_ID} to {LAST_ID}, not {self.sysid}")
+        if not 1 <= self.sysid <= LAST_SYSID:
+            raise InvalidValueError(f"a vehicle's id must be 1 to {LAST_SYSID}, not {self.sysid}")
 
     def __str__(self) -> str:
         return f"vehicle {self.sysid} {self.placed.name!r}"

@@ -1,27 +1,27 @@
 """Equipment of vehicles with autopilots: an adapter's sensors and options; standard vehicle and sensors of a craft."""
 
-from __future__ import annotations
-
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
-from numbers import Real
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from paddock.compute.math import atan2, sincos, sqrt
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.scenario.base import Positive, Vector3
 from paddock.sensing.sensor import find_sensor
 from paddock.sensing.site import Site
 from paddock.sensing.suite import FleetSensor
-from paddock.sitl.sensor_data import COLUMN, Floats
+from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
 from paddock.world.columns import column_index, columns_of
+from paddock.world.frames import conversion
 from paddock.world.geodesy import ECCENTRICITY_SQUARED, SEMI_MAJOR_AXIS, Origin, geodetic_to_ecef
 from paddock.world.pose import Environment
+from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
 
 SATELLITES = 12.0
 LEAST_ERROR = 0.1  # m: accuracy reported by a receiver without noise; zero would mean unknown
@@ -73,42 +73,48 @@ def latitude_of(axial: float, z: float) -> tuple[float, float]:
     return latitude, height
 
 
-def show_truth(
-    poses: Floats,
-    chosen: NDArray[np.bool_],
-    rows: NDArray[np.int64],
-    signs: Floats,
-    turn: Floats,
-    first: int,
-    block: Floats,
-) -> None:
-    """Write position, velocity and attitude of poses (13, n) into the block, for the `chosen` vehicles.
+def show_truth(poses: Floats, rows: NDArray[np.int64], signs: Floats, turn: Floats, first: int, block: Floats) -> None:
+    """Write position, velocity and attitude of poses (13, n) into the block.
 
     `rows` of a pose: those of position and velocity in the order of the block, each with its sign, then the attitude
     (x, y, z, w), which times `turn` (4, 4) is the (w, x, y, z) of the block.
     """
     vectors = len(signs)
-    for k in range(len(chosen)):
-        if chosen[k]:
-            for j in range(vectors):
-                block[k, first + j] = signs[j] * poses[rows[j], k]
-            for j in range(4):
-                total = 0.0
-                for i in range(4):
-                    total += poses[rows[vectors + i], k] * turn[i, j]
-                block[k, first + vectors + j] = total
+    for k in range(len(block)):
+        for j in range(vectors):
+            block[k, first + j] = signs[j] * poses[rows[j], k]
+        for j in range(4):
+            total = 0.0
+            for i in range(4):
+                total += poses[rows[vectors + i], k] * turn[i, j]
+            block[k, first + vectors + j] = total
 
 
 copy_readings = routine(show_readings)
 copy_positions = routine(show_positions)
 copy_truth = routine(show_truth)
+TO_NED = conversion("enu", "ned")
+QUATERNIONS: Floats = TO_NED.quaternion(np.eye(4))[:, [3, 0, 1, 2]].astype(np.float64)
+"""Attitude (x, y, z, w) of ENU and FLU, times this, is (w, x, y, z) of NED and FRD."""
+TRUE_ROWS = np.concatenate(
+    [np.arange(13)[part][list(TO_NED.world.index)] for part in (POSITION, VELOCITY)] + [np.arange(13)[ORIENTATION]]
+)
+"""Rows of a pose for position and velocity in NED, each with a sign, then those of the attitude."""
+TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
+
+
+def write_truth(poses: Floats, block: Floats) -> None:
+    """Write the ground truth of poses (13, n or more) into the rows of a block (n, WIDTH)."""
+    copy_truth(poses, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
 
 
 class ReadingWriter:
     """Writes the readings of one kind of sensor into their columns of a block (n, WIDTH), in FRD and NED axes."""
 
-    def __init__(self, kind: str, sensor: FleetSensor, origin: Origin) -> None:
+    def __init__(self, kind: str, sensor: FleetSensor, origin: Origin, tick_us: float) -> None:
+        """`tick_us`: us per tick of the sensor."""
         self.kind, self.sensor = kind, sensor
+        self._tick_us, self._shown = tick_us, -1  # tick of the sample in the block
         rows, shown = column_index(sensor.sensor.reading), SHOWN[kind]
         self._time = COLUMN[TIMES[kind]]
         self._rows = np.array([rows[reading.lstrip("-")] for reading in shown.values()])
@@ -122,12 +128,16 @@ class ReadingWriter:
             place = geodetic_to_ecef(origin.latitude_deg, origin.longitude_deg, origin.height_m)
             self._ecef: Floats = np.asarray(place)
 
-    def write(self, block: Floats, time_us: int) -> None:
-        """Write the newest readings, sampled at `time_us`."""
+    def publish(self, tick: int, block: Floats) -> None:
+        """Write the readings that have arrived by a tick, if they are new."""
+        self.sensor.arrive(tick)
+        if self.sensor.sample_tick == self._shown:
+            return
+        self._shown = self.sensor.sample_tick
         readings = self.sensor.published()
         rows = block[: readings.shape[1]]
         copy_readings(readings, self._rows, self._signs, self._columns, block)
-        rows[:, self._time] = time_us
+        rows[:, self._time] = round(self._shown * self._tick_us)
         if self.kind == "gnss":
             copy_positions(readings, self._ecef, self._angles, COLUMN["latitude"], block)
             known = np.isfinite(readings[0])
@@ -136,7 +146,7 @@ class ReadingWriter:
             rows[:, COLUMN["gnss_eph"]], rows[:, COLUMN["gnss_epv"]] = self._errors
 
 
-class Instrument:
+class Instrument(ReadingWriter):
     """One kind of sensor on all vehicles of an adapter; its ticks are microseconds."""
 
     def __init__(
@@ -149,35 +159,22 @@ class Instrument:
             for column in columns_of(sensor.options)
             if "noise" in column.name or "walk" in column.name
         }
-        self.fleet = FleetSensor(sensor, {**scaled, **options}, 1e6, site, capacity)
+        super().__init__(name, FleetSensor(sensor, {**scaled, **options}, 1e6, site, capacity), origin, 1.0)
         self.next_us = 0
-        self.shown_us = -1
-        self._writer = ReadingWriter(name, self.fleet, origin)
 
     def sample(self, time_us: int, pose: Floats, n: int, streams: NDArray[np.int64], seed: int) -> None:
         """Measure, at the time when it is due."""
-        self.fleet.sample(time_us, pose, n, streams, ENVIRONMENT, seed)
-        self.next_us = time_us + self.fleet.period
+        self.sensor.sample(time_us, pose, n, streams, ENVIRONMENT, seed)
+        self.next_us = time_us + self.sensor.period
 
     def align(self, time_us: int) -> None:
         """Skip samples before `time_us`, for a vehicle that was just added."""
-        self.next_us = max(self.next_us, self.fleet.due(time_us))
-
-    def publish(self, time_us: int, block: Floats) -> None:
-        """Write the readings that have arrived by now."""
-        self.fleet.arrive(time_us)
-        if self.fleet.sample_tick != self.shown_us:
-            self.shown_us = self.fleet.sample_tick
-            self._writer.write(block, self.shown_us)
+        self.next_us = max(self.next_us, self.sensor.due(time_us))
 
     def reset(self) -> None:
         """Return to the state before the first sample."""
-        self.fleet.reset()
-        self.next_us, self.shown_us = 0, -1
-
-
-LARGEST = sys.float_info.max
-T = TypeVar("T")
+        self.sensor.reset()
+        self.next_us, self._shown = 0, -1
 
 
 @dataclass(frozen=True)
@@ -186,39 +183,25 @@ class AdapterOptions:
 
     where: str
 
-    def positive(self, name: str, value: Any, endless: bool = False) -> float:
-        """Return a number above 0; infinite only if `endless`."""
-        if not (_is_number(value) and value > 0 and (value <= LARGEST or (endless and value == inf))):
-            raise self.refused(name, "a positive number", value)
-        return float(value)
+    def check(self, kind: Any, name: str, value: Any, wanted: str) -> Any:
+        """Return a value of a type, with the strict types of a scenario; `wanted` describes it in the error."""
+        try:
+            return TypeAdapter(kind).validate_python(value)
+        except ValidationError:
+            raise self.refused(name, wanted, value) from None
 
-    def factor(self, name: str, value: Any) -> float:
-        """Return a finite number from 0 on; false is 0, true is 1."""
-        if not (isinstance(value, bool) or (_is_number(value) and 0 <= value <= LARGEST)):
-            raise self.refused(name, "a factor from 0 on, true or false", value)
-        return float(value)
-
-    def typed(self, name: str, value: Any, kind: type[T], wanted: str) -> T:
-        """Return a value of a type; a bool is no integer, and a text is not empty."""
-        if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)) or value == "":
-            raise self.refused(name, wanted, value)
-        return value
+    def positive(self, name: str, value: Any, kind: Any = Positive) -> float:
+        """Return a number above 0; infinite only where the `kind` allows that."""
+        return float(self.check(kind, name, value, "a positive number"))
 
     def triple(self, name: str, value: Any, what: str) -> tuple[float, float, float]:
         """Return three finite numbers; `what` describes them in the error."""
-        listed = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == 3
-        if not listed or not all(_is_number(number) and abs(number) <= LARGEST for number in value):
-            raise self.refused(name, f"3 numbers [{what}]", value)
-        first, second, third = map(float, value)
+        first, second, third = map(float, self.check(Vector3, name, value, f"3 numbers [{what}]"))
         return first, second, third
 
     def refused(self, name: str, wanted: str, value: Any) -> InvalidValueError:
         """Return the error for an invalid value."""
         return InvalidValueError(f"{self.where}: {name} must be {wanted}, not {value!r}")
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 IMU_RATES = {"copter": 250.0, "rover": 50.0, "rover_ackermann": 50.0, "plane": 50.0}

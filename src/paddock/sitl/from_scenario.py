@@ -60,7 +60,7 @@ def _craft(pilots: AutopilotEntry, entry: VehicleEntry | None) -> str:
 
 def build_adapter(entry: AdapterEntry, where: str) -> SimulatorAdapter:
     """Return the simulator of an entry of `sitl.adapters`; `where` begins error messages."""
-    kind = find_adapter(entry.type)
+    kind: type[SimulatorAdapter] = find_adapter(entry.type)
     known = {key: option for key, option in signature(kind).parameters.items() if key != "name"}
     for key, value in entry.options.items():
         if any(option.kind is Parameter.VAR_KEYWORD for option in known.values()):

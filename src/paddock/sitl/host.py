@@ -1,7 +1,5 @@
 """Autopilots beside a running simulation: the bridge joins its barrier, ground stations connect over MAVLink."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from math import hypot, isfinite
@@ -19,17 +17,17 @@ from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, PlanKind
-from paddock.sitl.autopilot.telemetry import Severity, Telemetry
+from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles, listen_address
 from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
-    from paddock.sitl.ground_station import GroundStation
+    from paddock.sitl.ground_station import MissionStarter
     from paddock.sitl.mavlink.hub import MavlinkHub
 
-FLYING = ("copter", "plane")
 QGROUNDCONTROL = 14550  # UDP port at which QGroundControl listens by default
 SHOWN_LAUNCHES = 3  # real autopilots whose command lines are printed
 
@@ -68,7 +66,7 @@ class SitlHost:
         self.vehicles: list[FlownVehicle] = []
         self.printed: dict[int, str] = {}  # last line printed for each system
         self.hub: MavlinkHub | None = None
-        self.ground_station: GroundStation | None = None
+        self._starters: list[MissionStarter] = []
         self.bridge = Bridge(
             self.section.time,
             tick_rate=sim.engine.world.clock.rate,
@@ -78,7 +76,9 @@ class SitlHost:
             go_on=lambda: not sim.engine.thread.stopping,
             meanwhile=[sim.engine.thread.serve_looks],
         )
-        self.world = WorldAdapter(WORLD, simulation=sim, truth=self.section.truth)
+        # real autopilots simulate sensors of their own, from the truth
+        truth = self.section.truth or any(entry.autopilot != "builtin" for entry in self.section.pilots)
+        self.world = WorldAdapter(WORLD, simulation=sim, truth=truth)
         self._starts: dict[str, tuple[tuple[float, float, float, float], float]] = {}  # name -> pose, speed
         try:
             self._open()
@@ -96,8 +96,6 @@ class SitlHost:
             self.bridge.spawn(vehicle.placed, vehicle.autopilot, vehicle.adapter)
             self.vehicles.append(vehicle)
             if vehicle.adapter == WORLD:
-                if getattr(vehicle.autopilot, "needs_truth", False):
-                    self.world.set_truth(vehicle.placed.id)
                 self._note_start(vehicle.placed.name)
                 vehicle.autopilot.on_restart.append(partial(self._put_back, vehicle.placed.name))
         self._open_mavlink([vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"])
@@ -110,7 +108,6 @@ class SitlHost:
     def _open_mavlink(self, vehicles: list[FlownVehicle]) -> None:
         if not vehicles:
             return
-        from paddock.sitl.ground_station import GroundStation
         from paddock.sitl.mavlink.hub import MavlinkHub
         from paddock.sitl.mavlink.link import Ports
 
@@ -122,10 +119,19 @@ class SitlHost:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
             vehicle.autopilot.on_text.append(partial(self._log_warning, vehicle.placed.name))
-        self.ground_station = GroundStation(self.hub, [v for v in vehicles if v.entry.mission is not None])
-        self.bridge.after_exchange += [self.ground_station.service, self.hub.service]
+        self._prepare_missions()
+        self.bridge.after_exchange += [self._start_missions, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
         self.sim.engine.on_idle.append(self.hub.idle)
+
+    def _prepare_missions(self) -> None:
+        from paddock.sitl.ground_station import MissionStarter
+
+        self._starters = [MissionStarter(vehicle) for vehicle in self.vehicles if vehicle.entry.mission is not None]
+
+    def _start_missions(self, now_us: int) -> None:
+        for starter in self._starters:
+            starter.update(now_us)
 
     def _log_warning(self, name: str, severity: Severity, text: str) -> None:
         """Log an autopilot's warning as an event of the run."""
@@ -144,11 +150,11 @@ class SitlHost:
             hub.close()
         self.bridge.close()
 
-    # restarts ---------------------------------------------------------------------------------------------------------
-
     def _restarted(self, how: str) -> None:
         """Restart the bridge with the simulation; a reset may give vehicles other starting places."""
         self.bridge.reset()
+        if self._starters:
+            self._prepare_missions()
         if how == "reset":
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
@@ -163,17 +169,12 @@ class SitlHost:
         if self.sim.engine.applier.exists(name):
             self.sim.engine.post(PlaceAction(name, *self._starts[name]), source=WORLD)
 
-    # tables and hints -------------------------------------------------------------------------------------------------
-
     def progress(self) -> list[tuple[StatusRow, Progress]]:
         """Return each vehicle's row, by ascending system id, and its progress; the note is a problem."""
-        waiting = {} if self.ground_station is None else self.ground_station.notes()
+        waiting = {starter.sysid: starter.note for starter in self._starters}
         rows = [row if row.note else row._replace(note=waiting.get(row.sysid, "")) for row in self.bridge.status()]
         known = {} if self.hub is None else self.hub.vehicles
-        return [
-            (row, _progress(known[row.sysid].autopilot.telemetry, row.craft) if row.sysid in known else Progress())
-            for row in rows
-        ]
+        return [(row, _progress(known[row.sysid].autopilot) if row.sysid in known else Progress()) for row in rows]
 
     def status(self) -> list[StatusRow]:
         """Return each vehicle's row, by ascending system id; its note is a problem, or else its progress."""
@@ -229,25 +230,23 @@ class SitlHost:
 
                 started = px4_lines(vehicle.instance)
             else:
-                frame, origin = (
-                    vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft],
-                    self.sim.scenario.world.origin,
-                )
-                started = launch_lines(frame, vehicle.instance, Origin(*origin), vehicle.placed.heading)
+                frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
+                origin = Origin(*self.sim.scenario.world.origin)
+                started = launch_lines(frame, vehicle.instance, origin, vehicle.placed.heading)
             lines += [f"  {line}" for line in started]
         if len(real) > SHOWN_LAUNCHES:
             lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
         return lines
 
 
-def _progress(telemetry: Telemetry, craft: str) -> Progress:
-    if telemetry.estimate is None:
+def _progress(autopilot: BuiltInAutopilot) -> Progress:
+    estimate, executor, battery = autopilot.estimate, autopilot.executor, autopilot.sensors.battery_remaining
+    if estimate.time_us < 0.0:
         return Progress()
-    item = f"{telemetry.mission_current}/{telemetry.mission_count - 1}" if telemetry.mission_count > 1 else ""
-    altitude = telemetry.relative_altitude
-    height = f"{altitude:.1f}" if craft in FLYING and isfinite(altitude) else ""
-    battery = telemetry.sensors.battery_remaining if telemetry.sensors is not None else float("nan")
-    speed = hypot(telemetry.estimate.vn, telemetry.estimate.ve)
+    item = f"{executor.current}/{len(executor.items) - 1}" if len(executor.items) > 1 else ""
+    altitude = autopilot.telemetry.relative_altitude
+    height = f"{altitude:.1f}" if isfinite(altitude) and not drives(autopilot.vehicle.kind) else ""
+    speed = hypot(estimate.vn, estimate.ve)
     return Progress(item, height, f"{speed:.1f}", f"{battery:.0%}" if isfinite(battery) else "")
 
 

@@ -1,7 +1,5 @@
 """Base class of adapters whose vehicles are rows of arrays: bookkeeping, checks, sensors, delivery."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
@@ -11,15 +9,16 @@ from numpy.typing import NDArray
 
 from paddock.compute.philox import signed
 from paddock.errors import InvalidValueError, unknown_name
+from paddock.scenario.base import Flag, NotNegative, Text, Whole
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sensing.site import site_at
-from paddock.sitl.adapter import AdapterError, BlockAdapter, Placed
-from paddock.sitl.equipment import AdapterOptions, Instrument
+from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed
+from paddock.sitl.equipment import TIMES, AdapterOptions, Instrument
 from paddock.sitl.sensor_data import Floats, empty_block
 from paddock.world.fleet import stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.pose import Pose
 
-LAST_ID = 254
 RATES = {"gnss": 5.0, "compass": 25.0, "barometer": 25.0}
 """Hz of the sensors other than the IMU, which samples at the adapter's rate."""
 
@@ -32,8 +31,11 @@ class RowAdapter(BlockAdapter):
     """
 
     crafts: ClassVar[tuple[str, ...]]  # crafts that it supports
-    capacity: ClassVar[int] = LAST_ID
+    capacity: ClassVar[int] = LAST_SYSID
     has_imu: ClassVar[bool] = False  # whether the simulator has its own IMU, which is then not among the instruments
+    has_airspeed: ClassVar[bool] = False
+    terrain: ClassVar[bool] = False
+    wind_blows: ClassVar[bool] = False
     physics_us: int = 0  # longest step of its model; 0: any
 
     def __init__(
@@ -49,35 +51,29 @@ class RowAdapter(BlockAdapter):
         """`origin`: deg, deg, m; `rate` of the IMU, Hz; `noise`: a factor; `sensors` overrides their options."""
         super().__init__(name)
         self.options = options = AdapterOptions(f"adapter {self.name!r}")
-        self.seed = signed(options.typed("seed", seed, int, "a whole number"))
+        self.seed = signed(options.check(Whole, "seed", seed, "a whole number"))
         place = options.triple("origin", origin, "latitude deg, longitude deg, height m")
         try:
             self.origin = Origin(*place)
         except InvalidValueError as error:
             raise InvalidValueError(f"{options.where}: {error}") from None
         self.rate = options.positive("rate", rate)
-        self.noise = options.factor("noise", noise)
-        self.truth = options.typed("truth", truth, bool, "true or false")
+        self.noise = float(options.check(NotNegative | Flag, "noise", noise, "a factor from 0 on, true or false"))
+        self.truth = bool(options.check(Flag, "truth", truth, "true or false"))
         rates = RATES if self.has_imu else {"imu": self.rate, **RATES}  # the IMU comes first
-        given = {} if sensors is None else sensors
-        if not isinstance(given, Mapping) or not all(isinstance(each, Mapping) for each in given.values()):
-            raise options.refused("sensors", "options of sensors, e.g. {gnss: {rate: 10}}", given)
+        kind, wanted = dict[Text, dict[Text, Any]], "options of sensors, e.g. {gnss: {rate: 10}}"
+        given = options.check(kind, "sensors", {} if sensors is None else sensors, wanted)
         for sensor in given:
             if sensor not in rates:
                 raise unknown_name("sensor", str(sensor), rates, options.where)
-        site, chosen = (
-            site_at(self.origin),
-            {name: {"rate": rate, **given.get(name, {})} for name, rate in rates.items()},
-        )
+        site = site_at(self.origin)
         self._instruments = [
-            Instrument(name, each, self.noise, self.origin, site, self.capacity) for name, each in chosen.items()
+            Instrument(kind, {"rate": rate, **given.get(kind, {})}, self.noise, self.origin, site, self.capacity)
+            for kind, rate in rates.items()
         ]
         self._connected = False
-        self._placed: list[Placed] = []
         self._row_of = np.full(256, -1, dtype=np.int64)
         self._clear()
-
-    # implemented by subclasses ----------------------------------------------------------------------------------------
 
     @abstractmethod
     def _enter(self, row: int, vehicle: Placed) -> None:
@@ -93,9 +89,6 @@ class RowAdapter(BlockAdapter):
 
     def _reach(self) -> None:
         """Check that the simulator is available; AdapterError if not."""
-
-    def _freshen(self) -> None:
-        """Measure vehicles that were just added, before they move."""
 
     def _move(self, seconds: float) -> None:
         """Move all vehicles."""
@@ -113,10 +106,9 @@ class RowAdapter(BlockAdapter):
         self._block = empty_block(self.capacity)
         self._received = np.full(self.capacity, -1.0)
         self._streams = np.zeros(self.capacity, dtype=np.int64)
+        self._fresh = False  # a vehicle was added or reset since the last sample
         for instrument in self._instruments:
             instrument.reset()
-
-    # life cycle -------------------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
         """Check that the simulator is available."""
@@ -141,62 +133,56 @@ class RowAdapter(BlockAdapter):
     def add_vehicle(self, vehicle: Placed) -> None:
         """Add a vehicle at its place."""
         with self.lock:
-            self._check()
+            self._check_id(vehicle)
             if vehicle.craft not in self.crafts:
                 known = ", ".join(map(repr, self.crafts))
                 raise AdapterError(f"adapter {self.name!r} supports craft {known} only, not {vehicle.craft!r}")
-            if not 1 <= vehicle.id <= LAST_ID:
-                raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {LAST_ID}, not {vehicle.id}")
-            if self._row_of[vehicle.id] >= 0:
-                raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
             if len(self._placed) == self.capacity:
                 raise AdapterError(f"adapter {self.name!r} is full with {self.capacity} vehicles")
             if not np.isfinite([*vehicle.position, vehicle.heading]).all():
                 raise AdapterError(f"adapter {self.name!r}: the place of vehicle {vehicle.id} is not finite")
             row = len(self._placed)
             self._enter(row, vehicle)
-            self._placed.append(vehicle)
+            self._placed[vehicle.id] = vehicle
             self._row_of[vehicle.id] = row
-            self._begin_row(row)
+            self._begin_row(row, vehicle)
             for instrument in self._instruments:
                 instrument.align(self._time_us)
 
-    def _begin_row(self, row: int) -> None:
+    def _begin_row(self, row: int, placed: Placed) -> None:
         """Clear the sensor data of a row and seed its noise."""
-        placed = self._placed[row]
+        self._fresh = not self.has_imu
         self._block[row], self._received[row] = empty_block(1)[0], -1.0
         self._streams[row] = stream_ids(placed.name, np.array([placed.id]))[0]
 
     def remove_vehicle(self, vehicle: int) -> None:
         """Remove a vehicle; the rows after it move up."""
         with self.lock:
-            gone, n = self._row(vehicle), len(self._placed)
+            n, gone = len(self._placed), list(self._placed).index(self._find(vehicle).id)
             kept = np.delete(np.arange(n), gone)
             self._leave(gone, kept)
             for array in (self._block, self._received, self._streams):
                 array[: n - 1] = array[kept]
             for instrument in self._instruments:
-                instrument.fleet.keep(kept[kept < instrument.fleet.n])
-            del self._placed[gone]
+                instrument.sensor.keep(kept[kept < instrument.sensor.n])
+            del self._placed[vehicle]
             self._row_of[:] = -1
-            self._row_of[[placed.id for placed in self._placed]] = np.arange(n - 1)
-
-    @property
-    def vehicles(self) -> tuple[int, ...]:
-        """Ids, ascending."""
-        with self.lock:
-            return tuple(sorted(placed.id for placed in self._placed))
+            self._row_of[list(self._placed)] = np.arange(n - 1)
 
     def reset(self) -> None:
         """Return all vehicles to their places at time 0, with the same noise."""
         with self.lock:
             self._check()
             self._clear()
-            for row, placed in enumerate(self._placed):
+            for row, placed in enumerate(self._placed.values()):
                 self._enter(row, placed)
-                self._begin_row(row)
+                self._begin_row(row, placed)
 
-    # time -------------------------------------------------------------------------------------------------------------
+    @property
+    def capabilities(self) -> Capabilities:
+        """IMU, GNSS, compass, barometer, and what the simulator adds; truth on request."""
+        others = ["airspeed"] * self.has_airspeed + ["truth"] * self.truth
+        return Capabilities(frozenset([*TIMES, *others]), self.rate, self.capacity, self.terrain, self.wind_blows)
 
     @property
     def sim_time_us(self) -> int:
@@ -224,12 +210,19 @@ class RowAdapter(BlockAdapter):
             self._publish()
         return True
 
+    def _freshen(self) -> None:
+        """Measure vehicles that were just added, before they move."""
+        if self._fresh:
+            self._fresh = False
+            self._sense()
+            self._publish()
+
     def _sense(self) -> None:
         due = [i for i in self._instruments if i.next_us == self._time_us] if self._placed else []
         if due:
             self._look()
         for instrument in due:
-            pose = self._level if instrument.fleet.sensor.name == "barometer" else self._pose
+            pose = self._level if instrument.kind == "barometer" else self._pose
             instrument.sample(self._time_us, pose, len(self._placed), self._streams, self.seed)
 
     def _publish(self) -> None:
@@ -239,13 +232,11 @@ class RowAdapter(BlockAdapter):
         self._block[:n, 0] = self._time_us
         self._show(n)
 
-    # exchange ---------------------------------------------------------------------------------------------------------
-
     def sensor_period_us(self, vehicle: int) -> int | None:
         """Return the period of the instrument; the simulator's own IMU is read at every exchange."""
         with self.lock:
-            self._row(vehicle)
-            return None if self.has_imu else self._instruments[0].fleet.period
+            self._find(vehicle)
+            return None if self.has_imu else self._instruments[0].sensor.period
 
     def receive_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Write all rows in one copy."""
@@ -263,23 +254,13 @@ class RowAdapter(BlockAdapter):
             self._refuse_nan(vehicles, block)
             self._steer(rows, block)
 
-    # lookup -----------------------------------------------------------------------------------------------------------
-
     def _check(self) -> None:
         if not self._connected:
-            raise AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
-
-    def _row(self, vehicle: int) -> int:
-        self._check()
-        row = int(self._row_of[vehicle]) if 1 <= vehicle <= LAST_ID else -1
-        if row < 0:
-            known = ", ".join(map(str, self.vehicles)) or "none"
-            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
-        return row
+            raise self._not_connected()
 
     def _rows(self, vehicles: Sequence[int]) -> NDArray[np.int64]:
         self._check()
         rows = self._row_of.take(vehicles, mode="clip")
         if len(rows) and rows.min() < 0:
-            self._row(vehicles[int(rows.argmin())])  # the error names it
+            self._find(vehicles[int(rows.argmin())])  # the error names it
         return rows

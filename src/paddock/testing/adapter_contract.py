@@ -10,9 +10,9 @@ from typing import NoReturn
 import numpy as np
 
 from paddock.errors import suggestion
+from paddock.scenario.sitl import LAST_SYSID as LAST_ID
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, Capabilities, Placed, SimulatorAdapter, blank_actuators, blank_sensors
-from paddock.sitl.bridge_vehicle import LAST_ID
 from paddock.sitl.sensor_data import COLUMN, Floats, SensorData
 from paddock.testing.conformance import ConformanceError
 

@@ -4,8 +4,6 @@ The functions contain no `if` and no loop: they choose with `paddock.compute.mat
 as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
@@ -59,9 +57,7 @@ class VehicleModel:
     dt_max: float  # s: the longest step for which the model is stable and passes its checks; longer ticks take substeps
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
-    report: Callable[..., Any] | None = (
-        None  # (state, command, parameters, environment) -> further columns of snapshots
-    )
+    report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> more columns of snapshots
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     name: str = ""  # set by `find_model`

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paddock.sitl.adapters.world import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, same_values
+from paddock.sitl.adapters.world import same_values
 from paddock.sitl.airframes.quad import power_of
-from paddock.sitl.equipment import copy_truth
+from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
 from paddock.sitl.sensor_data import COLUMN, TRUTH, empty_block
 
 
@@ -21,15 +21,14 @@ def test_power_is_voltage_current_and_a_share(full: list[float], current: list[f
         assert power.tolist() == [[4.0, 2.0], current, [1.0, 0.0]]
 
 
-def test_truth_is_written_for_chosen_vehicles() -> None:
+def test_truth_is_written_in_the_axes_of_autopilots() -> None:
     pose = np.zeros((13, 2))
     pose[0:3] = [[1.0], [2.0], [3.0]]  # east, north, up
     pose[3:7] = [[0.0], [0.0], [np.sqrt(0.5)], [np.sqrt(0.5)]]  # yaw 90 deg: faces north
     pose[7:10] = [[4.0], [5.0], [6.0]]
     for run in (copy_truth, copy_truth.plain):
         block = empty_block(2)
-        run(pose, np.array([False, True]), TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
-        assert np.isnan(block[0, TRUTH]).all()
+        run(pose, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, block)
         assert block[1, TRUTH][:6].tolist() == [2.0, 1.0, -3.0, 5.0, 4.0, -6.0]
         assert np.abs(block[1, TRUTH][6:]) == pytest.approx([1.0, 0.0, 0.0, 0.0])
         assert np.isnan(block[:, COLUMN["gyro_x"]]).all()

@@ -132,7 +132,7 @@ def test_manual_passes_the_sticks_to_the_surfaces() -> None:
     rig.fly(0.1, lambda: rig.autopilot.rc.manual(Sticks(roll=0.1, pitch=-0.2, yaw=0.3, throttle=0.4)))
     row = rig.autopilot.commands
     assert [row[1], *row[9:12]] == pytest.approx([0.4, 0.1, -0.2, 0.3])
-    assert rig.autopilot.telemetry.outputs[:4] == [1550, 1400, 1400, 1650]
+    assert rig.autopilot.vehicle.outputs(rig.autopilot.commands)[:4] == [1550, 1400, 1400, 1650]
 
 
 @pytest.mark.soak

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from paddock.sitl.px4.hil import TrueMotion
+from paddock.sitl.px4.hil import HilMessages
 from paddock.sitl.sensor_data import SensorColumns, SensorData
+from paddock.world.geodesy import Origin
 
 
 def truth(time_us: int, **values: float) -> SensorColumns:
@@ -19,7 +20,7 @@ def truth(time_us: int, **values: float) -> SensorColumns:
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 def test_a_rotation_about_each_axis_has_its_sign(sign: float) -> None:
-    motion, angle = TrueMotion(), 1e-3
+    motion, angle = HilMessages(Origin(47.0, 8.0)), 1e-3
     start = (0.5, 0.5, -0.5, 0.5)  # w, x, y, z of any attitude
     for axis in range(3):
         turn = [math.cos(angle / 2), 0.0, 0.0, 0.0]
@@ -27,7 +28,7 @@ def test_a_rotation_about_each_axis_has_its_sign(sign: float) -> None:
         w, x, y, z = (sign * part for part in _product(start, turn))  # both signs are the same attitude
         motion.forget()
         for time_us, (qw, qx, qy, qz) in ((0, start), (10_000, (w, x, y, z))):
-            motion.update(truth(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz))
+            motion.note_truth(truth(time_us, true_qw=qw, true_qx=qx, true_qy=qy, true_qz=qz))
         expected = [0.1 if k == axis else 0.0 for k in range(3)]
         assert motion.turning is not None and motion.turning[0] == pytest.approx(expected, abs=1e-9)
 
@@ -40,10 +41,10 @@ def _product(a: Sequence[float], b: Sequence[float]) -> list[float]:
 
 
 def test_rates_need_two_truths() -> None:
-    motion = TrueMotion()
-    motion.update(truth(0))
+    motion = HilMessages(Origin(47.0, 8.0))
+    motion.note_truth(truth(0))
     assert motion.turning is None
-    motion.update(truth(4000, true_vd=0.02))
+    motion.note_truth(truth(4000, true_vd=0.02))
     assert motion.turning is not None and motion.turning[1] == pytest.approx((0.0, 0.0, 5.0))
-    motion.update(truth(8000, true_qw=math.nan))
+    motion.note_truth(truth(8000, true_qw=math.nan))
     assert motion.turning is None

@@ -1,7 +1,5 @@
 """Barometer: static pressure and temperature of the standard atmosphere."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum

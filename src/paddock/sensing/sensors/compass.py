@@ -1,7 +1,5 @@
 """Compass: a three-axis magnetometer and the heading that follows from it."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import atan2, sqrt, wrap_angle

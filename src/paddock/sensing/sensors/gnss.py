@@ -1,21 +1,15 @@
 """Satellite navigation: position and velocity."""
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from typing import Annotated, NamedTuple
-
-import numpy as np
 
 from paddock.sensing.sensor import Sensor, six, three, walk
 from paddock.sensing.site import Site
-from paddock.world.columns import Column, Floats
-from paddock.world.geodesy import Origin
+from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
 
 class Reading(NamedTuple):
-    """Position and velocity in world axes; `geodetic` turns the position into latitude and longitude."""
+    """Position and velocity in world axes."""
 
     x: Annotated[float, Column("m", "position east")]
     y: Annotated[float, Column("m", "position north")]
@@ -75,15 +69,6 @@ def measure(
         vz=pose.vz + o.noise_velocity * nvz,
     )
     return reading, after
-
-
-def geodetic(readings: Mapping[str, Floats], origin: Origin) -> tuple[Floats, Floats, Floats]:
-    """Return latitude and longitude (deg) and height (m), each (n,), of a fleet's readings; NaN without a reading."""
-    enu = np.stack([readings["x"], readings["y"], readings["z"]], axis=-1)
-    known = np.isfinite(enu).all(axis=-1)
-    result = np.full((3, *known.shape), np.nan)
-    result[:, known] = origin.to_geodetic(enu[known])
-    return result[0], result[1], result[2]
 
 
 SENSOR = Sensor("Satellite navigation: position and velocity in local axes", Reading, Options, Memory, measure)

@@ -1,7 +1,5 @@
 """Inertial measurement unit: accelerometer and gyroscope."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select, sqrt

@@ -1,7 +1,5 @@
 """Rangefinder: distance to the ground along the body's down axis."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, maximum, select
@@ -11,10 +9,8 @@ from paddock.sensing.site import Site
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-GRAZING = 1e-3
-"""Beams flatter than this (cosine of the tilt) do not hit the ground."""
-NOWHERE = 1e9
-"""Distance (m) if the beam does not hit the ground: beyond any range."""
+GRAZING = 1e-3  # beams flatter than this (cosine of the tilt) do not hit the ground
+NOWHERE = 1e9  # distance (m) if the beam does not hit the ground: beyond any range
 
 
 class Reading(NamedTuple):

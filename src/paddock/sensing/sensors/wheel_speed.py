@@ -1,7 +1,5 @@
 """Wheel speed sensors: surface speed of the left and the right wheel."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import nearest, select
@@ -12,8 +10,7 @@ from paddock.sensing.site import Site
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-FINEST = 1e-6
-"""Resolutions below this (m/s) are ignored."""
+FINEST = 1e-6  # resolutions below this (m/s) are ignored
 
 
 class Reading(NamedTuple):
@@ -28,9 +25,7 @@ class Options(NamedTuple):
 
     rate: Annotated[float, Column("Hz", "samples per second", low=1e-3, high=1e6)] = 50.0
     delay: Annotated[float, Column("s", "age of a reading on arrival", low=0.0, high=10.0)] = 0.0
-    track: Annotated[float, Column("m", "distance between the wheels; default: the vehicle's", low=0.0, high=100.0)] = (
-        1.5
-    )
+    track: Annotated[float, Column("m", "distance between wheels; default: the vehicle's", low=0.0, high=100.0)] = 1.5
     noise: Annotated[float, Column("", "standard deviation per sample, share of the speed", low=0.0, high=1.0)] = 0.01
     walk: Annotated[float, Column("1/s^0.5", "random walk of the scale error", low=0.0, high=1.0)] = 1e-5
     resolution: Annotated[float, Column("m/s", "step between readings; 0: none", low=0.0, high=10.0)] = 0.0
@@ -78,11 +73,5 @@ def quantised(value: float, step: float) -> float:
     return select(stepped, nearest(value / size) * size, value)
 
 
-SENSOR = Sensor(
-    "Surface speeds of the left and the right wheel",
-    Reading,
-    Options,
-    Memory,
-    measure,
-    from_vehicle={"track": ("track_rear", "wheel_base")},
-)
+TRACK = {"track": ("track_rear", "wheel_base")}  # the option's default: a parameter of the vehicle
+SENSOR = Sensor("Surface speeds of the left and the right wheel", Reading, Options, Memory, measure, TRACK)

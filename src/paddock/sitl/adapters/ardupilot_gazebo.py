@@ -13,9 +13,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.sitl.adapter import AdapterError, Capabilities, Placed
+from paddock.scenario.base import Text, Whole
+from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, JSON_PORT, PORT_STEP, find_frame
-from paddock.sitl.row_adapter import RATES, RowAdapter
+from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRIPLES, TRUTH, Floats
 from paddock.wire.ardupilot_json import ServoPacket, State, decode_state, encode_servos
 from paddock.wire.error import WireError
@@ -25,7 +26,6 @@ from paddock.world.rotation import quaternion_from_euler
 RESEND_AFTER = 1.0  # s of wall time, as ArduPilot
 REFUSED_AFTER = 0.1  # s, after a refused packet: the plugin may still be starting
 LARGEST = 65535
-
 
 NO_OUTPUT: tuple[int, ...] = (0,) * 16
 TO_WORLD = conversion("ned", "enu")
@@ -164,6 +164,8 @@ class ArduPilotGazeboAdapter(RowAdapter):
     crafts: ClassVar[tuple[str, ...]] = tuple(FRAME_OF_CRAFT)
     capacity: ClassVar[int] = 64
     has_imu: ClassVar[bool] = True
+    terrain: ClassVar[bool] = True
+    wind_blows: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -181,8 +183,8 @@ class ArduPilotGazeboAdapter(RowAdapter):
         super().__init__(name, seed, origin, rate, noise, truth)
         if not RATE_LIMITS[0] <= self.rate <= RATE_LIMITS[1]:
             raise self.options.refused("rate", "1 to 65535 Hz", rate)
-        self.host = self.options.typed("host", host, str, "a text")
-        self.port = self.options.typed("port", port, int, "a whole number")
+        self.host = self.options.check(Text, "host", host, "a text")
+        self.port = self.options.check(Whole, "port", port, "a whole number")
         self._plugins: list[PluginVehicle] = []
 
     def _enter(self, row: int, vehicle: Placed) -> None:
@@ -199,12 +201,6 @@ class ArduPilotGazeboAdapter(RowAdapter):
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         """Close its link; Gazebo's plugin times out."""
         self._plugins.pop(row).close()
-
-    @property
-    def capabilities(self) -> Capabilities:
-        """The plugin's IMU, and the sensors of `paddock.sensing` on its true state."""
-        sensors = frozenset({"imu", *RATES, "truth"} if self.truth else {"imu", *RATES})
-        return Capabilities(sensors, self.rate, self.capacity, terrain=True, wind=True)
 
     @property
     def sim_time_us(self) -> int:
@@ -273,7 +269,7 @@ class ArduPilotGazeboAdapter(RowAdapter):
         now = self.sim_time_us
         for instrument in self._instruments:
             if now >= instrument.next_us:
-                instrument.next_us = now - now % instrument.fleet.period
+                instrument.next_us = now - now % instrument.sensor.period
                 instrument.sample(instrument.next_us, self._pose, n, self._streams, self.seed)
             instrument.publish(now, self._block)
 

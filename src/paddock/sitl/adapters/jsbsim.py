@@ -1,7 +1,5 @@
 """Aircraft of JSBSim (PyPI `jsbsim`, imported on first use) with the sensors of `paddock.sensing`."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Mapping
 from math import cos, degrees, radians, sin
@@ -12,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.philox import normals
+from paddock.scenario.base import Text
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.adapter import AdapterError, Capabilities, Placed
-from paddock.sitl.equipment import TIMES
+from paddock.sitl.adapter import AdapterError, Placed
 from paddock.sitl.row_adapter import RowAdapter
 from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats
 from paddock.world.frames import conversion
@@ -144,6 +142,8 @@ class JsbsimAdapter(RowAdapter):
 
     adapter_type: ClassVar[str] = "jsbsim"
     crafts: ClassVar[tuple[str, ...]] = ("plane",)
+    has_airspeed: ClassVar[bool] = True
+    wind_blows: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class JsbsimAdapter(RowAdapter):
         walk; `sensors` overrides options, e.g. `{"gnss": {"rate": 10}}`; `wind`: m/s towards north, east, down.
         """
         super().__init__(name, seed, origin, rate, noise, truth, sensors)
-        self.aircraft = self.options.typed("aircraft", aircraft, str, "a text")
+        self.aircraft = self.options.check(Text, "aircraft", aircraft, "a text")
         self.speed = self.options.positive("speed", speed)
         self.wind = self.options.triple("wind", wind, "m/s towards north, east, down")
         self.physics_us = max(1, round(1e6 / self.options.positive("physics_rate", physics_rate)))
@@ -197,21 +197,9 @@ class JsbsimAdapter(RowAdapter):
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         del self._flying[row]
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """IMU, GNSS, compass, barometer, airspeed; truth on request."""
-        sensors = {*TIMES, "airspeed", *(["truth"] if self.truth else [])}
-        return Capabilities(frozenset(sensors), self.rate, self.capacity, wind=True)
-
     def _move(self, seconds: float) -> None:
         for aircraft in self._flying:
             aircraft.run(seconds)
-
-    def _freshen(self) -> None:
-        """Sample the first instant, before the vehicles move."""
-        if self._placed and any(instrument.next_us == self._time_us for instrument in self._instruments):
-            self._sense()
-            self._publish()
 
     def _look(self) -> None:
         """Read the pose of each aircraft."""

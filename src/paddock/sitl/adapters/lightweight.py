@@ -2,21 +2,22 @@
 
 It needs only the core package, takes microseconds per step, and is bit-identical for the same seed."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import pi
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field
 
 from paddock.compute.math import absolute, minimum, sincos, wrap_angle
 from paddock.compute.routine import routine
-from paddock.sitl.adapter import Capabilities, Placed
-from paddock.sitl.equipment import TIMES
+from paddock.sitl.adapter import Placed
+from paddock.sitl.equipment import write_truth
 from paddock.sitl.row_adapter import RowAdapter
-from paddock.sitl.sensor_data import TRUTH, Floats
+from paddock.sitl.sensor_data import Floats
+
+Endless = Annotated[float, Field(strict=True, gt=0)]  # infinite, too
 
 
 def drive(n: int, dt: float, pose: Floats, wheels: Floats, targets: Floats, base: float, acceleration: float) -> None:
@@ -54,13 +55,6 @@ def show(pose: Floats, k: int, yaw: float, speed: float, turn: float) -> None:
 drive_all = routine(drive)
 
 
-def truth_rows(pose: Floats, yaw: Floats) -> Floats:
-    """Return position, velocity and attitude (n, 10) in north-east-down of poses (13, n) in east-north-up."""
-    half, zero = 0.5 * (0.5 * pi - yaw), np.zeros(len(yaw))
-    moved = [pose[1], pose[0], -pose[2], pose[8], pose[7], -pose[9]]
-    return np.array([*moved, np.cos(half), zero, zero, np.sin(half)]).T
-
-
 class LightweightAdapter(RowAdapter):
     """Differential-drive rovers. Motors 1 (left) and 2 (right) are shares of the top speed of a wheel."""
 
@@ -89,13 +83,12 @@ class LightweightAdapter(RowAdapter):
         super().__init__(name, seed, origin, rate, noise, truth, sensors)
         self.wheel_base = self.options.positive("wheel_base", wheel_base)
         self.speed_max = self.options.positive("speed_max", speed_max)
-        self.acceleration = self.options.positive("acceleration", acceleration, endless=True)
+        self.acceleration = self.options.positive("acceleration", acceleration, Endless)
 
     def _clear(self) -> None:
         super()._clear()
         self._wheels = np.zeros((3, self.capacity))
         self._targets = np.zeros((2, self.capacity))
-        self._fresh = False  # a vehicle was added or reset since the last sample
 
     def _enter(self, row: int, vehicle: Placed) -> None:
         north, east, down = vehicle.position
@@ -105,30 +98,18 @@ class LightweightAdapter(RowAdapter):
         self._wheels[:, row] = yaw, 0.0, 0.0
         self._targets[:, row] = 0.0
         show(self._pose, row, yaw, 0.0, 0.0)
-        self._fresh = True
 
     def _leave(self, row: int, kept: NDArray[np.int64]) -> None:
         for array in (self._pose, self._wheels, self._targets):
             array[:, : len(kept)] = array[:, kept]
 
-    @property
-    def capabilities(self) -> Capabilities:
-        """IMU, GNSS, compass, barometer; truth on request."""
-        return Capabilities(frozenset({*TIMES, "truth"} if self.truth else TIMES), self.rate, self.capacity)
-
     def _move(self, seconds: float) -> None:
         moved = self._pose, self._wheels, self._targets
         drive_all(len(self._placed), seconds, *moved, self.wheel_base, self.acceleration)
 
-    def _freshen(self) -> None:
-        if self._fresh:
-            self._fresh = False
-            self._sense()
-            self._publish()
-
     def _show(self, count: int) -> None:
         if self.truth:
-            self._block[:count, TRUTH] = truth_rows(self._pose[:, :count], self._wheels[0, :count])
+            write_truth(self._pose, self._block[:count])
 
     def _steer(self, rows: NDArray[np.int64], block: Floats) -> None:
         top = np.where(block[:, 0] > 0.5, self.speed_max, 0.0)

@@ -3,8 +3,6 @@
 Commands pass through the mailbox and the log, so that a replay needs no autopilot.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
@@ -16,41 +14,29 @@ from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
+from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
 from paddock.sitl.airframe import Airframe, find_airframe
-from paddock.sitl.equipment import TIMES, ReadingWriter, copy_truth
-from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, TRUTH, Floats, empty_block
+from paddock.sitl.equipment import TIMES, ReadingWriter, write_truth
+from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, Floats, empty_block
 from paddock.world.columns import column_index
 from paddock.world.fleet import NEVER, Ints
-from paddock.world.frames import conversion
 from paddock.world.geodesy import Origin
-from paddock.world.snapshot import ORIENTATION, POSITION, VELOCITY
-
-TO_NED = conversion("enu", "ned")
-QUATERNIONS: Floats = TO_NED.quaternion(np.eye(4))[:, [3, 0, 1, 2]].astype(np.float64)
-"""Attitude (x, y, z, w) of ENU and FLU, times this, is (w, x, y, z) of NED and FRD."""
-TRUE_ROWS = np.concatenate(
-    [np.arange(13)[part][list(TO_NED.world.index)] for part in (POSITION, VELOCITY)] + [np.arange(13)[ORIENTATION]]
-)
-"""Rows of a pose for position and velocity in NED, each with a sign, then those of the attitude."""
-TRUE_SIGNS = np.array(2 * TO_NED.world.sign, np.float64)
 
 
 class FleetFeed:
     """The newest sensor data (n, WIDTH) of a fleet, and the conversion of actuator commands to its inputs."""
 
-    def __init__(self, program: FleetProgram, origin: Origin, tick_us: float) -> None:
-        """`tick_us`: us per tick."""
+    def __init__(self, program: FleetProgram, origin: Origin, tick_us: float, truth: bool) -> None:
+        """`tick_us`: us per tick; `truth`: the rows include the ground truth."""
         self.program = program
         self.airframe: Airframe = find_airframe(program.model)(program)
         self.block = empty_block(program.fleet.n)
-        self.truth = np.zeros(program.fleet.n, np.bool_)  # vehicles whose rows include the truth
         self.posted_at = -1
         self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
-        self._tick_us = tick_us
+        self._tick_us, self._truth = tick_us, truth
         sensors = program.sensors
-        self._writers = [ReadingWriter(kind, sensors[kind], origin) for kind in TIMES if kind in sensors]
-        self._shown = [-1] * len(self._writers)  # tick of the sample in the block
+        self._writers = [ReadingWriter(kind, sensors[kind], origin, tick_us) for kind in TIMES if kind in sensors]
         self._ranges = [
             (sensor, float(sensor.options[column_index(sensor.sensor.options)["range_max"]]))
             for sensor in sensors.values()
@@ -59,7 +45,6 @@ class FleetFeed:
         self._range_tick = -1
         self._airspeed = "airspeed" in column_index(program.model.state)
         self._tick = -1
-        self.any_truth = False
         self._all = slice(0, program.fleet.n)
 
     @property
@@ -74,11 +59,8 @@ class FleetFeed:
         if tick != self._tick:
             self._tick = tick
             self.block[:, 0] = round(tick * self._tick_us)
-            for k, writer in enumerate(self._writers):
-                writer.sensor.arrive(tick)
-                if writer.sensor.sample_tick != self._shown[k]:
-                    self._shown[k] = writer.sensor.sample_tick
-                    writer.write(self.block, round(self._shown[k] * self._tick_us))
+            for writer in self._writers:
+                writer.publish(tick, self.block)
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
             if power is not None:
@@ -86,9 +68,8 @@ class FleetFeed:
                     self.block[:, COLUMN["battery_voltage"] + k] = values
             if self._airspeed:
                 self.block[:, COLUMN["airspeed"]] = self.airframe.state("airspeed", self._all)
-            if self.any_truth:
-                poses = self.program.pose_block(tick)
-                copy_truth(poses, self.truth, TRUE_ROWS, TRUE_SIGNS, QUATERNIONS, TRUTH.start, self.block)
+            if self._truth:
+                write_truth(self.program.pose_block(tick), self.block)
         return self.block
 
     def news(self, rows: Ints | slice) -> NDArray[np.bool_]:
@@ -146,7 +127,6 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
-CAPACITY = 254
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 
@@ -163,8 +143,6 @@ class WorldAdapter(BlockAdapter):
         self.truth = truth
         self._host = simulation
         self._sim: Simulation | None = None
-        self._placed: dict[int, Placed] = {}
-        self._with_truth: set[int] = set()
         self._forget()
 
     def _forget(self) -> None:
@@ -172,8 +150,6 @@ class WorldAdapter(BlockAdapter):
         self._roster = (-1, -1)  # run and version of the roster for which the others are valid
         self._feeds: dict[str, FleetFeed] = {}  # by fleet
         self._known: dict[tuple[int, ...], list[FleetPart]] = {}  # by selection of vehicles
-
-    # life cycle -------------------------------------------------------------------------------------------------------
 
     def connect(self) -> None:
         """Attach to the simulation."""
@@ -191,7 +167,6 @@ class WorldAdapter(BlockAdapter):
             if sim is not None:
                 sim.engine.on_restart.remove(self._restarted)
             self._placed.clear()
-            self._with_truth.clear()
             self._forget()
 
     @property
@@ -203,22 +178,21 @@ class WorldAdapter(BlockAdapter):
     def simulation(self) -> Simulation:
         """The simulation; AdapterError before `connect`."""
         if self._sim is None:
-            raise AdapterError(f"adapter {self.name!r} is not connected: call connect() first")
+            raise self._not_connected()
         return self._sim
+
+    def _check(self) -> None:
+        _ = self.simulation
 
     def add_vehicle(self, vehicle: Placed) -> None:
         """Bind the vehicle of that name, disarmed and at rest."""
         with self.lock:
-            sim = self.simulation
-            if not 1 <= vehicle.id <= CAPACITY:
-                raise AdapterError(f"adapter {self.name!r}: a vehicle's id must be 1 to {CAPACITY}, not {vehicle.id}")
-            if vehicle.id in self._placed:
-                raise AdapterError(f"adapter {self.name!r} has a vehicle {vehicle.id} already")
+            self._check_id(vehicle)
             same = [other.id for other in self._placed.values() if other.name == vehicle.name]
             if same:
                 raise AdapterError(f"adapter {self.name!r}: {vehicle.name!r} is vehicle {same[0]} already")
             try:
-                _check_vehicle(sim, vehicle)
+                _check_vehicle(self.simulation, vehicle)
             except AdapterError as error:
                 raise AdapterError(f"adapter {self.name!r}: {error}") from None
             self._placed[vehicle.id] = vehicle
@@ -231,21 +205,7 @@ class WorldAdapter(BlockAdapter):
             if self.simulation.engine.applier.exists(self._find(vehicle).name):
                 self._rest((vehicle,))
             del self._placed[vehicle]
-            self._with_truth.discard(vehicle)
             self._forget()
-
-    def _find(self, vehicle: int) -> Placed:
-        _ = self.simulation
-        if vehicle not in self._placed:
-            known = ", ".join(map(str, sorted(self._placed))) or "none"
-            raise AdapterError(f"adapter {self.name!r} has no vehicle {vehicle}; it has: {known}")
-        return self._placed[vehicle]
-
-    @property
-    def vehicles(self) -> tuple[int, ...]:
-        """Ids, ascending."""
-        with self.lock:
-            return tuple(sorted(self._placed))
 
     def reset(self) -> None:
         """Set all actuators to rest; the owner resets the simulation."""
@@ -259,8 +219,6 @@ class WorldAdapter(BlockAdapter):
             if how == "reset":
                 self._rest(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
-    # time -------------------------------------------------------------------------------------------------------------
-
     @property
     def capabilities(self) -> Capabilities:
         """The sensors that all of its vehicles have, at the rate of the clock."""
@@ -268,7 +226,7 @@ class WorldAdapter(BlockAdapter):
             carried = [part.feed.carried for v in self._placed for part in self._parts((v,))]
             common = frozenset.intersection(*carried) if carried else CARRIED
             rate = self._sim.engine.world.clock.rate if self._sim is not None else RATE
-        return Capabilities(common | {"truth"} if self.truth else common, rate, CAPACITY, terrain=False, wind=True)
+        return Capabilities(common | {"truth"} if self.truth else common, rate, LAST_SYSID, wind=True)
 
     @property
     def sim_time_us(self) -> int:
@@ -278,8 +236,6 @@ class WorldAdapter(BlockAdapter):
     def step(self, dt_us: int, timeout: float = 1.0) -> bool:
         """Do nothing: the engine steps the simulation."""
         return self.simulation is not None
-
-    # exchange ---------------------------------------------------------------------------------------------------------
 
     def sensor_period_us(self, vehicle: int) -> int:
         """Return the period of its IMU, in whole ticks."""
@@ -310,13 +266,6 @@ class WorldAdapter(BlockAdapter):
         """Disarm, all outputs 0."""
         self.send_block(vehicles, blank_actuators(len(vehicles)))
 
-    def set_truth(self, vehicle: int) -> None:
-        """Include the ground truth in a vehicle's sensor data."""
-        with self.lock:
-            self._find(vehicle)
-            self._with_truth.add(vehicle)
-            self._forget()
-
     def _parts(self, vehicles: tuple[int, ...]) -> list[FleetPart]:
         """Return where these vehicles are, fleet by fleet; cached until a vehicle is added or removed."""
         engine = self.simulation.engine
@@ -328,10 +277,6 @@ class WorldAdapter(BlockAdapter):
         if roster != self._roster:
             self._forget()
             self._roster = roster
-            for vehicle in self._placed if self.truth else self._with_truth:
-                if engine.applier.exists(self._placed[vehicle].name):
-                    feed, row = self._feed_of(vehicle)
-                    feed.truth[row] = feed.any_truth = True
         found: dict[str, list[tuple[int, int]]] = {}
         for place, vehicle in enumerate(vehicles):
             feed, row = self._feed_of(vehicle)
@@ -351,7 +296,7 @@ class WorldAdapter(BlockAdapter):
             raise AdapterError(f"vehicle {vehicle} is no longer in the world: {error}") from None
         if fleet.name not in self._feeds:
             program, origin = sim.engine.programs[fleet.name], Origin(*sim.scenario.world.origin)
-            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / sim.engine.world.clock.rate)
+            self._feeds[fleet.name] = FleetFeed(program, origin, 1e6 / sim.engine.world.clock.rate, self.truth)
         return self._feeds[fleet.name], int(rows[0])
 
 

@@ -1,7 +1,5 @@
 """Quadrotor: each motor individually, bypassing the model's flight controller."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -4,7 +4,7 @@ import select
 import socket
 from math import isfinite
 from time import monotonic
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
@@ -29,124 +29,6 @@ LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much 
 LAST_COUNT = 2**32 - 1
 
 
-class ServoLink:
-    """UDP socket, bound from `open` to `close`."""
-
-    def __init__(self, address: str, port: int) -> None:
-        self.address = address
-        self.port = port  # 0: a free one, known after `open`
-        self._socket: socket.socket | None = None
-        self._poll = select.poll()
-
-    def open(self) -> None:
-        """Bind; PaddockError if the port is in use."""
-        if self._socket is not None:
-            return
-        self._socket = bound_socket("ArduPilot", "udp", self.address, self.port, "another Paddock, Gazebo")
-        self.port = self._socket.getsockname()[1]
-        self._poll.register(self._socket, select.POLLIN)
-
-    def close(self) -> None:
-        """Release the port."""
-        if self._socket is not None:
-            self._poll.unregister(self._socket)
-            self._socket.close()
-            self._socket = None
-
-    def receive(self, timeout: float) -> list[tuple[bytes, Address]]:
-        """Return the datagrams received, in order; wait up to `timeout` s for the first."""
-        found = self._drain()
-        if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
-            found = self._drain()
-        return found
-
-    def _drain(self) -> list[tuple[bytes, Address]]:
-        found: list[tuple[bytes, Address]] = []
-        if self._socket is None:
-            raise PaddockError(f"ArduPilot: udp {self.address}:{self.port} is not open")
-        while len(found) < BATCH:
-            try:
-                found.append(self._socket.recvfrom(DATAGRAM))
-            except BlockingIOError:
-                break
-            except OSError:  # the error of an earlier reply; the socket stays usable
-                continue
-        return found
-
-    def send(self, data: bytes, address: Address) -> str:
-        """Send a datagram; return the error as text, or nothing."""
-        try:
-            if self._socket is not None:
-                self._socket.sendto(data, address)
-        except OSError as error:
-            return f"cannot reply to {address[0]}:{address[1]}: {error.strerror}"
-        return ""
-
-
-class FrameClock:
-    """Frame counter and reply time of one ArduPilot, in us. Reply time begins at 0 whenever the peer starts."""
-
-    def __init__(self, dt: float) -> None:
-        """`dt` s: the step of the world."""
-        if not 0.0 < dt * 1e6 < LONGEST_US:
-            wrong = f"a world step of {dt:g} s cannot be lockstepped"
-            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
-        self._dt_us = dt * 1e6
-        self._count: int | None = None
-        self._ticks = 1  # requested by the last packet
-        self.shortened = False  # the packet asked for a longer step than ArduPilot itself accepts
-        self.stamp_us = 0.0  # of the last reply
-        self._replied_at_us: float | None = None  # world time of the last reply
-
-    def forget(self) -> None:
-        """Forget the peer: the next frame is the first."""
-        self._count = None
-        self.begin()
-
-    def begin(self) -> None:
-        """Restart reply time at 0."""
-        self.stamp_us = 0.0
-        self._replied_at_us = None
-
-    def arrive(self, count: int) -> Literal["new", "duplicate", "restart"]:
-        """Register a frame; a lower count means that the peer has restarted."""
-        before, self._count = self._count, count
-        if before is None or count > before or (before, count) == (LAST_COUNT, 0):
-            return "new"
-        return "duplicate" if count == before else "restart"
-
-    def ask(self, frame_rate: int) -> None:
-        """Set the step to max(1, round(1 / (frame_rate * dt))) ticks, always less than 0.1 s."""
-        most = max(1, int((LONGEST_US - 1) / self._dt_us))
-        self._ticks = min(max(1, round(1e6 / (frame_rate * self._dt_us))), most)
-        self.shortened = 1e6 / frame_rate >= LONGEST_US
-
-    @property
-    def period_us(self) -> int:
-        """The step of a packet, to the nearest us."""
-        return max(1, round(self._ticks * self._dt_us))
-
-    def next_us(self, time_us: int) -> int:
-        """Return the time of the tick that a packet asks for, to the nearest us."""
-        return tick_after(time_us, self._ticks, self._dt_us)
-
-    def advance(self, time_us: float, in_step: bool = True) -> float | None:
-        """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
-
-        A peer `in_step` never sees more time than it requested, even after a silence: it would take a
-        longer step for the rate of the physics, and request such steps from then on.
-        """
-        before, asked = self._replied_at_us, self._ticks * self._dt_us
-        elapsed = asked if before is None else time_us - before
-        if elapsed == 0.0:
-            return None
-        if not 0.0 < elapsed < (asked + 1.0 if in_step else LONGEST_US):
-            elapsed = asked
-        self._replied_at_us = time_us
-        self.stamp_us += elapsed
-        return self.stamp_us * 1e-6
-
-
 class ArduPilotAutopilot(Autopilot):
     """Waits at udp `9002 + 10 * instance` for an ArduPilot that was started with `--model JSON`.
 
@@ -154,7 +36,6 @@ class ArduPilotAutopilot(Autopilot):
     """
 
     kind: ClassVar[str] = "ardupilot"
-    needs_truth: ClassVar[bool] = True  # ArduPilot simulates its own receiver, compass and barometer from the truth
 
     def __init__(
         self,
@@ -174,16 +55,24 @@ class ArduPilotAutopilot(Autopilot):
                 f"ArduPilot {self.frame.name}: a world step of {dt:g} s gives it {1.0 / dt:.6g} IMU samples per "
                 f"second, too few to arm; set clock rate to at least {1.0 / longest:.6g} Hz (1200 suits)"
             )
+        if not 0.0 < dt * 1e6 < LONGEST_US:
+            wrong = f"a world step of {dt:g} s cannot be lockstepped"
+            raise InvalidValueError(f"ArduPilot: {wrong}; it must be shorter than 0.1 s")
         self.instance, self.lockstep = instance, lockstep
-        self._link = ServoLink(address, json_port(instance) if port is None else port)
-        self._clock = FrameClock(dt)
+        self._address = address
+        self.port = json_port(instance) if port is None else port  # UDP; 0: a free one, known after `open`
+        self._socket: socket.socket | None = None
+        self._poll = select.poll()
+        self._dt_us = dt * 1e6
+        self._ticks = 1  # requested by the last packet
+        self._restart_time()
         self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
         self._commands = ActuatorCommands()
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
         self._live = False
         self._heard_at = 0.0  # wall s
-        self._count = -1  # of the last frame, for messages
+        self._count: int | None = None  # of the last frame
         self._owing = False  # a packet is unanswered
         self._reply = b""
         self.status.note = self._waiting_note()
@@ -196,34 +85,37 @@ class ArduPilotAutopilot(Autopilot):
     @property
     def period_us(self) -> int:
         """As the last packet asked; the poll period while none is connected."""
-        return self._clock.period_us if self._live else IDLE_PERIOD_US
+        return max(1, round(self._ticks * self._dt_us)) if self._live else IDLE_PERIOD_US
 
     def next_us(self, time_us: int) -> int:
         """Return the time of the tick that the last packet asked for."""
-        return self._clock.next_us(time_us) if self._live else super().next_us(time_us)
-
-    @property
-    def port(self) -> int:
-        """The UDP port."""
-        return self._link.port
+        return tick_after(time_us, self._ticks, self._dt_us) if self._live else super().next_us(time_us)
 
     def open(self) -> None:
-        """Bind the port."""
-        self._link.open()
+        """Bind the port; PaddockError if it is in use."""
+        if self._socket is None:
+            self._socket = bound_socket("ArduPilot", "udp", self._address, self.port, "another Paddock, Gazebo")
+            self.port = self._socket.getsockname()[1]
+            self._poll.register(self._socket, select.POLLIN)
         self.status.note = self._waiting_note()
 
     def close(self) -> None:
         """Release the port and the peer."""
-        self._link.close()
+        if self._socket is not None:
+            self._poll.unregister(self._socket)
+            self._socket.close()
+            self._socket = None
         self._lose("closed")
         self._peer = None
 
     def reset(self) -> None:
         """Restart reply time at 0, which ArduPilot takes for a physics reset."""
-        self._clock.begin()
+        self._restart_time()
         self._sensors = None
 
-    # exchange ---------------------------------------------------------------------------------------------------------
+    def _restart_time(self) -> None:
+        self._stamp_us = 0.0  # of the last reply; it begins at 0 whenever the peer starts
+        self._replied_at_us: float | None = None  # world time of the last reply
 
     def offer(self, sensors: SensorData) -> None:
         """Answer the packet that asked for this state."""
@@ -251,7 +143,10 @@ class ArduPilotAutopilot(Autopilot):
     def _service(self, timeout: float) -> bool:
         """Process received packets; return whether one is a new frame."""
         fresh = False
-        for datagram, source in self._link.receive(timeout):
+        found = self._received()
+        if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
+            found = self._received()
+        for datagram, source in found:
             try:
                 packet = decode_servos(datagram)
             except WireError as error:
@@ -260,6 +155,28 @@ class ArduPilotAutopilot(Autopilot):
             if self._admit(source):
                 fresh |= self._take(packet)
         return fresh
+
+    def _received(self) -> list[tuple[bytes, Address]]:
+        """Return the datagrams that have arrived, in order."""
+        found: list[tuple[bytes, Address]] = []
+        if self._socket is None:
+            raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
+        while len(found) < BATCH:
+            try:
+                found.append(self._socket.recvfrom(DATAGRAM))
+            except BlockingIOError:
+                break
+            except OSError:  # the error of an earlier reply; the socket stays usable
+                continue
+        return found
+
+    def _send(self, data: bytes) -> None:
+        if self._socket is None or self._peer is None:
+            return
+        try:
+            self._socket.sendto(data, self._peer)
+        except OSError as error:
+            self.status.note = f"cannot reply to {self._peer[0]}:{self._peer[1]}: {error.strerror}"
 
     def _reject(self, why: str) -> None:
         self.status.rejected += 1
@@ -270,12 +187,12 @@ class ArduPilotAutopilot(Autopilot):
         now = monotonic()
         if source != self._peer:
             if self._live and now - self._heard_at < TAKEOVER_AFTER:
-                where = f"udp {self._link.address}:{self.port}"
+                where = f"udp {self._address}:{self.port}"
                 self._reject(f"refused {source[0]}:{source[1]}: {where} has another ArduPilot; start it with -I")
                 return False
             known, self._peer = self._peer, source
-            self._clock.forget()
-            self._owing = False
+            self._count, self._owing = None, False  # its next frame is the first
+            self._restart_time()
             if known is not None:
                 self._restarted()
         self._heard_at = now
@@ -286,24 +203,25 @@ class ArduPilotAutopilot(Autopilot):
 
     def _restarted(self) -> None:
         self.status.restarts += 1
-        self._clock.begin()
+        self._restart_time()
         self._owing = False
         for listener in self.on_restart:
             listener()
 
     def _take(self, packet: ServoPacket) -> bool:
         """Apply a packet; return whether it is a new frame."""
-        arrival = self._clock.arrive(packet.frame_count)
-        self._count = packet.frame_count
-        if arrival == "duplicate":  # the reply may be lost: repeat it; a frame without a reply gets it when due
+        before, self._count = self._count, packet.frame_count
+        if before == self._count:  # the reply may be lost: repeat it; a frame without a reply gets it when due
             self.status.duplicates += 1
-            if not self._owing and self._reply and self._peer is not None:
-                self._link.send(self._reply, self._peer)
+            if not self._owing and self._reply:
+                self._send(self._reply)
             return False
-        if arrival == "restart":
+        if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
             self._restarted()
-        self._clock.ask(packet.frame_rate)
-        if self._clock.shortened:
+        # steps of whole ticks, always shorter than 0.1 s
+        most = max(1, int((LONGEST_US - 1) / self._dt_us))
+        self._ticks = min(max(1, round(1e6 / (packet.frame_rate * self._dt_us))), most)
+        if 1e6 / packet.frame_rate >= LONGEST_US:
             self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
         self.frame.apply(packet.pwm, self._commands.row)
         self.status.armed = self._commands.armed
@@ -315,7 +233,7 @@ class ArduPilotAutopilot(Autopilot):
 
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
-        timestamp = self._clock.advance(sensors.time_us, self.lockstep)
+        timestamp = self._advance(sensors.time_us)
         if timestamp is None or self._peer is None:
             return
         try:
@@ -324,7 +242,23 @@ class ArduPilotAutopilot(Autopilot):
             self.status.note = f"no reply to ArduPilot: {error}"
             return
         self._owing = False
-        self.status.note = self._link.send(self._reply, self._peer) or self.status.note
+        self._send(self._reply)
+
+    def _advance(self, time_us: float) -> float | None:
+        """Return the time (s) of a reply at this world time; None if the world has not moved since the last reply.
+
+        A peer in lockstep never sees more time than it requested, even after a silence: it would take a longer step
+        for the rate of the physics, and request such steps from then on.
+        """
+        before, asked = self._replied_at_us, self._ticks * self._dt_us
+        elapsed = asked if before is None else time_us - before
+        if elapsed == 0.0:
+            return None
+        if not 0.0 < elapsed < (asked + 1.0 if self.lockstep else LONGEST_US):
+            elapsed = asked
+        self._replied_at_us = time_us
+        self._stamp_us += elapsed
+        return self._stamp_us * 1e-6
 
     def _state(self, sensors: SensorData, timestamp: float) -> State:
         """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
@@ -356,5 +290,5 @@ class ArduPilotAutopilot(Autopilot):
         )
 
     def _waiting_note(self) -> str:
-        where = f"udp {self._link.address}:{self.port}"
+        where = f"udp {self._address}:{self.port}"
         return f"waiting for ArduPilot {self.frame.name} at {where}: {self.frame.binary} --model JSON"

@@ -22,9 +22,6 @@ PORT_STEP = 10  # port offset from one ArduPilot instance to the next
 PARAMETERS = "Tools/autotest/default_params"
 
 
-# pulse widths ---------------------------------------------------------------------------------------------------------
-
-
 def thrust_share(pwm: int) -> float:
     """Return the share of full thrust, 0 to 1, of a motor output; 0 us is no output."""
     u = min(max((pwm - 1000) * 1e-3, 0.0), 1.0)
@@ -78,9 +75,6 @@ def x_to_plus(front_right: float, rear_left: float, front_left: float, rear_righ
         clockwise + half_pitch,
         clockwise - half_pitch,
     ]
-
-
-# the frames -----------------------------------------------------------------------------------------------------------
 
 
 class Channel(NamedTuple):
@@ -192,9 +186,6 @@ def find_frame(name: str) -> ArduPilotFrame:
     if name not in FRAMES:
         raise unknown_name("ArduPilot frame", name, FRAMES)
     return FRAMES[name]
-
-
-# how to start one -----------------------------------------------------------------------------------------------------
 
 
 def json_port(instance: int) -> int:

@@ -1,7 +1,5 @@
 """Results of commands, as COMMAND_ACK carries them, and the requirements that end a command's handler."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -57,7 +55,7 @@ def rejected(text: str) -> Ack:
     return Ack(CommandResult.TEMPORARILY_REJECTED, text)
 
 
-def unsupported(autopilot: BuiltInAutopilot, what: str) -> Ack:
+def unsupported(autopilot: "BuiltInAutopilot", what: str) -> Ack:
     """Refuse a command that this vehicle type does not have."""
     return Ack(CommandResult.UNSUPPORTED, f"{what}: not supported by a {autopilot.vehicle.kind}")
 

@@ -1,7 +1,5 @@
 """Pre-arm checks, arming and disarming."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -30,7 +28,7 @@ DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "STEERING")
 class Arming:
     """Arms and disarms one vehicle. The checks run once a second and on every attempt."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.passes = False
         self._checked_us = -PERIOD_US

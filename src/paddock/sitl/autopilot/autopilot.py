@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 
-from paddock.errors import InvalidValueError
 from paddock.sitl import actuators
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
@@ -46,7 +45,7 @@ SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
 OUTBOX_LENGTH = 200  # the oldest notices are dropped
-UNKNOWN = Estimate(*([0.0] * ESTIMATE_WIDTH))
+UNKNOWN = Estimate(-1.0, *([0.0] * (ESTIMATE_WIDTH - 1)))  # before the first sensor data
 TOTALS = {PlanKind.MISSION: "MIS_TOTAL", PlanKind.FENCE: "FENCE_TOTAL", PlanKind.RALLY: "RALLY_TOTAL"}
 
 
@@ -67,8 +66,6 @@ class BuiltInAutopilot(Autopilot):
         """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
-        if not 1 <= sysid <= 254:
-            raise InvalidValueError(f"system id {sysid} is not in 1 to 254")
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
         self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
@@ -104,8 +101,6 @@ class BuiltInAutopilot(Autopilot):
         self.executor = MissionExecutor(self)
         self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
-
-    # pilot interface -------------------------------------------------------------------------------------------------
 
     @property
     def period_us(self) -> int:
@@ -172,8 +167,6 @@ class BuiltInAutopilot(Autopilot):
         self.telemetry.update(self)
         self.status.mode, self.status.armed = self.mode.name, self.armed
 
-    # state -----------------------------------------------------------------------------------------------------------
-
     @property
     def frame(self) -> LocalFrame | None:
         """The estimator's local frame; None before the first good fix."""
@@ -205,8 +198,6 @@ class BuiltInAutopilot(Autopilot):
         if self.now_us - self._warned_us >= WARNING_PERIOD_US:
             self._warned_us = self.now_us
             self.send_text(Severity.WARNING, text)
-
-    # commands --------------------------------------------------------------------------------------------------------
 
     def set_mode(self, number: int, reason: str = "") -> Ack:
         """Change the mode, if possible. `reason` is reported with the new mode's name."""

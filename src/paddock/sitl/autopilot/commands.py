@@ -38,9 +38,6 @@ def whole(value: float) -> int | None:
     return None if isnan(value) or value != int(value) else int(value)
 
 
-# arming, home, fence, system -----------------------------------------------------------------------------------------
-
-
 def arm(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """COMPONENT_ARM_DISARM: p1 1 arm, 0 disarm; p2 21196 force."""
     require(p[0] in (0.0, 1.0), denied(f"Arm: {p[0]:g} is neither 1 (arm) nor 0 (disarm)"))
@@ -117,9 +114,6 @@ def reboot(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     autopilot.reboot_wanted = True
 
 
-# modes, take-off, landing, mission -----------------------------------------------------------------------------------
-
-
 def set_mode(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_SET_MODE: p1 MAV_MODE_FLAGs with the custom bit, p2 mode number."""
     custom = denied("Mode: only custom modes (flag 1)")
@@ -187,9 +181,6 @@ def start_mission(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -
     if first and not (ack := autopilot.executor.set_current(first)).accepted:
         return ack
     return autopilot.set_mode(number)
-
-
-# region of interest, camera, orbit -----------------------------------------------------------------------------------
 
 
 def set_roi_location(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:

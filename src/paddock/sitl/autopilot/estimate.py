@@ -58,17 +58,7 @@ class Estimate(NamedTuple):
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
 
-
 Point = tuple[float, float]  # north and east, m
-
-
-def segment_distance(point: Point, start: Point, end: Point) -> float:
-    """Return the distance from a point to a segment, m."""
-    north, east = end[0] - start[0], end[1] - start[1]
-    square = north * north + east * east
-    share = ((point[0] - start[0]) * north + (point[1] - start[1]) * east) / square if square > 0.0 else 0.0
-    share = min(max(share, 0.0), 1.0)
-    return hypot(point[0] - (start[0] + share * north), point[1] - (start[1] + share * east))
 
 
 def wrap(angle: float) -> float:

@@ -4,8 +4,6 @@ A failsafe triggers once its condition has lasted long enough and clears after t
 several active failsafes the one with the highest rank acts; a lower one that triggers later is only reported.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import hypot, radians
 from typing import TYPE_CHECKING
@@ -24,14 +22,8 @@ RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), 
 
 FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
     "FENCE_ACTION": ((), RETURN_FIRST, (STOP,), SMART_RETURN, (HOLD, STOP), SMART_STOP),
-    "FS_GCS_ENABLE": (
-        *((), RETURN_FIRST, RETURN_FIRST, SMART_RETURN),
-        *(SMART_STOP, (STOP,), RETURN_FIRST, (HOLD, STOP)),
-    ),
-    "FS_THR_ENABLE": (
-        *((), RETURN_FIRST, RETURN_FIRST, (STOP,)),
-        *(SMART_RETURN, SMART_STOP, RETURN_FIRST, (HOLD, STOP)),
-    ),
+    "FS_GCS_ENABLE": ((), RETURN_FIRST, RETURN_FIRST, SMART_RETURN, SMART_STOP, (STOP,), RETURN_FIRST, (HOLD, STOP)),
+    "FS_THR_ENABLE": ((), RETURN_FIRST, RETURN_FIRST, (STOP,), SMART_RETURN, SMART_STOP, RETURN_FIRST, (HOLD, STOP)),
     "FS_EKF_ACTION": ((), (STOP,), (ALT_HOLD, STOP), (STOP,)),
     "BATT_FS": ((), (STOP,), RETURN_FIRST, SMART_RETURN, SMART_STOP, (DISARM,), RETURN_FIRST),
 }
@@ -45,13 +37,13 @@ DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
 }
 
 
-def steps(autopilot: BuiltInAutopilot, name: str) -> Steps:
+def steps(autopilot: "BuiltInAutopilot", name: str) -> Steps:
     """Return the actions that the value of a parameter selects, to be tried in turn; empty: report only."""
     tables = DRIVING_ACTIONS if drives(autopilot.vehicle.kind) else FLYING_ACTIONS
     return tables["BATT_FS" if name.startswith("BATT_FS") else name][autopilot.parameters.whole(name)]
 
 
-def respond(autopilot: BuiltInAutopilot, actions: Steps, reason: str) -> bool:
+def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
     """Take the first action that is possible; return whether one was."""
     for action in actions:
         if action == DISARM:
@@ -106,7 +98,7 @@ class Failsafe:
 class Failsafes:
     """All failsafes of a vehicle. Conditions are tracked while disarmed, but nothing acts."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.gcs_us = -1  # last heartbeat of the ground station; -1 never
         self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1)

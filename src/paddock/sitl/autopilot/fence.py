@@ -1,13 +1,13 @@
 """The geofence: circle and altitudes around home, and uploaded polygons and circles (zones)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.estimate import LocalFrame, Point, segment_distance
+import shapely
+
+from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.failsafe import STOP, respond, steps
 from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import Landed, Severity
@@ -29,7 +29,6 @@ MIN_VERTICES = 3
 MIN_POLYGON_WIDTH = 0.1  # m
 MAX_RADIUS = 100_000.0  # m
 
-
 # MAV_CMD_NAV_FENCE_...
 RETURN_POINT = 5000
 VERTICES = (5001, 5002)  # of an inclusion, of an exclusion
@@ -39,30 +38,20 @@ INCLUSIONS = (5001, 5003)
 
 @dataclass(frozen=True)
 class FenceZone:
-    """A polygon, or with a radius a circle, that must not be left (`inclusion`) or entered."""
+    """A polygon, or a circle around a point, that must not be left (`inclusion`) or entered."""
 
     inclusion: bool
-    points: tuple[Point, ...]  # m north, east
+    shape: shapely.Polygon | shapely.Point  # m north, east
     radius: float = 0.0  # m
 
     def outside(self, north: float, east: float) -> float:
         """Return how far a point is on the wrong side, m; negative on the right side."""
-        if self.radius > 0.0:
-            distance = hypot(north - self.points[0][0], east - self.points[0][1]) - self.radius
+        here = shapely.Point(north, east)
+        if isinstance(self.shape, shapely.Point):
+            distance = self.shape.distance(here) - self.radius
         else:
-            distance = self._polygon(north, east)
+            distance = self.shape.exterior.distance(here) * (-1.0 if self.shape.contains(here) else 1.0)
         return distance if self.inclusion else -distance
-
-    def _polygon(self, north: float, east: float) -> float:
-        """Distance to the border, negative inside (a ray to the north crosses the border an odd number of times)."""
-        inside, least = False, inf
-        n0, e0 = self.points[-1]
-        for n1, e1 in self.points:
-            if (e0 > east) != (e1 > east) and north < n0 + (n1 - n0) * (east - e0) / (e1 - e0):
-                inside = not inside
-            least = min(least, segment_distance((north, east), (n0, e0), (n1, e1)))
-            n0, e0 = n1, e1
-        return -least if inside else least
 
 
 def _groups(items: Sequence[MissionItem]) -> Iterator[tuple[int, Sequence[MissionItem]]]:
@@ -79,8 +68,10 @@ def fence_zones(items: Sequence[MissionItem], frame: LocalFrame) -> tuple[FenceZ
     zones: list[FenceZone] = []
     for _, (first, *others) in _groups(items):
         if first.command in (*VERTICES, *CIRCLES):
-            points = tuple(frame.to_ned(item.x, item.y, 0.0)[:2] for item in (first, *others))
-            zones.append(FenceZone(first.command in INCLUSIONS, points, first.p1 if first.command in CIRCLES else 0.0))
+            points = [frame.to_ned(item.x, item.y, 0.0)[:2] for item in (first, *others)]
+            round_zone = first.command in CIRCLES
+            shape = shapely.Point(points[0]) if round_zone else shapely.Polygon(points)
+            zones.append(FenceZone(first.command in INCLUSIONS, shape, first.p1 if round_zone else 0.0))
     return tuple(zones)
 
 
@@ -121,7 +112,7 @@ def _width(vertices: Sequence[MissionItem]) -> float:
 class Fence:
     """Checks the fence ten times a second while FENCE_ENABLE is set and the position is valid."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.breaches = 0  # bits of FENCE_TYPE that are breached now
         self.count = 0  # breaches since boot

@@ -1,7 +1,5 @@
 """Battery state, sensor health (the bits of SYS_STATUS), and the SIM_ parameters that inject faults."""
 
-from __future__ import annotations
-
 from math import isfinite, isnan, nan, sqrt
 from typing import TYPE_CHECKING
 
@@ -26,7 +24,7 @@ RANGE_STALE_US = 1_000_000
 class Battery:
     """The battery monitor. A low level latches: the voltage recovers as soon as the load ends."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.consumed = nan  # mAh; NaN: not measured
         self.level = 0  # 0, LOW or CRITICAL
@@ -74,7 +72,7 @@ class Battery:
 class Health:
     """MAV_SYS_STATUS_SENSOR bits: sensors that have reported, that are enabled, and that are healthy now."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.present = CONTROLS | MOTORS | AHRS | PREARM
         self.enabled = 0
@@ -116,7 +114,7 @@ FIX, SATELLITES, VOLTAGE = COLUMN["gnss_fix"], COLUMN["gnss_satellites"], COLUMN
 MEASURED = slice(COLUMN["latitude"], COLUMN["gnss_epv"] + 1)
 
 
-def inject_faults(row: Floats, parameters: AutopilotParameters, changed: Floats) -> Floats:
+def inject_faults(row: Floats, parameters: "AutopilotParameters", changed: Floats) -> Floats:
     """Return the row as SIM_GPS_DISABLE and SIM_BATT_VOLTAGE change it, in the buffer `changed`."""
     no_gnss, voltage = parameters.value("SIM_GPS_DISABLE"), parameters.value("SIM_BATT_VOLTAGE")
     if not no_gnss and not voltage:

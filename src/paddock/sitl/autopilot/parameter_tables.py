@@ -43,9 +43,7 @@ COMMON = (
     Parameter("BATT_CRT_VOLT", 0, 0, 120, REAL32, "V; 0: disabled"),
     Parameter("BATT_CRT_MAH", 330, 0, 1000000, REAL32, "mAh remaining; 0: disabled"),
     Parameter("BATT_LOW_TIMER", 10, 0, 120, INT8, "s of low voltage before the failsafe triggers"),
-    Parameter(
-        "BATT_FS_LOW_ACT", 0, 0, 6, INT8, "copter: 1 land, 2 RTL, 3 or 4 SmartRTL; rover: 1 RTL, 2 hold; 5 disarm"
-    ),
+    Parameter("BATT_FS_LOW_ACT", 0, 0, 6, INT8, "copter: 1 land, 2 RTL, 3, 4 SmartRTL; rover: 1 RTL, 2 hold; 5 disarm"),
     Parameter("BATT_FS_CRT_ACT", 0, 0, 6, INT8, "as BATT_FS_LOW_ACT, for a critical battery"),
     Parameter("BATT_ARM_VOLT", 0, 0, 120, REAL32, "minimum V to arm; 0: not checked"),
     Parameter("BATT_ARM_MAH", 0, 0, 1000000, INT32, "minimum mAh to arm; 0: not checked"),
@@ -65,7 +63,7 @@ COMMON = (
     Parameter("SR0_POSITION", 4, 0, 50, INT16, "Hz of GLOBAL_POSITION_INT, LOCAL_POSITION_NED"),
     Parameter("SR0_EXTRA1", 4, 0, 50, INT16, "Hz of ATTITUDE"),
     Parameter("SR0_EXTRA2", 4, 0, 50, INT16, "Hz of VFR_HUD"),
-    Parameter("SR0_EXTRA3", 2, 0, 50, INT16, "Hz of SYSTEM_TIME, BATTERY_STATUS, EKF_STATUS_REPORT, WIND"),
+    Parameter("SR0_EXTRA3", 2, 0, 50, INT16, "Hz of SYSTEM_TIME, BATTERY_STATUS, EKF_STATUS_REPORT"),
     Parameter("SR0_PARAMS", 10, 0, 50, INT16, "Hz of PARAM_VALUE batches"),
 )
 
@@ -111,9 +109,7 @@ COPTER = (
     Parameter("WPNAV_ACCEL", 250, 50, 500, REAL32, "cm/s2 horizontal acceleration"),
     Parameter("WPNAV_ACCEL_Z", 100, 50, 500, REAL32, "cm/s2 vertical acceleration"),
     Parameter("WPNAV_RADIUS", 200, 5, 1000, REAL32, "cm: acceptance radius, also how far corners may be cut"),
-    Parameter(
-        "WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "0 fixed heading, 1 face the target, 2 except in RTL, 3 face the course"
-    ),
+    Parameter("WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "heading: 0 fixed, 1 to the target, 2 except in RTL, 3 of the course"),
     # pilot
     Parameter("PILOT_SPEED_UP", 250, 50, 500, INT16, "cm/s: climb rate at full throttle"),
     Parameter("PILOT_SPEED_DN", 0, 0, 500, INT16, "cm/s: descent rate at zero throttle; 0: PILOT_SPEED_UP"),
@@ -158,9 +154,7 @@ ROVER = (
     Parameter("ATC_STR_ANG_P", 2, 0.1, 10, REAL32, "rad/s per rad of heading error"),
     Parameter("ATC_STR_ANG_D", 0.1, 0, 2, REAL32, "rad/s per rad/s of turn rate, damping"),
     Parameter("ATC_TURN_MAX_G", 0.3, 0.05, 10, REAL32, "g lateral acceleration"),
-    Parameter(
-        "TURN_RADIUS", 0.9, 0.05, 100, REAL32, "m: minimum turn radius of an Ackermann rover; refined while driving"
-    ),
+    Parameter("TURN_RADIUS", 0.9, 0.05, 100, REAL32, "m: smallest of an Ackermann rover; refined while driving"),
     Parameter("NAVL1_PERIOD", 4, 1, 60, REAL32, "s: longer tracks the path more gently"),
     Parameter("NAVL1_DAMPING", 0.75, 0.5, 1, REAL32, "damping of the cross-track error"),
     # navigation
@@ -204,7 +198,6 @@ PLANE = (
     Parameter("WP_LOITER_RAD", 120, -32767, 32767, INT16, "m: radius of circles; negative: counter-clockwise"),
     Parameter("RTL_ALTITUDE", 100, -1, 32767, REAL32, "m above home; -1: current altitude"),
 )
-
 
 SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
     "copter": (5, (7, 9, 6, 3, 5, 0)),  # CIRCLE, LAND, RTL, AUTO, LOITER, STABILIZE

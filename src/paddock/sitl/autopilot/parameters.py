@@ -6,14 +6,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from math import isfinite
 from pathlib import Path
-from struct import Struct
 from tempfile import TemporaryFile
 
+import numpy as np
+
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
-
-NAME_LENGTH = 16  # maximum length of a name in PARAM_VALUE
-
-SINGLE = Struct("<f")
 
 
 class ParamKind(IntEnum):
@@ -27,7 +24,7 @@ class ParamKind(IntEnum):
 
 def single(value: float) -> float:
     """Return a value rounded to float32, as on the wire."""
-    return float(SINGLE.unpack(SINGLE.pack(value))[0])
+    return float(np.float32(value))
 
 
 @dataclass(frozen=True)
@@ -41,14 +38,6 @@ class Parameter:
     kind: ParamKind = ParamKind.REAL32
     summary: str = ""
     fixed: bool = False  # read-only
-
-    def __post_init__(self) -> None:
-        if not 0 < len(self.name) <= NAME_LENGTH:
-            raise InvalidValueError(f"parameter {self.name!r}: a name has 1 to {NAME_LENGTH} characters")
-        if not self.low <= self.default <= self.high:
-            raise InvalidValueError(
-                f"parameter {self.name}: default {self.default} is not in {self.low} to {self.high}"
-            )
 
     def fit(self, value: float) -> float | None:
         """Return the value rounded to the parameter's type, or None if it is out of range."""

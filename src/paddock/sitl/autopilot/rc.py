@@ -1,7 +1,5 @@
 """The pilot's inputs: RC channels overridden by a ground station, its joystick, and the mode switch."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -39,7 +37,7 @@ class RcInput:
     Only a change of position of the mode switch sets the mode, so that others may set it in between.
     """
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.sticks = Sticks()
         self._switch = 0  # position of the mode switch; 0: none

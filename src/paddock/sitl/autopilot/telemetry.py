@@ -1,14 +1,9 @@
 """Data for ground stations: `Telemetry` (SI units), and notices for the outbox."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from math import nan
 from typing import TYPE_CHECKING
-
-from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.sensor_data import SensorColumns
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -72,25 +67,13 @@ class Telemetry:
     """The newest values, updated at 50 Hz. The vehicle type and its modes set the targets, `landed` and errors."""
 
     time_us: int = 0  # simulated time since boot
-    estimate: Estimate | None = None  # None before the first sensor data
-    sensors: SensorColumns | None = None
     latitude: float = nan  # deg, estimated; NaN without an origin
     longitude: float = nan
     altitude: float = nan  # m above sea level
     relative_altitude: float = nan  # m above home
     throttle: float = 0.0  # 0 to 1
-    mode: int = 0
-    armed: bool = False
     landed: Landed = Landed.UNDEFINED
     system_status: int = 0  # MAV_STATE
-    sensors_present: int = 0  # MAV_SYS_STATUS_SENSOR bits
-    sensors_enabled: int = 0
-    sensors_healthy: int = 0
-    load: float = 0.0  # 0 to 1
-    battery_consumed: float = nan  # mAh
-    mission_current: int = 0
-    mission_count: int = 0
-    mission_state: int = 0  # MISSION_STATE
     target_distance: float = 0.0  # m to the waypoint
     target_bearing: float = 0.0  # rad
     crosstrack: float = 0.0  # m
@@ -99,32 +82,21 @@ class Telemetry:
     nav_roll: float = 0.0  # rad, target
     nav_pitch: float = 0.0
     nav_bearing: float = 0.0
-    outputs: list[int] = field(default_factory=lambda: [0] * 16)  # PWM us, as in SERVO_OUTPUT_RAW
-    wind_speed: float = nan
-    wind_direction: float = nan
 
     def aim(self, distance: float, bearing: float, crosstrack: float) -> None:
         """Report the target: m, rad, m."""
         self.target_distance, self.crosstrack = distance, crosstrack
         self.target_bearing = self.nav_bearing = bearing
 
-    def update(self, autopilot: BuiltInAutopilot) -> None:
-        """Copy the autopilot's state."""
-        health, executor = autopilot.health, autopilot.executor
-        self.time_us, self.estimate, self.sensors = autopilot.now_us, autopilot.estimate, autopilot.sensors
-        self.mode, self.armed = autopilot.mode.number, autopilot.armed
+    def update(self, autopilot: "BuiltInAutopilot") -> None:
+        """Derive the rest from the autopilot's state."""
+        self.time_us = autopilot.now_us
         flying = self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
         self.system_status = ACTIVE if autopilot.armed or flying else STANDBY
         if not autopilot.estimate.attitude_ok:
             self.system_status = BOOT
         elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
             self.system_status = CRITICAL
-        self.sensors_present, self.sensors_enabled = health.present, health.enabled
-        self.sensors_healthy = health.healthy
-        self.battery_consumed = autopilot.battery.consumed
-        self.outputs = autopilot.vehicle.outputs(autopilot.commands)
-        self.mission_current, self.mission_state = executor.current, int(executor.state)
-        self.mission_count = len(executor.items)
         frame, estimate = autopilot.frame, autopilot.estimate
         if frame is not None:
             place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)

@@ -1,11 +1,7 @@
-"""The contracts of a vehicle type and of a mode, and the table of vehicle types."""
-
-from __future__ import annotations
+"""The contracts of a vehicle type and of a mode."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from functools import cache
-from importlib import import_module
 from typing import TYPE_CHECKING, ClassVar
 
 from paddock.errors import unknown_name
@@ -19,13 +15,6 @@ if TYPE_CHECKING:
 
 PWM_MIN, PWM_MID, PWM_MAX = 1000, 1500, 2000  # us
 
-VEHICLE_TYPES = {  # module and class of each vehicle type, imported on first use
-    "copter": "paddock.sitl.autopilot.copter:Copter",
-    "rover": "paddock.sitl.autopilot.rover:Rover",
-    "rover_ackermann": "paddock.sitl.autopilot.rover:AckermannRover",
-    "plane": "paddock.sitl.autopilot.plane:Plane",
-}
-
 
 class Mode(ABC):
     """A flight or drive mode. An instance is created each time the mode is entered."""
@@ -37,7 +26,7 @@ class Mode(ABC):
     lands = False  # disarm immediately after landing
     stage = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
 
     def value(self, name: str) -> float:
@@ -75,7 +64,7 @@ class MissionMode(Mode):
         """Pause the mission."""
         self.autopilot.executor.running = False
 
-    def nav_target(self, dt: float) -> NavTarget:
+    def nav_target(self, dt: float) -> "NavTarget":
         """Return the mission's target; start or resume the mission if it does not run."""
         executor = self.autopilot.executor
         if not executor.running:
@@ -93,12 +82,12 @@ class VehicleControl(ABC):
     return_mode: ClassVar[int]  # RTL of failsafes and fences
     stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
-    parameters: ClassVar[tuple[Parameter, ...]]
+    parameters: ClassVar["tuple[Parameter, ...]"]
     control_period_us: ClassVar[int]
     channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
     """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self._changes = -1  # `parameters.changes` of the gains
 
@@ -140,12 +129,10 @@ def drives(kind: str) -> bool:
     return kind.startswith("rover")
 
 
-@cache
 def find_vehicle(kind: str) -> type[VehicleControl]:
     """Return the class of a vehicle type."""
+    from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
+
     if kind not in VEHICLE_TYPES:
         raise unknown_name("vehicle type", kind, VEHICLE_TYPES)
-    module, _, name = VEHICLE_TYPES[kind].partition(":")
-    found = getattr(import_module(module), name)
-    assert isinstance(found, type) and issubclass(found, VehicleControl)
-    return found
+    return VEHICLE_TYPES[kind]

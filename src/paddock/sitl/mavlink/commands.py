@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import AltitudeFrame
+from paddock.sitl.autopilot.mission.items import AltitudeFrame, altitude_frame
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.messages import KNOWN
-from paddock.sitl.mavlink.mission_protocol import DEGREE, PLAIN_FRAMES
+from paddock.sitl.mavlink.mission_protocol import DEGREE
 from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class CommandProtocol:
     def _int(self, message: Any, sender: Sender) -> None:
         m = message
         located = m.command in LOCATED
-        frame = PLAIN_FRAMES.get(m.frame)
+        frame = altitude_frame(m.frame)
         x, y = ((nan if value == UNSET else value / DEGREE) if located else float(value) for value in (m.x, m.y))
         p = (m.param1, m.param2, m.param3, m.param4, x, y, m.z)
         request = m.command, p, frame or AltitudeFrame.GLOBAL
@@ -118,13 +118,13 @@ class CommandProtocol:
         id = _whole(p[0])
         if not isfinite(p[1]):
             return Ack(CommandResult.DENIED, "Message interval is not finite")
-        if not self.vehicle.streaming.own(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
+        if not self.vehicle.own_streams(sender.peer).set_interval(id, p[1], self.vehicle.now_us):
             return Ack(CommandResult.DENIED, f"Message {id}: invalid interval")
         return ACCEPTED
 
     def _get_interval(self, p: Sequence[float], sender: Sender) -> Ack:
         id = _whole(p[0])
-        interval = self.vehicle.streaming.of(sender.peer).interval(id)
+        interval = sender.peer.streams.get(self.vehicle.sysid, self.vehicle.streams).interval(id)
         self.vehicle.reply(mav.MAVLink_message_interval_message(max(id, 0), interval), sender)
         return ACCEPTED
 
@@ -213,7 +213,7 @@ class Inputs:
 
     def _global_target(self, message: Any, sender: Sender) -> None:
         m = message
-        frame, local = PLAIN_FRAMES.get(m.coordinate_frame), self.autopilot.frame
+        frame, local = altitude_frame(m.coordinate_frame), self.autopilot.frame
         if frame is None or frame is AltitudeFrame.MISSION:
             self._refuse_frame(m.coordinate_frame)
             return

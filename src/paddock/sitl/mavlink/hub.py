@@ -1,55 +1,40 @@
 """The MAVLink sockets of all vehicles, serviced by the thread that ticks without blocking; each vehicle is a system."""
 
-from __future__ import annotations
-
 import selectors
 import socket
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from paddock.errors import InvalidValueError, PaddockError
+from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
-from paddock.sitl.mavlink.link import (
-    SILENCE,
-    Address,
-    MavlinkLink,
-    MavlinkPeers,
-    PortError,
-    Ports,
-    Sender,
-    TelemetryLog,
-    bind,
-)
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, bind, open_log
 from paddock.sitl.mavlink.messages import VIBRATION, VibrationMeter, encode
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
-from paddock.sitl.mavlink.packets import AUTOPILOT, PacketReader, PacketWriter, mav, status_texts
+from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
-from paddock.sitl.mavlink.streams import HEARTBEAT, Streaming
+from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
 PAUSED_AFTER = 0.05  # s of wall time without progress after which the simulation counts as paused
 PAUSED_PERIOD = 0.005  # s of wall time between two polls while paused
 HOUSEKEEPING_PERIOD = 0.25  # s of wall time between checks for due heartbeats and silent peers
-MAX_SYSID = 254
 
 
 class MavlinkHub:
     """The MAVLink network of a simulation. Call `service` at every exchange, and `idle` while paused."""
 
-    def __init__(self, ports: Ports | None = None, log_folder: Path | None = None, silence: float = SILENCE) -> None:
-        """`log_folder` receives one .tlog per vehicle; peers are removed after `silence` s."""
+    def __init__(self, ports: Ports | None = None, log_folder: Path | None = None) -> None:
+        """`log_folder` receives one .tlog per vehicle."""
         self.ports = ports or Ports()
         self.vehicles: dict[int, MavlinkVehicle] = {}
         self._log_folder = log_folder
-        self._silence = silence
         self._selector = selectors.DefaultSelector()
-        self._reader = PacketReader()
         self.links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
         self._now_us = -1
         self._contacted = False  # a packet has been received
@@ -58,23 +43,21 @@ class MavlinkHub:
         if self.ports.shared_port is not None:
             self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
 
-    def add(self, autopilot: BuiltInAutopilot) -> MavlinkVehicle:
+    def add(self, autopilot: BuiltInAutopilot) -> "MavlinkVehicle":
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
         sysid = autopilot.sysid
-        if not 1 <= sysid <= MAX_SYSID:
-            raise InvalidValueError(f"system id {sysid} is not in 1 to {MAX_SYSID}")
         if sysid in self.vehicles:
-            raise PaddockError(f"system id {sysid} is in use: every vehicle needs its own, 1 to {MAX_SYSID}")
+            raise PaddockError(f"system id {sysid} is in use: every vehicle needs its own")
         port = self.ports.own(sysid)
         target: Address | None = self.ports.station(sysid)
         if port == self.ports.shared_port:
-            raise PortError(f"vehicle {sysid}: port {port} is also the shared port; choose another --shared-port")
+            raise PaddockError(f"vehicle {sysid}: port {port} is also the shared port; choose another --shared-port")
         if self.ports.shared_port is not None and target == self.ports.shared_station():
             target = None  # the shared link already sends to it
         link = self._open(sysid, port, f"vehicle {sysid}", "--base-port", target)
         try:
             folder = self._log_folder
-            vehicle = MavlinkVehicle(autopilot, TelemetryLog(folder / f"vehicle_{sysid}.tlog") if folder else None)
+            vehicle = MavlinkVehicle(autopilot, open_log(folder / f"vehicle_{sysid}.tlog") if folder else None)
         except PaddockError:
             self._close_link(sysid)
             raise
@@ -93,20 +76,10 @@ class MavlinkHub:
                 target = socket.gethostbyname(target[0]), target[1]  # replies come from numeric addresses
             except OSError as error:
                 raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
-        link = MavlinkLink(opened, MavlinkPeers(target, self._silence))
+        link = MavlinkLink(opened, target)
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
-
-    def remove(self, sysid: int) -> None:
-        """Remove a vehicle and free its ports; ignored if unknown."""
-        vehicle = self.vehicles.pop(sysid, None)
-        if vehicle is None:
-            return
-        vehicle.close()
-        for link in vehicle.links:
-            del link.vehicles[sysid]
-        self._close_link(sysid)
 
     def _close_link(self, key: int) -> None:
         link = self.links.pop(key)
@@ -115,8 +88,9 @@ class MavlinkHub:
 
     def close(self) -> None:
         """Close all ports and logs."""
-        for sysid in list(self.vehicles):
-            self.remove(sysid)
+        for vehicle in self.vehicles.values():
+            if vehicle.log is not None:
+                vehicle.log.close()
         for key in list(self.links):
             self._close_link(key)
         self._selector.close()
@@ -135,7 +109,7 @@ class MavlinkHub:
                 vehicle.beat(wall)
                 vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
             for link in self.links.values():
-                link.peers.evict(wall)
+                link.evict(wall)
         if paused:
             if wall - self._moved >= PAUSED_AFTER and wall - self._polled >= PAUSED_PERIOD:
                 self._work(now_us, wall, True)
@@ -163,7 +137,7 @@ class MavlinkHub:
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
         for key, _ in ready:
-            key.data.receive(self._reader, wall)
+            key.data.receive(wall)
         for vehicle in self.vehicles.values():
             vehicle.service(now_us, wall, paused)
 
@@ -175,18 +149,19 @@ Handler = Callable[[Any, Sender], object]
 class MavlinkVehicle:
     """The MAVLink side of one autopilot. Not thread-safe: only the thread that ticks may use it."""
 
-    def __init__(self, autopilot: BuiltInAutopilot, log: TelemetryLog | None = None) -> None:
+    def __init__(self, autopilot: BuiltInAutopilot, log: BinaryIO | None = None) -> None:
+        """`log`: a .tlog of all packets, even without peers."""
         self.autopilot = autopilot
         self.sysid = autopilot.sysid
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
-        self.log = log  # of all packets, even without peers
+        self.log = log
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
         self._texts = 0
         self.vibration = VibrationMeter()
-        self.streaming = Streaming(self)
+        self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
@@ -198,7 +173,7 @@ class MavlinkVehicle:
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
             "PING": self._ping,
-            "REQUEST_DATA_STREAM": lambda message, sender: self.streaming.own(sender.peer).set_group(
+            "REQUEST_DATA_STREAM": lambda message, sender: self.own_streams(sender.peer).set_group(
                 message.req_stream_id, message.req_message_rate if message.start_stop else 0, self.now_us
             ),
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
@@ -207,25 +182,17 @@ class MavlinkVehicle:
             "LOG_REQUEST_LIST": lambda _, sender: self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender),
         }
 
-    def rate(self, name: str, default: float) -> float:
-        """Return a parameter, or `default` if this vehicle does not have it."""
-        parameters = self.autopilot.parameters
-        return parameters.value(name) if name in parameters else default
-
     @property
     def my_gcs(self) -> int:
         """System id of the ground station that may send RC, and whose loss is a failsafe."""
-        return int(self.rate("SYSID_MYGCS", 255.0))
-
-    # in --------------------------------------------------------------------------------------------------------------
+        return self.autopilot.parameters.whole("SYSID_MYGCS")
 
     def handle(self, message: Any, sender: Sender) -> None:
         """Handle a valid message for this system; messages for other components are ignored."""
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
         if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        if self.log is not None:
-            self.log.write(self.now_us, bytes(message.get_msgbuf()))
+        self._write_log(bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
         if handler is None:
             return
@@ -262,8 +229,6 @@ class MavlinkVehicle:
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, "Origin rejected: it is set by GNSS")
 
-    # out -------------------------------------------------------------------------------------------------------------
-
     def send(self, message: Any, logged: bool = True) -> None:
         """Send to all peers."""
         packet = self.pack(message, logged)
@@ -277,9 +242,14 @@ class MavlinkVehicle:
     def pack(self, message: Any, logged: bool = True) -> bytes:
         """Pack with the next sequence number and log, or without both."""
         packet = self._writer.pack(message, logged)
-        if self.log is not None and logged:
-            self.log.write(self.now_us, packet)
+        if logged:
+            self._write_log(packet)
         return packet
+
+    def _write_log(self, packet: bytes) -> None:
+        """Append a packet after its simulated time in us, as 8 bytes, big-endian."""
+        if self.log is not None:
+            self.log.write(max(self.now_us, 0).to_bytes(8, "big") + packet)
 
     def encode(self, id: int) -> Any:
         """Return one of the KNOWN messages; None without data."""
@@ -291,11 +261,47 @@ class MavlinkVehicle:
         while outbox:
             self._notify(outbox.popleft())
         if not paused:
-            self.vibration.sample(self.autopilot.telemetry)
-            if self.streaming.service(now_us):
+            self.vibration.sample(self.autopilot.telemetry.time_us, self.autopilot.sensors)
+            if self._stream(now_us):
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+
+    def own_streams(self, peer: MavlinkPeer) -> Streams:
+        """Return the streams of a peer for changing them: a copy of the defaults at first."""
+        return peer.streams.setdefault(self.sysid, self.streams.copy())
+
+    def _all_streams(self) -> list[tuple[MavlinkPeer | None, Streams]]:
+        """Return the default streams, and those that peers have requested."""
+        peers = [peer for link in self.links for peer in link.peers.values() if self.sysid in peer.streams]
+        return [(None, self.streams), *((peer, peer.streams[self.sysid]) for peer in peers)]
+
+    def use_parameter(self, name: str, setter: MavlinkPeer) -> None:
+        """Apply a changed parameter to the defaults, to the peer that has set it, and to others without a request."""
+        for peer, streams in self._all_streams():
+            streams.use_parameter(name, self.now_us, newest=peer is None or peer is setter)
+
+    def _stream(self, now_us: int) -> bool:
+        """Send what is due to each peer; return whether that included the default heartbeat.
+
+        A message that is due for several peers is encoded once. The log holds the default streams only, so that a
+        peer's requests do not change the log of a run.
+        """
+        defaults = self.streams.due(now_us)
+        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
+        for link in self.links:
+            for peer in link.peers.values():
+                own = peer.streams.get(self.sysid)
+                for id in defaults if own is None else own.due(now_us):
+                    wanted.setdefault(id, []).append((link, peer))
+        for id, listeners in wanted.items():
+            logged = id in defaults and self.log is not None
+            message = self.encode(id) if listeners or logged else None
+            if message is not None:
+                packet = self.pack(message, logged)
+                for link, peer in listeners:
+                    link.send(packet, message.crc_extra, self.sysid, peer)
+        return HEARTBEAT in defaults
 
     def beat(self, wall: float) -> None:
         """Send a heartbeat by wall time if none was sent lately; not logged."""
@@ -307,7 +313,8 @@ class MavlinkVehicle:
         """Restart at a new simulated time."""
         self.now_us = now_us
         self.vibration.restart()
-        self.streaming.restart(now_us)
+        for _, streams in self._all_streams():
+            streams.restart(now_us)
         self.parameters.restart()
         self.missions.restart()
 
@@ -319,15 +326,10 @@ class MavlinkVehicle:
         elif isinstance(notice, ItemReached):
             self.send(mav.MAVLink_mission_item_reached_message(notice.sequence))
         elif isinstance(notice, CurrentItem):
-            t = self.autopilot.telemetry
-            self.send(mav.MAVLink_mission_current_message(notice.sequence, t.mission_count, t.mission_state))
+            executor = self.autopilot.executor
+            count, state = len(executor.items), int(executor.state)
+            self.send(mav.MAVLink_mission_current_message(notice.sequence, count, state))
         elif isinstance(notice, HomeChanged):
             for id in (mav.MAVLINK_MSG_ID_HOME_POSITION, mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN):
                 if (message := self.encode(id)) is not None:
                     self.send(message)
-
-    def close(self) -> None:
-        """Remove the vehicle and close its log."""
-        self.streaming.forget()
-        if self.log is not None:
-            self.log.close()

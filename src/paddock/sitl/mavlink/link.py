@@ -1,17 +1,15 @@
 """UDP links: port numbers, peers (ground stations), the .tlog, and the sockets."""
 
-from __future__ import annotations
-
 import errno
 import socket
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from struct import Struct
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple
 
-from paddock.errors import InvalidValueError, PaddockError
-from paddock.sitl.mavlink.packets import PacketCounters, PacketReader, renumbered
+from paddock.errors import PaddockError
+from paddock.sitl.mavlink.packets import PacketCounters, read_packets, renumbered
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.hub import MavlinkVehicle
@@ -29,10 +27,6 @@ def where_set(option: str) -> str:
     return f"{option}, or mavlink: {{{key}: ...}} in the scenario's sitl section" if key else option
 
 
-class PortError(PaddockError):
-    """A UDP port is unavailable."""
-
-
 @dataclass(frozen=True)
 class Ports:
     """Vehicle k binds `base_port` + k - 1 and sends to `station_port` + k - 1 of `station_host`.
@@ -45,12 +39,6 @@ class Ports:
     station_host: str = "127.0.0.1"
     station_port: int = 14550
     shared_port: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("base_port", "station_port", "shared_port"):
-            port = getattr(self, name)
-            if port is not None and not 1 <= port <= 65535:
-                raise InvalidValueError(f"{name} {port} is not in 1 to 65535")
 
     def own(self, sysid: int) -> int:
         """Return the port that a vehicle binds."""
@@ -65,18 +53,18 @@ class Ports:
         return self.station_host, self.station_port
 
     def refuse_overlap(self, sysids: Collection[int]) -> None:
-        """Raise PortError if, on one machine, a vehicle's port is also a ground station's."""
+        """Raise PaddockError if, on one machine, a vehicle's port is also a ground station's."""
         if not (self.station_host in ("localhost", self.host) or self.station_host.startswith("127.")):
             return
         own = {self.own(sysid): sysid for sysid in sysids}
         stations = {self.station(sysid)[1]: sysid for sysid in sysids}
         if self.shared_port is not None and self.shared_port in stations:
-            raise PortError(
+            raise PaddockError(
                 f"UDP port {self.shared_port} is both the shared port and the ground station port of vehicle "
                 f"{stations[self.shared_port]}; choose another with {where_set('--shared-port')}"
             )
         if both := sorted(own.keys() & stations.keys()):
-            raise PortError(
+            raise PaddockError(
                 f"UDP port {both[0]} is both the port of vehicle {own[both[0]]} and the ground station port of vehicle "
                 f"{stations[both[0]]}; keep --base-port and --station-port at least {max(sysids)} apart"
             )
@@ -84,12 +72,12 @@ class Ports:
     def _checked(self, base: int, sysid: int, option: str) -> int:
         port = base + sysid - 1
         if port > 65535:
-            raise PortError(f"vehicle {sysid}: port {port} exceeds 65535; choose a lower {where_set(option)}")
+            raise PaddockError(f"vehicle {sysid}: port {port} exceeds 65535; choose a lower {where_set(option)}")
         return port
 
 
 def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
-    """Return a non-blocking UDP socket; raise PortError, naming `owner` and `option`, if the port is unavailable."""
+    """Return a non-blocking UDP socket; raise PaddockError, naming `owner` and `option`, if the port is unavailable."""
     opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         opened.setblocking(False)
@@ -102,11 +90,9 @@ def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
             errno.EACCES: f"UDP port {port} needs privileges; choose one above 1023 with",
         }
         other = f"cannot open UDP port {host}:{port}: {error.strerror or error}; see"
-        raise PortError(f"{owner}: {reasons.get(error.errno or 0, other)} {where_set(option)}") from error
+        raise PaddockError(f"{owner}: {reasons.get(error.errno or 0, other)} {where_set(option)}") from error
     return opened
 
-
-# peers ---------------------------------------------------------------------------------------------------------------
 
 Address = tuple[str, int]
 
@@ -122,118 +108,68 @@ class MavlinkPeer:
     last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
     sequences: dict[int, int] = field(default_factory=dict)  # next number, by vehicle: each peer sees an unbroken count
-    streams: dict[int, Streams] = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
+    streams: "dict[int, Streams]" = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
 
 
-class MavlinkPeers:
-    """All peers of a link, in order of arrival."""
+def open_log(path: Path) -> BinaryIO:
+    """Create the log file of one vehicle; raise PaddockError if that fails."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return path.open("wb")
+    except OSError as error:
+        raise PaddockError(f"cannot write MAVLink log {path}: {error.strerror or error}") from error
 
-    def __init__(self, target: Address | None, silence: float = SILENCE) -> None:
-        """`target` is permanent."""
-        self.silence = silence
-        self._all: dict[Address, MavlinkPeer] = {}
-        if target is not None:
-            self._all[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
-
-    def __iter__(self) -> Iterator[MavlinkPeer]:
-        return iter(self._all.values())
-
-    def __len__(self) -> int:
-        return len(self._all)
-
-    def receive(self, address: Address, wall: float) -> MavlinkPeer:
-        """Record a valid packet from an address."""
-        peer = self._all.get(address)
-        if peer is None:
-            if len(self._all) >= MAX_PEERS:
-                removable = [each for each in self._all.values() if not each.permanent]
-                del self._all[min(removable, key=lambda each: each.last_seen).address]
-            peer = self._all[address] = MavlinkPeer(address, wall)
-        peer.last_seen = wall
-        return peer
-
-    def evict(self, wall: float) -> None:
-        """Remove peers that have timed out."""
-        kept = [p for p in self._all.values() if p.permanent or wall - p.last_seen <= self.silence]
-        self._all = {peer.address: peer for peer in kept}
-
-
-# log -----------------------------------------------------------------------------------------------------------------
-
-STAMP = Struct(">Q")
-
-
-class TelemetryLog:
-    """The MAVLink log of one vehicle: a .tlog with simulated time.
-
-    Each packet, sent or received, follows its time in us as 8 bytes, big-endian.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """Create the file; raise PaddockError if that fails."""
-        self.path = path
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            self._file: BinaryIO | None = path.open("wb")
-        except OSError as error:
-            raise PaddockError(f"cannot write MAVLink log {path}: {error.strerror or error}") from error
-
-    def write(self, time_us: int, packet: bytes) -> None:
-        """Append a packet; ignored after `close`."""
-        if self._file is not None:
-            self._file.write(STAMP.pack(max(time_us, 0)) + packet)
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._file is not None:
-            self._file.close()
-            self._file = None
-
-
-# link ----------------------------------------------------------------------------------------------------------------
 
 DATAGRAM = 4096  # bytes
 MAX_DATAGRAMS = 64  # per poll: one peer cannot stall the simulation
 
 
-@dataclass
 class MavlinkLink:
-    """A UDP socket with its peers and vehicles: one vehicle's own, or the shared one."""
+    """A UDP socket with its peers, in order of arrival, and vehicles: one vehicle's own, or the shared one."""
 
-    socket: socket.socket
-    peers: MavlinkPeers
-    vehicles: dict[int, MavlinkVehicle] = field(default_factory=dict)
-    counters: PacketCounters = field(default_factory=PacketCounters)
+    def __init__(self, opened: socket.socket, target: Address | None) -> None:
+        """`target` is a permanent peer."""
+        self.socket = opened
+        self.peers = {} if target is None else {target: MavlinkPeer(target, last_seen=0.0, permanent=True)}
+        self.vehicles: dict[int, MavlinkVehicle] = {}
+        self.counters = PacketCounters()
+
+    def peer(self, address: Address, wall: float) -> MavlinkPeer:
+        """Return the peer of an address, from which a valid packet has come."""
+        if address not in self.peers and len(self.peers) >= MAX_PEERS:
+            removable = [each for each in self.peers.values() if not each.permanent]
+            del self.peers[min(removable, key=lambda each: each.last_seen).address]
+        found = self.peers.setdefault(address, MavlinkPeer(address, wall))
+        found.last_seen = wall
+        return found
+
+    def evict(self, wall: float) -> None:
+        """Remove peers that have timed out."""
+        kept = [peer for peer in self.peers.values() if peer.permanent or wall - peer.last_seen <= SILENCE]
+        self.peers = {peer.address: peer for peer in kept}
 
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
         """Send to every peer, or to one."""
-        for peer in (only,) if only is not None else self.peers:
+        for peer in (only,) if only is not None else self.peers.values():
             number = peer.sequences.get(sysid, 0)
             peer.sequences[sysid] = (number + 1) % 256
-            self._send_to(peer.address, renumbered(packet, number, extra))
+            with suppress(OSError):  # no listener, no route, a full buffer: UDP may lose packets
+                self.socket.sendto(renumbered(packet, number, extra), peer.address)
+                self.counters.sent += 1
 
-    def _send_to(self, address: Address, packet: bytes) -> None:
-        try:
-            self.socket.sendto(packet, address)
-            self.counters.sent += 1
-        except OSError:  # no listener, no route, a full buffer: UDP may lose packets
-            return
-
-    def receive(self, reader: PacketReader, wall: float) -> None:
+    def receive(self, wall: float) -> None:
         """Dispatch every waiting message to its vehicles."""
         for _ in range(MAX_DATAGRAMS):
             try:
                 datagram, address = self.socket.recvfrom(DATAGRAM)
             except OSError:  # no more data, or a peer's port is closed
                 return
-            self._take(reader.messages(datagram, self.counters), address, wall)
-
-    def _take(self, messages: list[Any], address: Address, wall: float) -> None:
-        for message in messages:
-            peer = self.peers.receive(address, wall)
-            target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
-            for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
-                vehicle.handle(message, Sender(self, peer, message.get_srcSystem(), message.get_srcComponent()))
+            for message in read_packets(datagram, self.counters):
+                target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
+                ids = message.get_srcSystem(), message.get_srcComponent()
+                sender = Sender(self, self.peer(address, wall), *ids)
+                for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
+                    vehicle.handle(message, sender)
 
 
 class Sender(NamedTuple):

@@ -1,14 +1,16 @@
 """Telemetry messages: tables of encoders that turn the autopilot's newest values into the fields of a message."""
 
 from collections.abc import Callable
-from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi, sqrt
+from math import atan2, degrees, exp, hypot, isfinite, isnan, nan, pi
 from typing import Any
+
+import numpy as np
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate
 from paddock.sitl.autopilot.telemetry import Telemetry
 from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
-from paddock.sitl.sensor_data import SensorColumns
+from paddock.sitl.sensor_data import Floats, SensorColumns
 
 GRAVITY = 9.80665  # m/s2
 FREEZING = 273.15  # K
@@ -35,8 +37,6 @@ CAPABILITIES = sum(
 
 Fields = tuple[Any, ...] | None  # of a message, in order; None without data
 
-# state of the vehicle -------------------------------------------------------------------------------------------------
-
 
 def _heartbeat(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """Fields as an ArduPilot of this vehicle type sends them."""
@@ -52,28 +52,22 @@ def _heartbeat(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 
 def _sys_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """Sensor health and battery. A disabled fence is healthy, or ground stations report a breach."""
-    healthy = t.sensors_healthy | (0 if a.fence.breached else mav.MAV_SYS_STATUS_GEOFENCE)
-    load = scaled(t.load, 1000.0, 0, 1000, 0)
-    return t.sensors_present, t.sensors_enabled, healthy, load, *_battery(t), 0, 0, 0, 0, 0, 0
+    healthy = a.health.healthy | (0 if a.fence.breached else mav.MAV_SYS_STATUS_GEOFENCE)
+    return a.health.present, a.health.enabled, healthy, 0, *_battery(a.sensors), 0, 0, 0, 0, 0, 0
 
 
 def _battery_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
     """The whole pack is reported as its first cell."""
-    voltage, current, remaining = _battery(t)
+    voltage, current, remaining = _battery(a.sensors)
     kind = mav.MAV_BATTERY_FUNCTION_ALL, mav.MAV_BATTERY_TYPE_LIPO
-    consumed = scaled(t.battery_consumed, 1.0, 0, INT32, -1)
+    consumed = scaled(a.battery.consumed, 1.0, 0, INT32, -1)
     return 0, *kind, INT16, (voltage,) + (UINT16,) * 9, current, consumed, -1, remaining
 
 
-def _battery(t: Telemetry) -> tuple[int, int, int]:
+def _battery(s: SensorColumns) -> tuple[int, int, int]:
     """Return mV, cA, %, or the fields' "unknown" values."""
-    if t.sensors is None:
-        return UINT16, -1, -1
-    return (
-        uint16(t.sensors.battery_voltage, 1000.0),
-        scaled(t.sensors.battery_current, 100.0, -1, INT16, -1),
-        scaled(t.sensors.battery_remaining, 100.0, 0, 100, -1),
-    )
+    current, remaining = scaled(s.battery_current, 100.0, -1, INT16, -1), scaled(s.battery_remaining, 100.0, 0, 100, -1)
+    return uint16(s.battery_voltage, 1000.0), current, remaining
 
 
 def _fence_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
@@ -117,36 +111,25 @@ def _place(latitude: float, longitude: float, altitude: float) -> tuple[int, int
     return int32(latitude, 1e7), int32(longitude, 1e7), int32(altitude, 1e3)
 
 
-def _wind(a: BuiltInAutopilot, t: Telemetry) -> Fields:
-    measured = isfinite(t.wind_speed) and isfinite(t.wind_direction)
-    return (degrees(t.wind_direction) % 360.0, t.wind_speed, 0.0) if measured else None
-
-
 STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
     HEARTBEAT=_heartbeat,
     SYS_STATUS=_sys_status,
     BATTERY_STATUS=_battery_status,
-    POWER_STATUS=lambda a, t: (
-        *(BOARD_SUPPLY, 0),
-        mav.MAV_POWER_STATUS_BRICK_VALID if _battery(t)[0] != UINT16 else 0,
-    ),
+    POWER_STATUS=lambda a, t: (BOARD_SUPPLY, 0, mav.MAV_POWER_STATUS_BRICK_VALID * isfinite(a.sensors.battery_voltage)),
     EXTENDED_SYS_STATE=lambda a, t: (mav.MAV_VTOL_STATE_UNDEFINED, int(t.landed)),
     SYSTEM_TIME=lambda a, t: (SIMULATED_EPOCH_US + t.time_us, t.time_us // 1000),
-    MISSION_CURRENT=lambda a, t: (t.mission_current, t.mission_count, t.mission_state),
+    MISSION_CURRENT=lambda a, t: (a.executor.current, len(a.executor.items), int(a.executor.state)),
     FENCE_STATUS=_fence_status,
     AUTOPILOT_VERSION=_autopilot_version,
     RC_CHANNELS=_rc_channels,
     RC_CHANNELS_RAW=lambda a, t: (t.time_us // 1000, 0, *_padded(a.rc.sticks.pwm, 8), UNKNOWN),  # older ground stations
-    SERVO_OUTPUT_RAW=lambda a, t: (t.time_us % 2**32, 0, *_padded(t.outputs, 16)),
+    SERVO_OUTPUT_RAW=lambda a, t: (t.time_us % 2**32, 0, *a.vehicle.outputs(a.commands)),
     NAV_CONTROLLER_OUTPUT=_nav_controller_output,
     HOME_POSITION=_home_position,
     GPS_GLOBAL_ORIGIN=lambda a, t: (
         None if (f := a.frame) is None else (*_place(f.latitude, f.longitude, f.altitude), t.time_us)
     ),
-    WIND=_wind,
 )
-
-# estimated motion -----------------------------------------------------------------------------------------------------
 
 
 def _ekf_status(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
@@ -165,9 +148,8 @@ def _ekf_status(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
 def _vfr_hud(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
     """Airspeed is the ground speed without a sensor."""
     speed = hypot(e.vn, e.ve)
-    airspeed = known(t.sensors.airspeed, speed) if t.sensors is not None else speed
     heading, throttle = round(degrees(e.yaw)) % 360, scaled(t.throttle, 100.0, 0, 100, 0)
-    return airspeed, speed, heading, throttle, known(t.altitude), -e.vd
+    return known(a.sensors.airspeed, speed), speed, heading, throttle, known(t.altitude), -e.vd
 
 
 def _global_position(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
@@ -182,8 +164,7 @@ def _altitude(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
     """Above sea level, origin and home; above ground NaN without a rangefinder."""
     if isnan(t.altitude):
         return None
-    below = nan if t.sensors is None else known(t.sensors.range_1, nan)
-    return t.time_us, -e.down, t.altitude, -e.down, t.relative_altitude, nan, below
+    return t.time_us, -e.down, t.altitude, -e.down, t.relative_altitude, nan, known(a.sensors.range_1, nan)
 
 
 MOTION: dict[int, Callable[[BuiltInAutopilot, Telemetry, Estimate], Fields]] = by_id(
@@ -197,8 +178,6 @@ MOTION: dict[int, Callable[[BuiltInAutopilot, Telemetry, Estimate], Fields]] = b
     ),
     ALTITUDE=_altitude,
 )
-
-# sensors --------------------------------------------------------------------------------------------------------------
 
 
 def _gps_raw(t: Telemetry, s: SensorColumns) -> Fields:
@@ -249,13 +228,13 @@ KNOWN = frozenset({*STATUS, *MOTION, *SENSORS, VIBRATION})
 
 def encode(id: int, autopilot: BuiltInAutopilot) -> Any:
     """Return one of the KNOWN messages but VIBRATION; None without data."""
-    t, fields = autopilot.telemetry, None
-    if (status := STATUS.get(id)) is not None:
-        fields = status(autopilot, t)
-    elif (motion := MOTION.get(id)) is not None and t.estimate is not None:
-        fields = motion(autopilot, t, t.estimate)
-    elif (sensed := SENSORS.get(id)) is not None and t.sensors is not None:
-        fields = sensed(t, t.sensors)
+    t, e = autopilot.telemetry, autopilot.estimate
+    if id in STATUS:
+        fields = STATUS[id](autopilot, t)
+    elif e.time_us < 0.0:  # no sensor data yet
+        fields = None
+    else:
+        fields = MOTION[id](autopilot, t, e) if id in MOTION else SENSORS[id](t, autopilot.sensors)
     return None if fields is None else mav.mavlink_map[id](*fields)
 
 
@@ -274,31 +253,29 @@ class VibrationMeter:
 
     def restart(self) -> None:
         """Discard all samples."""
-        self._mean: tuple[float, ...] | None = None
-        self._square: tuple[float, ...] = (0.0, 0.0, 0.0)
+        self._mean: Floats | None = None
+        self._square: Floats = np.zeros(3)
         self._time_us, self._samples, self._clipped = 0, 0, 0
 
-    def sample(self, telemetry: Telemetry) -> None:
+    def sample(self, time_us: int, s: SensorColumns) -> None:
         """Add the newest sample."""
-        s = telemetry.sensors
-        if not self._requested or s is None or telemetry.time_us == self._time_us:
+        if not self._requested or time_us == self._time_us:
             return
-        now = (s.accel_x, s.accel_y, s.accel_z)
-        if not all(map(isfinite, now)):
+        now = np.array((s.accel_x, s.accel_y, s.accel_z))
+        if not np.isfinite(now).all():
             return
-        dt = min(max(telemetry.time_us - self._time_us, 0) * 1e-6, LONGEST_STEP)
-        self._time_us = telemetry.time_us
+        dt = min(max(time_us - self._time_us, 0) * 1e-6, LONGEST_STEP)
+        self._time_us = time_us
         share = 1.0 - exp(-2.0 * pi * CUTOFF * dt)
-        before = self._mean or now
-        off = [value - mean for mean, value in zip(before, now, strict=True)]
-        self._mean = tuple(mean + share * d for mean, d in zip(before, off, strict=True))
-        self._square = tuple(q + share * (d * d - q) for q, d in zip(self._square, off, strict=True))
+        mean = now if self._mean is None else self._mean
+        self._mean = mean + share * (now - mean)
+        self._square += share * ((now - mean) ** 2 - self._square)
         self._samples += 1
-        self._clipped += max(map(abs, now)) >= CLIPPED
+        self._clipped += bool(np.abs(now).max() >= CLIPPED)
 
     def message(self) -> Any:
         """VIBRATION in m/s2; None before enough samples."""
         self._requested = True
         if self._samples < MIN_SAMPLES:
             return None
-        return mav.MAVLink_vibration_message(self._time_us, *map(sqrt, self._square), self._clipped, 0, 0)
+        return mav.MAVLink_vibration_message(self._time_us, *np.sqrt(self._square).tolist(), self._clipped, 0, 0)

@@ -10,7 +10,7 @@ from math import inf, isfinite, isnan, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind, altitude_frame
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.packets import int32, mav
 
@@ -19,22 +19,13 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
 
 DEGREE = 1e7  # units of an integer latitude
-PLAIN_FRAMES = {  # MAV_FRAME -> altitude frame; others are unsupported
-    mav.MAV_FRAME_GLOBAL: AltitudeFrame.GLOBAL,
-    mav.MAV_FRAME_GLOBAL_INT: AltitudeFrame.GLOBAL,
-    mav.MAV_FRAME_MISSION: AltitudeFrame.MISSION,
-    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT: AltitudeFrame.RELATIVE,
-    mav.MAV_FRAME_GLOBAL_RELATIVE_ALT_INT: AltitudeFrame.RELATIVE,
-    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT: AltitudeFrame.TERRAIN,
-    mav.MAV_FRAME_GLOBAL_TERRAIN_ALT_INT: AltitudeFrame.TERRAIN,
-}
 FIRST_ACTION = 80
 """MAV_CMDs below this number are NAV: their parameters must be numbers. In others NaN means the default."""
 
 
 def decode(message: Any) -> tuple[MissionItem | None, int]:
     """Return the item of MISSION_ITEM_INT or MISSION_ITEM and 0, or None and the MAV_MISSION_RESULT."""
-    m, frame = message, PLAIN_FRAMES.get(message.frame)
+    m, frame = message, altitude_frame(message.frame)
     if frame is None:
         return None, mav.MAV_MISSION_UNSUPPORTED_FRAME
     # whether x, y are a position and z an altitude; neither for an unknown command, which is refused later
@@ -173,8 +164,6 @@ class MissionProtocol:
             self.autopilot.send_text(Severity.WARNING, f"{upload.kind.name.capitalize()} upload timed out")
             self._end(upload, mav.MAV_MISSION_OPERATION_CANCELLED)
 
-    # upload ----------------------------------------------------------------------------------------------------------
-
     def _begin_part(self, message: Any, sender: Sender, kind: PlanKind) -> None:
         """Replace some items of the plan, or append; both indices are inclusive."""
         plan, first = self.autopilot.plans[kind], message.start_index
@@ -271,8 +260,6 @@ class MissionProtocol:
         if done is not None and done.sender.key == sender.key:
             done.settled = True
 
-    # download, clearing, current item --------------------------------------------------------------------------------
-
     def _count(self, message: Any, sender: Sender, kind: PlanKind) -> None:
         items = self.autopilot.plans[kind]
         self._settle(sender, kind)
@@ -297,7 +284,7 @@ class MissionProtocol:
         home = self.autopilot.home if mission and seq == 0 else None
         if home is not None:
             item = MissionItem(mav.MAV_CMD_NAV_WAYPOINT, AltitudeFrame.GLOBAL, p4=0.0, x=home[0], y=home[1], z=home[2])
-        current = mission and seq == self.autopilot.telemetry.mission_current
+        current = mission and seq == self.autopilot.executor.current
         target = sender.system, sender.component
         self.vehicle.reply(encode(item, seq, target, kind, current, integers), sender)
 

@@ -66,68 +66,45 @@ class PacketCounters:
 
     received: int = 0  # valid packets
     sent: int = 0
-    bad_checksum: int = 0
-    unknown: int = 0  # ids outside the dialect
-    truncated: int = 0
-    rubbish: int = 0  # bytes outside packets
-
-    @property
-    def rejected(self) -> int:
-        """Invalid packets."""
-        return self.bad_checksum + self.unknown + self.truncated
+    rejected: int = 0  # truncated, with a wrong checksum or an unknown id
 
 
-class PacketReader:
-    """Decodes datagrams."""
+DECODER = mav.MAVLink(None)
 
-    def __init__(self) -> None:
-        self._decoder = mav.MAVLink(None)
 
-    def messages(self, datagram: bytes, counters: PacketCounters) -> list[Any]:
-        """Return the valid messages of a datagram, in order; count the rest."""
-        found: list[Any] = []
-        at, end, errors = 0, len(datagram), 0
-        while at < end and errors < MAX_ERRORS:
-            places = (datagram.find(MARKER_2, at), datagram.find(MARKER_1, at))
-            start = min((place for place in places if place >= 0), default=end)
-            counters.rubbish += start - at
-            if start == end:
-                break
-            packet, whole = _frame(datagram, start)
-            message, known = self._decode(packet, whole, counters)
-            if message is not None:
-                found.append(message)
-            errors += message is None
-            at = start + (1 if message is None and known else len(packet))  # search inside an invalid packet
-        return found
-
-    def _decode(self, packet: bytes, whole: bool, counters: PacketCounters) -> tuple[Any, bool]:
-        """Return the message or None, and whether its id is known."""
-        if not whole:
-            counters.truncated += 1
-            return None, True
+def read_packets(datagram: bytes, counters: PacketCounters) -> list[Any]:
+    """Return the valid messages of a datagram, in order; count the rest, but not bytes outside packets."""
+    found: list[Any] = []
+    at = errors = 0
+    while errors < MAX_ERRORS and (start := _next_marker(datagram, at)) >= 0:
+        packet = _frame(datagram, start)
         try:
-            message = self._decoder.decode(bytearray(packet))
-        except Exception:  # pymavlink raises various types for invalid bytes
-            counters.bad_checksum += 1
-            return None, True
+            message = DECODER.decode(bytearray(packet))
+        except Exception:  # pymavlink raises various types for invalid and for truncated bytes
+            at, errors = start + 1, errors + 1  # search inside an invalid packet
+            continue
+        at = start + len(packet)
         if message.get_msgId() < 0:  # unknown id
-            counters.unknown += 1
-            return None, False
-        counters.received += 1
-        return message, True
+            errors += 1
+        else:
+            found.append(message)
+    counters.received += len(found)
+    counters.rejected += errors
+    return found
 
 
-def _frame(data: bytes, at: int) -> tuple[bytes, bool]:
-    """Return the packet that starts here, of the length in its header, and whether it is complete."""
+def _next_marker(data: bytes, at: int) -> int:
+    """Return where the next packet may start; -1 if nowhere."""
+    return min((place for marker in (MARKER_1, MARKER_2) if (place := data.find(marker, at)) >= 0), default=-1)
+
+
+def _frame(data: bytes, at: int) -> bytes:
+    """Return the packet that starts here, of the length in its header, or the rest of the data if it is truncated."""
     header = data[at : at + 3]
-    if len(header) < 3:
-        return header, False
-    size = header[1] + 8
-    if header[0] == MARKER_2:
+    size = header[1] + 8 if len(header) == 3 else 0
+    if header[0] == MARKER_2 and size:
         size += 4 + (SIGNATURE if header[2] & SIGNED else 0)
-    packet = data[at : at + size]
-    return packet, len(packet) == size
+    return data[at : at + size]
 
 
 class PacketWriter:

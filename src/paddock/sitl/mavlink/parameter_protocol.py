@@ -1,7 +1,5 @@
 """The parameter protocol: list, read, set; and the refusal of file transfer, which ground stations try first."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import isfinite
 from typing import TYPE_CHECKING, Any
@@ -15,7 +13,7 @@ if TYPE_CHECKING:
 
 BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
 RATE = "SR0_PARAMS"
-PAUSE_US = 100_000  # us between batches without that parameter
+PAUSE_US = 100_000  # us between batches if that is 0
 NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
 UNKNOWN = 1  # MAV_PARAM_ERROR_DOES_NOT_EXIST
 OUT_OF_RANGE = 2
@@ -30,7 +28,7 @@ FTP_LENGTH = 251
 class ParameterProtocol:
     """The parameter protocol of one vehicle."""
 
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
+    def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle = vehicle
         self.parameters = vehicle.autopilot.parameters
         self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
@@ -51,7 +49,7 @@ class ParameterProtocol:
         early = wall < self._next_wall if paused else now_us < self._next_us
         if not self._lists or early:
             return
-        rate = self.vehicle.rate(RATE, 1e6 / PAUSE_US)
+        rate = self.parameters.value(RATE)
         pause_us = round(1e6 / rate if rate > 0 else PAUSE_US)
         self._next_us, self._next_wall = now_us + pause_us, wall + pause_us * 1e-6
         names = self.parameters.names()
@@ -62,20 +60,15 @@ class ParameterProtocol:
             if sent + BATCH >= len(names):
                 del self._lists[key]
 
-    def _read(self, message: Any, sender: Sender) -> None:
-        names = self.parameters.names()
-        index = message.param_index
-        if index >= 0:
-            name = names[index] if index < len(names) else ""
+    def _read(self, message: Any, sender: "Sender") -> None:
+        names, index = self.parameters.names(), message.param_index  # -1: by name
+        name = message.param_id if index < 0 else names[index] if index < len(names) else ""
+        if name in names:
+            self.vehicle.reply(self._value(name, names.index(name), len(names)), sender)
         else:
-            name = message.param_id
-            index = names.index(name) if name in names else 0
-        if name not in names:
             self._error(message, sender, UNKNOWN)
-        else:
-            self.vehicle.reply(self._value(name, index, len(names)), sender)
 
-    def _set(self, message: Any, sender: Sender) -> None:
+    def _set(self, message: Any, sender: "Sender") -> None:
         """Reply with the current value, to all peers."""
         name, value = message.param_id, message.param_value
         if name not in self.parameters:
@@ -85,19 +78,19 @@ class ParameterProtocol:
         if not (isfinite(value) and self.parameters.set(name, value)):
             self._error(message, sender, OUT_OF_RANGE)
             self.vehicle.autopilot.send_text(Severity.WARNING, f"Parameter {name}: invalid value {value:g}")
-        self.vehicle.streaming.use_parameter(name, self.vehicle.now_us, sender.peer)
+        self.vehicle.use_parameter(name, sender.peer)
         self.vehicle.send(self._value(name, NOT_INDEXED, len(self.parameters.names())))
 
     def _value(self, name: str, index: int, count: int) -> Any:
         value, kind = self.parameters.value(name), int(self.parameters.known(name).kind)
         return mav.MAVLink_param_value_message(name.encode("ascii"), value, kind, count, index)
 
-    def _error(self, message: Any, sender: Sender, error: int) -> None:
+    def _error(self, message: Any, sender: "Sender", error: int) -> None:
         name = message.param_id.encode("ascii", "replace")
         index = getattr(message, "param_index", -1)
         self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
 
-    def _refuse_ftp(self, message: Any, sender: Sender) -> None:
+    def _refuse_ftp(self, message: Any, sender: "Sender") -> None:
         """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""
         request = bytes(message.payload)
         number, opcode = int.from_bytes(request[:2], "little"), request[3]

@@ -1,50 +1,35 @@
-"""Telemetry rates: the groups of REQUEST_DATA_STREAM with their SR0_ parameters, and what is due for each peer.
+"""Telemetry rates: the groups of REQUEST_DATA_STREAM with their SR0_ parameters, and what is due at a time."""
 
-A message that is due for several peers is encoded once. The log holds the default streams only, so that a peer's
-requests do not change the log of a run.
-"""
-
-from __future__ import annotations
-
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import copy
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import by_id, mav
-
-if TYPE_CHECKING:
-    from paddock.sitl.mavlink.hub import MavlinkVehicle
-    from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer
 
 
 class StreamGroup(NamedTuple):
     """Messages whose rate is a share of one parameter."""
 
     parameter: str  # Hz
-    rate: float  # without that parameter
     shares: Mapping[int, float]
     also: tuple[int, ...] = ()  # sent only if the group is requested
 
 
 GROUPS: dict[int, StreamGroup] = {  # about 25 messages per second in total
-    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", 2.0, by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
+    mav.MAV_DATA_STREAM_RAW_SENSORS: StreamGroup("SR0_RAW_SENS", by_id(RAW_IMU=0.5, SCALED_PRESSURE=0.25)),
     mav.MAV_DATA_STREAM_EXTENDED_STATUS: StreamGroup(
         "SR0_EXT_STAT",
-        2.0,
         by_id(SYS_STATUS=0.5, GPS_RAW_INT=1.0, MISSION_CURRENT=0.5, NAV_CONTROLLER_OUTPUT=0.5, FENCE_STATUS=0.25),
         also=(mav.MAVLINK_MSG_ID_POWER_STATUS,),
     ),
-    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", 2.0, by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
-    mav.MAV_DATA_STREAM_POSITION: StreamGroup(
-        "SR0_POSITION", 4.0, by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)
-    ),
-    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", 4.0, by_id(ATTITUDE=1.0)),
-    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", 4.0, by_id(VFR_HUD=0.5)),
+    mav.MAV_DATA_STREAM_RC_CHANNELS: StreamGroup("SR0_RC_CHAN", by_id(SERVO_OUTPUT_RAW=0.5, RC_CHANNELS=0.5)),
+    mav.MAV_DATA_STREAM_POSITION: StreamGroup("SR0_POSITION", by_id(GLOBAL_POSITION_INT=1.0, LOCAL_POSITION_NED=0.5)),
+    mav.MAV_DATA_STREAM_EXTRA1: StreamGroup("SR0_EXTRA1", by_id(ATTITUDE=1.0)),
+    mav.MAV_DATA_STREAM_EXTRA2: StreamGroup("SR0_EXTRA2", by_id(VFR_HUD=0.5)),
     mav.MAV_DATA_STREAM_EXTRA3: StreamGroup(
         "SR0_EXTRA3",
-        2.0,
-        by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25, WIND=0.25),
+        by_id(SYSTEM_TIME=0.25, BATTERY_STATUS=0.25, EKF_STATUS_REPORT=0.25),
         also=(mav.MAVLINK_MSG_ID_VIBRATION,),
     ),
 }
@@ -62,8 +47,8 @@ HEARTBEAT = mav.MAVLINK_MSG_ID_HEARTBEAT
 class Streams:
     """Message intervals of one vehicle: the defaults, or those of one peer."""
 
-    def __init__(self, rate: Callable[[str, float], float], offset: int = 0) -> None:
-        """`rate(parameter, default)` in Hz; `offset` spreads the messages of many vehicles over the second."""
+    def __init__(self, rate: Callable[[str], float], offset: int = 0) -> None:
+        """`rate(parameter)` in Hz; `offset` spreads the messages of many vehicles over the second."""
         self._rate = rate
         self._offset = offset
         self._intervals: dict[int, int] = {}
@@ -73,7 +58,7 @@ class Streams:
             self._put(id, self._default(id), 0)
         self.restart(0)
 
-    def copy(self) -> Streams:
+    def copy(self) -> "Streams":
         """Return a copy, for a peer that requests rates of its own."""
         own = copy(self)
         own._intervals, own._next, own._asked = dict(self._intervals), dict(self._next), set(self._asked)
@@ -128,7 +113,7 @@ class Streams:
     def _default(self, id: int) -> float:
         """Return the default interval, us; -1: not streamed."""
         group = GROUP_OF.get(id)
-        rate = UNGROUPED.get(id, 0.0) if group is None else self._rate(group.parameter, group.rate) * group.shares[id]
+        rate = UNGROUPED.get(id, 0.0) if group is None else self._rate(group.parameter) * group.shares[id]
         return SECOND / rate if rate > 0 else -1.0
 
     def _put(self, id: int, interval_us: float, now_us: int) -> None:
@@ -141,63 +126,3 @@ class Streams:
 
     def _look_ahead(self) -> None:
         self._earliest = min(self._next.values(), default=NEVER)
-
-
-class Streaming:
-    """Sends the streams of one vehicle: to each peer the default ones, or those it has requested."""
-
-    def __init__(self, vehicle: MavlinkVehicle) -> None:
-        self.vehicle = vehicle
-        self.defaults = Streams(vehicle.rate, offset=vehicle.sysid)
-
-    def of(self, peer: MavlinkPeer) -> Streams:
-        """Return the streams of a peer."""
-        return peer.streams.get(self.vehicle.sysid, self.defaults)
-
-    def own(self, peer: MavlinkPeer) -> Streams:
-        """Return the streams of a peer for changing them: a copy of the defaults at first."""
-        sysid = self.vehicle.sysid
-        if sysid not in peer.streams:
-            peer.streams[sysid] = self.defaults.copy()
-        return peer.streams[sysid]
-
-    def use_parameter(self, name: str, now_us: int, setter: MavlinkPeer) -> None:
-        """Apply a changed parameter to the defaults, to the peer that has set it, and to others without a request."""
-        self.defaults.use_parameter(name, now_us, newest=True)
-        for peer, own in self._owners():
-            own.use_parameter(name, now_us, newest=peer is setter)
-
-    def service(self, now_us: int) -> bool:
-        """Send what is due; return whether that included the default heartbeat."""
-        defaults = self.defaults.due(now_us)
-        wanted: dict[int, list[tuple[MavlinkLink, MavlinkPeer]]] = {id: [] for id in defaults}
-        for link in self.vehicle.links:
-            for peer in link.peers:
-                own = peer.streams.get(self.vehicle.sysid)
-                for id in defaults if own is None else own.due(now_us):
-                    wanted.setdefault(id, []).append((link, peer))
-        for id, listeners in wanted.items():
-            logged = id in defaults and self.vehicle.log is not None
-            message = self.vehicle.encode(id) if listeners or logged else None
-            if message is not None:
-                packet = self.vehicle.pack(message, logged)
-                for link, peer in listeners:
-                    link.send(packet, message.crc_extra, self.vehicle.sysid, peer)
-        return HEARTBEAT in defaults
-
-    def restart(self, now_us: int) -> None:
-        """Restart at a time; requests are kept."""
-        self.defaults.restart(now_us)
-        for _, own in self._owners():
-            own.restart(now_us)
-
-    def forget(self) -> None:
-        """Discard the requests of all peers: the vehicle is removed."""
-        for peer, _ in list(self._owners()):
-            del peer.streams[self.vehicle.sysid]
-
-    def _owners(self) -> Iterator[tuple[MavlinkPeer, Streams]]:
-        for link in self.vehicle.links:
-            for peer in link.peers:
-                if self.vehicle.sysid in peer.streams:
-                    yield peer, peer.streams[self.vehicle.sysid]

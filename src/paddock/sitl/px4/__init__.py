@@ -1,4 +1,3 @@
 """PX4 in the loop: Paddock is the simulator of unmodified PX4 SITL binaries (HIL messages over TCP 4560 + instance)."""
 
-SIMULATOR_PORT = 4560
-"""TCP port at which PX4 instance 0 expects its simulator."""
+SIMULATOR_PORT = 4560  # TCP port at which PX4 instance 0 expects its simulator

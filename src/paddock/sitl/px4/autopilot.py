@@ -2,7 +2,6 @@
 
 import select
 import socket
-from contextlib import suppress
 from time import monotonic
 from typing import Any, ClassVar
 
@@ -40,91 +39,6 @@ def launch_lines(instance: int) -> list[str]:
     ]
 
 
-class SimulatorServer:
-    """TCP server for one peer at a time, non-blocking, from `open` to `close`; `generation` counts peers."""
-
-    def __init__(self, address: str, port: int) -> None:
-        self.address = address
-        self.port = port  # 0: a free one, known after `open`
-        self.generation = 0  # incremented for each peer
-        self.refused = 0  # connections while there was a peer
-        self._listener: socket.socket | None = None
-        self._peer: socket.socket | None = None
-        self._unsent = bytearray()
-
-    def open(self) -> None:
-        """Listen; PaddockError if the port is in use."""
-        if self._listener is not None:
-            return
-        self._listener = bound_socket("PX4", "tcp", self.address, self.port, "another Paddock, jMAVSim, Gazebo")
-        self.port = self._listener.getsockname()[1]
-
-    def close(self) -> None:
-        """Release the port and the peer."""
-        self.hang_up()
-        if self._listener is not None:
-            self._listener.close()
-            self._listener = None
-
-    def hang_up(self) -> None:
-        """Disconnect the peer."""
-        self._unsent.clear()
-        if self._peer is not None:
-            self._peer.close()
-            self._peer = None
-
-    @property
-    def connected(self) -> bool:
-        """Whether a peer is connected."""
-        return self._peer is not None
-
-    def wait(self, timeout: float) -> None:
-        """Wait for activity on the sockets, at most `timeout` s."""
-        sockets = [s for s in (self._listener, self._peer) if s is not None]
-        writers = [self._peer] if self._unsent and self._peer is not None else []
-        select.select(sockets, writers, [], timeout)
-
-    def receive(self) -> bytes:
-        """Return the bytes received; accept a new peer, drop one that has disconnected."""
-        if self._listener is None:
-            raise PaddockError(f"PX4: tcp {self.address}:{self.port} is not open")
-        with suppress(OSError):
-            newcomer, _ = self._listener.accept()
-            if self._peer is not None:
-                self.refused += 1
-                newcomer.close()
-            else:
-                newcomer.setblocking(False)
-                newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                self._peer = newcomer
-                self.generation += 1
-        if self._peer is None:
-            return b""
-        try:
-            data = self._peer.recv(CHUNK)
-        except BlockingIOError:
-            return b""
-        except OSError:
-            data = b""
-        if not data:
-            self.hang_up()
-        return data
-
-    def send(self, data: bytes) -> None:
-        """Send as much as the peer reads; drop whole messages when too much is queued."""
-        if self._peer is None:
-            return
-        if len(self._unsent) + len(data) <= MOST_UNSENT:
-            self._unsent += data
-        try:
-            sent = self._peer.send(self._unsent)
-            del self._unsent[:sent]
-        except BlockingIOError:
-            pass
-        except OSError:
-            self.hang_up()
-
-
 class Px4Autopilot(Autopilot):
     """Waits at tcp `4560 + instance` for a PX4. Sensors run freely until its first controls, then in lockstep.
 
@@ -132,7 +46,6 @@ class Px4Autopilot(Autopilot):
     """
 
     kind: ClassVar[str] = "px4"
-    needs_truth: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -148,18 +61,26 @@ class Px4Autopilot(Autopilot):
         self.instance = instance
         self._dt_us = dt * 1e6
         self._ticks = max(1, round(1.0 / (rate * dt)))
-        self._server = SimulatorServer(address, SIMULATOR_PORT + instance if port is None else port)
+        self._address = address
+        self.port = SIMULATOR_PORT + instance if port is None else port  # TCP; 0: a free one, known after `open`
+        self._listener: socket.socket | None = None
+        self._peer: socket.socket | None = None
+        self._unsent = bytearray()
+        self._peers = 0  # so far
         self._messages = HilMessages(origin)
         self._writer = PacketWriter(SYSTEM, COMPONENT)
         self._commands = ActuatorCommands()
         self._offset_us = FIRST_US  # PX4's clock never decreases, even when the world's does
         self._clock_us = 0
         self._last_us = 0.0
-        self._generation = 0
         self._begin()
 
     def _begin(self) -> None:
-        """Forget the peer."""
+        """Disconnect and forget the peer."""
+        if self._peer is not None:
+            self._peer.close()
+            self._peer = None
+        self._unsent.clear()
         self._parser = mav.MAVLink(None)
         self._parser.robust_parsing = True  # bad data is a message, not an exception
         self._acted = False  # it has sent controls
@@ -170,12 +91,12 @@ class Px4Autopilot(Autopilot):
         self._messages.forget()
         self._heard_at = monotonic()
         self.status.connected = self.status.armed = False
-        self.status.note = f"waiting for PX4 at tcp {self._server.address}:{self._server.port}"
+        self.status.note = f"waiting for PX4 at tcp {self._address}:{self.port}"
 
     @property
     def live(self) -> bool:
         """Whether it has sent controls and is still connected."""
-        return self._acted and self._server.connected
+        return self._acted and self._peer is not None
 
     @property
     def period_us(self) -> int:
@@ -186,20 +107,19 @@ class Px4Autopilot(Autopilot):
         """Return the time of a tick of the world, to the nearest us."""
         return tick_after(time_us, self._ticks, self._dt_us)
 
-    @property
-    def port(self) -> int:
-        """The TCP port."""
-        return self._server.port
-
     def open(self) -> None:
-        """Listen."""
-        self._server.open()
+        """Listen; PaddockError if the port is in use."""
+        if self._listener is None:
+            self._listener = bound_socket("PX4", "tcp", self._address, self.port, "another Paddock, jMAVSim, Gazebo")
+            self.port = self._listener.getsockname()[1]
         self._begin()
 
     def close(self) -> None:
         """Release the port and the peer."""
-        self._server.close()
         self._begin()
+        if self._listener is not None:
+            self._listener.close()
+            self._listener = None
         self.status.note = "closed"
 
     def reset(self) -> None:
@@ -208,21 +128,19 @@ class Px4Autopilot(Autopilot):
         self._last_us = 0.0
         self._messages.forget()
 
-    # exchange ---------------------------------------------------------------------------------------------------------
-
     def offer(self, sensors: SensorData) -> None:
         """Send new readings; PX4's next controls answer them."""
         self._service()
         self._fresh = False
         values = sensors.values()
-        self._messages.motion.update(values)
+        self._messages.note_truth(values)
         clock_us = self._offset_us + round(values.time_us)
         self._last_us = values.time_us
-        if not self._server.connected or clock_us <= self._clock_us:
+        if self._peer is None or clock_us <= self._clock_us:
             return
         packets = b"".join(self._writer.pack(message) for message in self._due(values, clock_us))
         self._clock_us = clock_us
-        self._server.send(packets)
+        self._send(packets)
 
     def _due(self, values: SensorColumns, clock_us: int) -> list[Any]:
         """Return the messages due; the sensors come last, because they trigger PX4."""
@@ -248,37 +166,73 @@ class Px4Autopilot(Autopilot):
             left = deadline - monotonic()
             if left <= 0.0 or not self.live or not self._lockstep:
                 return self._commands if self.live and not self._lockstep else None
-            self._server.wait(left)
+            sockets = [opened for opened in (self._peer, self._listener) if opened is not None]
+            select.select(sockets, sockets[:1] if self._unsent else [], [], left)
             self._service()
         self._fresh = False
         self.status.exchanges += 1
         return self._commands
 
     def _service(self) -> None:
-        was_connected = self._server.connected
-        data = self._server.receive()
-        if self._server.generation != self._generation:
+        """Accept a new peer, drop one that has disconnected, and handle the bytes received."""
+        if self._listener is None:
+            raise PaddockError(f"PX4: tcp {self._address}:{self.port} is not open")
+        try:
+            newcomer, _ = self._listener.accept()
+        except OSError:
+            pass
+        else:
+            self._greet(newcomer)
+        if self._peer is None:
+            return
+        try:
+            data = self._peer.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
             self._begin()
-            restarted, self._generation = self._generation > 0, self._server.generation
-            self.status.restarts += restarted
-            if restarted:
-                for listener in self.on_restart:
-                    listener()
-            self.status.connected = True
-            self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
-        elif was_connected and not self._server.connected:
+            return
+        self._heard_at = monotonic()
+        try:
+            for message in self._parser.parse_buffer(data) or []:
+                self._handle(message)
+        except mav.MAVError as error:  # the parser resynchronises
+            self._reject(str(error))
+
+    def _greet(self, newcomer: socket.socket) -> None:
+        """Take a new peer; refuse a second one."""
+        if self._peer is not None:
+            newcomer.close()
+            self.status.rejected += 1
+            self.status.note = f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i"
+            return
+        newcomer.setblocking(False)
+        newcomer.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._begin()
+        self._peer = newcomer
+        self._peers += 1
+        if self._peers > 1:
+            self.status.restarts += 1
+            for listener in self.on_restart:
+                listener()
+        self.status.connected = True
+        self.status.note = "PX4 is connected and starting; sensors run freely until its first controls"
+
+    def _send(self, data: bytes) -> None:
+        """Send as much as the peer reads; drop whole messages when too much is queued."""
+        if self._peer is None:
+            return
+        if len(self._unsent) + len(data) <= MOST_UNSENT:
+            self._unsent += data
+        try:
+            sent = self._peer.send(self._unsent)
+            del self._unsent[:sent]
+        except BlockingIOError:
+            pass
+        except OSError:
             self._begin()
-        if self._server.refused:
-            self.status.rejected += self._server.refused
-            self._server.refused = 0
-            self.status.note = f"refused a second PX4 at tcp {self._server.address}:{self.port}; start it with -i"
-        if data:
-            self._heard_at = monotonic()
-            try:
-                for message in self._parser.parse_buffer(data) or []:
-                    self._handle(message)
-            except mav.MAVError as error:  # the parser resynchronises
-                self._reject(str(error))
 
     def _reject(self, why: str) -> None:
         self.status.rejected += 1
@@ -294,7 +248,7 @@ class Px4Autopilot(Autopilot):
                 self._acted = True
                 self.status.note = "" if self._lockstep else "this PX4 was built without lockstep: free-running"
         elif kind == "COMMAND_LONG":
-            self._server.send(self._writer.pack(self._answer(message)))
+            self._send(self._writer.pack(self._answer(message)))
         elif kind == "BAD_DATA":
             self._reject(message.reason)
         elif kind.startswith("UNKNOWN"):
@@ -312,7 +266,7 @@ class Px4Autopilot(Autopilot):
 
     def diagnosis(self) -> str:
         """Return what is known of a silent peer."""
-        if not self._server.connected:
-            return f"no PX4 at tcp {self._server.address}:{self._server.port}: start it, or check PX4_SIM_HOSTNAME"
+        if self._peer is None:
+            return f"no PX4 at tcp {self._address}:{self.port}: start it, or check PX4_SIM_HOSTNAME"
         silent = monotonic() - self._heard_at
         return f"PX4 {self.instance} has sent no controls for {silent:.1f} s: has it stopped? {DEBUGGING}"

@@ -3,34 +3,13 @@
 from math import atan2, degrees, hypot, isfinite, sqrt
 from typing import Any
 
+from paddock.compute.quaternion import unrotate
 from paddock.sensing.site import altitude_of
 from paddock.sitl.mavlink.packets import int16, int32, mav, scaled
 from paddock.sitl.sensor_data import Floats, SensorColumns
 from paddock.world.geodesy import Origin
 
 Triple = tuple[float, float, float]
-
-
-class TrueMotion:
-    """True rates of one vehicle from consecutive truths, free of sensor noise; None until there are two."""
-
-    def __init__(self) -> None:
-        self.forget()
-
-    def forget(self) -> None:
-        """Forget the previous truth."""
-        self._before: SensorColumns | None = None
-        self.turning: tuple[Triple, Triple] | None = None
-        """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the last truth."""
-
-    def update(self, v: SensorColumns) -> None:
-        """Take the truth of a row."""
-        if not isfinite(v.true_qw + v.true_vn):
-            self.forget()
-            return
-        before, self._before = self._before, v
-        if before is not None and v.time_us > before.time_us:
-            self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
 
 
 def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> tuple[Triple, Triple]:
@@ -43,13 +22,8 @@ def _turning(before: SensorColumns, v: SensorColumns, seconds: float) -> tuple[T
     sine = sqrt(turn[0] * turn[0] + turn[1] * turn[1] + turn[2] * turn[2])
     scale = sign * (2.0 if sine < 1e-12 else 2.0 * atan2(sine, sign * cosine) / sine) / seconds
     n, e, d = v.true_vn - before.true_vn, v.true_ve - before.true_ve, v.true_vd - before.true_vd
-    gained = (
-        (1 - 2 * (y * y + z * z)) * n + 2 * (x * y + w * z) * e + 2 * (x * z - w * y) * d,
-        2 * (x * y - w * z) * n + (1 - 2 * (x * x + z * z)) * e + 2 * (y * z + w * x) * d,
-        2 * (x * z + w * y) * n + 2 * (y * z - w * x) * e + (1 - 2 * (x * x + y * y)) * d,
-    )
     rate = turn[0] * scale, turn[1] * scale, turn[2] * scale
-    return rate, (gained[0] / seconds, gained[1] / seconds, gained[2] / seconds)
+    return rate, unrotate(x, y, z, w, n / seconds, e / seconds, d / seconds)
 
 
 ACCEL, GYRO, MAG, BARO, DIFFERENTIAL = 0x7, 0x38, 0x1C0, 0x1A00, 0x400  # bits of HIL_SENSOR.fields_updated
@@ -67,13 +41,22 @@ class HilMessages:
 
     def __init__(self, origin: Origin) -> None:
         self._origin = origin
-        self._shown: dict[str, float] = {}
-        self.motion = TrueMotion()  # updated by the owner of the rows
+        self.forget()
 
     def forget(self) -> None:
-        """Mark all readings as new, for a new peer or after a reset."""
-        self._shown.clear()
-        self.motion.forget()
+        """Mark all readings as new and forget the last truth, for a new peer or after a reset."""
+        self._shown: dict[str, float] = {}
+        self._before: SensorColumns | None = None
+        self.turning: tuple[Triple, Triple] | None = None
+        """Angular rate (rad/s) and acceleration over ground (m/s2), forward-right-down; means since the last truth."""
+
+    def note_truth(self, v: SensorColumns) -> None:
+        """Derive the true rates, free of sensor noise, from the truth of a row and the last one; None without both."""
+        before, self._before = self._before, v if isfinite(v.true_qw + v.true_vn) else None
+        if self._before is None:
+            self.turning = None
+        elif before is not None and v.time_us > before.time_us:
+            self.turning = _turning(before, v, (v.time_us - before.time_us) * 1e-6)
 
     def _new(self, sensor: str, time_us: float) -> bool:
         news = time_us >= 0.0 and time_us != self._shown.get(sensor)
@@ -119,7 +102,7 @@ class HilMessages:
 
     def truth(self, v: SensorColumns, clock_us: int) -> Any | None:
         """Return HIL_STATE_QUATERNION; None without two consecutive truths."""
-        turning = self.motion.turning
+        turning = self.turning
         if turning is None or not isfinite(v.true_north + v.true_east + v.true_down):
             return None
         latitude, longitude, height = self._origin.to_geodetic((v.true_east, v.true_north, -v.true_down))

@@ -3,8 +3,6 @@
 Bank is positive with the right wing down, which turns right: the heading (counter-clockwise) then falls.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
@@ -13,17 +11,11 @@ from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-LOITER_BANK = 0.35
-"""rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping."""
+LOITER_BANK = 0.35  # rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping
+BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided: well damped with the default roll lag
 
-BANK_GAIN = 1.2
-"""rad of bank per rad of heading error, when guided: well damped with the default roll lag."""
-
-GRAVITY = 9.80665
-"""m/s2: gravity assumed when banking for a bend of the path."""
-
-SLOPE_MAX = 0.7
-"""The steepest climb as a share of the airspeed, beside `climb_max`."""
+GRAVITY = 9.80665  # m/s2: gravity assumed when banking for a bend of the path
+SLOPE_MAX = 0.7  # the steepest climb as a share of the airspeed, beside `climb_max`
 
 
 class State(NamedTuple):

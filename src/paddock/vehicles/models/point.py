@@ -1,7 +1,5 @@
 """Point vehicle: a mass with limited acceleration and speed, for the largest swarms."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import maximum, minimum, sincos

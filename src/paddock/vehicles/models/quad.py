@@ -4,8 +4,6 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 `parts/quad.py` (state, commands, parameters, physics) and `parts/quad_control.py` (flight controller).
 """
 
-from __future__ import annotations
-
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel

@@ -3,8 +3,6 @@
 The defaults are an indoor rover with a wheel base of 0.15 m.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
@@ -13,8 +11,7 @@ from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
-TURN_GAIN = 3.0
-"""rad/s of turn rate per rad of heading error, when guided."""
+TURN_GAIN = 3.0  # rad/s of turn rate per rad of heading error, when guided
 
 
 class State(NamedTuple):

@@ -2,8 +2,6 @@
 
 One preset serves each level. Resistance can stop a car within a tick and hold it, but never push it back."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
@@ -26,9 +24,7 @@ class Parameters(NamedTuple):
     engine_torque: Annotated[float, Column("N m", "largest engine torque", low=0.0, high=1e5)] = 300.0
     final_drive: Annotated[float, Column("", "turns of the engine per turn of the wheel", low=0.0, high=100.0)] = 5.0
     power_max: Annotated[float, Column("W", "largest engine power", low=0.0, high=1e7)] = 110e3
-    brake_torque: Annotated[
-        float, Column("N m", "full-pedal torque of one front and one rear wheel together", low=0.0, high=1e6)
-    ] = 2000.0
+    brake_torque: Annotated[float, Column("N m", "full-pedal torque, front and rear wheel", low=0.0, high=1e6)] = 2000.0
     brake_bias: Annotated[float, Column("", "share of the brake torque in front", low=0.0, high=1.0)] = 0.62
     steer_max: Annotated[float, Column("rad", "largest road-wheel angle", low=0.0, high=1.4)] = 0.5
     steer_rate_max: Annotated[float, Column("rad/s", "fastest turn of the road wheels", low=0.0, high=1e3)] = 8.0
@@ -43,12 +39,8 @@ class Parameters(NamedTuple):
     tyre_e_lat: Annotated[float, Column("", "magic formula, lateral curvature factor", low=-20.0, high=1.0)] = -1.0
     tyre_mu: Annotated[float, Column("", "friction coefficient at the nominal load", low=0.0, high=5.0)] = 1.0
     tyre_load: Annotated[float, Column("N", "nominal load of one tyre", low=0.1, high=1e6)] = 4000.0
-    tyre_load_sensitivity: Annotated[
-        float, Column("", "relative loss of friction per nominal load more", low=0.0, high=1.0)
-    ] = 0.15
-    relaxation_lateral: Annotated[
-        float, Column("m", "rolling distance in which the side force builds up", low=0.05, high=10.0)
-    ] = 0.6
+    tyre_load_sensitivity: Annotated[float, Column("", "loss of friction per nominal load", low=0.0, high=1.0)] = 0.15
+    relaxation_lateral: Annotated[float, Column("m", "build-up distance of the side force", low=0.05, high=10.0)] = 0.6
     rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.015
 
 

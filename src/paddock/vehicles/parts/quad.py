@@ -3,8 +3,6 @@
 Motors as ArduPilot numbers them: 1 front right, 2 rear left (both turn counter-clockwise seen from above, so more of
 them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
@@ -64,9 +62,7 @@ class Command(NamedTuple):
     roll: Annotated[float, Column("", "roll stick, + right", -1.0, 1.0, failsafe=0.0)] = 0.0
     pitch: Annotated[float, Column("", "pitch stick, + forward", -1.0, 1.0, failsafe=0.0)] = 0.0
     yaw: Annotated[float, Column("", "yaw stick, + left", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
-    throttle: Annotated[
-        float, Column("", "throttle stick, 0.5 holds height where there is a height hold", 0.0, 1.0)
-    ] = 0.0
+    throttle: Annotated[float, Column("", "throttle stick; 0.5 holds the height where it is held", 0.0, 1.0)] = 0.0
     x: Annotated[float, Column("m", "goto and track: position east")] = 0.0
     y: Annotated[float, Column("m", "goto and track: position north")] = 0.0
     z: Annotated[float, Column("m", "goto and track: position up")] = 0.0
@@ -119,8 +115,7 @@ class Parameters(NamedTuple):
     acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
 
 
-FULL_CELL = 4.2
-"""V: one cell, fully charged, at rest."""
+FULL_CELL = 4.2  # V: one cell, fully charged, at rest
 
 
 def open_circuit(charge: float) -> float:
@@ -142,8 +137,7 @@ def loaded_voltage(open_voltage: float, resistance: float, power: float) -> floa
     return 0.5 * (open_voltage + sqrt(maximum(open_voltage * open_voltage - 4.0 * resistance * power, 0.0)))
 
 
-LEVELLING = 12.0
-"""1/s: rate at which the legs level a vehicle that stands on the ground."""
+LEVELLING = 12.0  # 1/s: rate at which the legs level a vehicle that stands on the ground
 
 
 class MotorMix(NamedTuple):

@@ -6,8 +6,6 @@ All modes are computed and one is selected, so that a fleet in mixed modes runs 
 angular accelerations, not torques: its gains suit every airframe, the mixer multiplies by the inertia. No angle is
 extracted from the attitude: headings stay sine-cosine pairs."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sign, sincos, sqrt, tan
@@ -27,10 +25,8 @@ from paddock.vehicles.parts.quad import (
 from paddock.world.pose import Environment
 
 STICK_DEADBAND = 0.05
-LEASH = 2.0
-"""m: how far the held position may run ahead of the vehicle."""
-HORIZON_RANGE = 0.75
-"""Stick deflection at which horizon mode has become acro."""
+LEASH = 2.0  # m: how far the held position may run ahead of the vehicle
+HORIZON_RANGE = 0.75  # stick deflection at which horizon mode has become acro
 
 
 def climb_stick(throttle: float) -> float:
@@ -103,8 +99,7 @@ def actual_rate(stick: float, center: float, largest: float, expo: float) -> flo
     return x * center + maximum(largest - center, 0.0) * bend
 
 
-YAW_RESERVE = 0.2
-"""Share of a motor's thrust that yaw may use even when the collective leaves less room than that."""
+YAW_RESERVE = 0.2  # share of a motor's thrust that yaw may use even when the collective leaves less room than that
 
 
 def mix(collective: float, roll: float, pitch: float, yaw: float) -> MotorMix:
@@ -133,8 +128,7 @@ def mix(collective: float, roll: float, pitch: float, yaw: float) -> MotorMix:
 
 
 Vector = tuple[float, float, float]
-TRIM_MAX = 6.0
-"""m/s2: largest I term of the velocity loop, enough for a strong wind."""
+TRIM_MAX = 6.0  # m/s2: largest I term of the velocity loop, enough for a strong wind
 
 
 class Axes(NamedTuple):

@@ -6,15 +6,10 @@ while the wheel moves sideways and recovers over the relaxation length as it rol
 where a slip computed from the speeds of the moment would be 0/0.
 """
 
-from __future__ import annotations
-
 from paddock.compute.math import absolute, atan, clamp, maximum, minimum, select, sin, sqrt
 
-SLIP_MAX = 3.0
-"""Beyond this (72 degrees) the side force hardly changes, and an unbounded slip would take long to decay."""
-
-PATCH_DAMPING = 0.7
-"""Minimum damping ratio of a car on the spring of its contact patches."""
+SLIP_MAX = 3.0  # beyond this (72 degrees) the side force hardly changes, and an unbounded slip would take long to decay
+PATCH_DAMPING = 0.7  # minimum damping ratio of a car on the spring of its contact patches
 
 
 def friction(load: float, mu: float, load_nominal: float, sensitivity: float) -> float:

@@ -19,11 +19,11 @@ from paddock.sitl.autopilot.control.copter_path import (
     MotionLimits,
     StraightLeg,
 )
-from paddock.sitl.autopilot.copter import Copter
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
 from paddock.sitl.autopilot.parameter_tables import COPTER
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.vehicle import find_vehicle
+from paddock.sitl.autopilot.vehicle_types import Copter
 from paddock.sitl.sensor_data import Floats
 
 LEVEL = MotionLimits(10.0, 2.5, 5.0)

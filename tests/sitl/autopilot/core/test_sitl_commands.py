@@ -204,7 +204,7 @@ def test_set_the_current_item(copter: Any) -> None:
     load(copter)
     assert order(copter, 224, 3) == ACCEPTED
     copter.run(0.02)
-    assert copter.pilot.telemetry.mission_current == 3 and copter.pilot.telemetry.mission_count == 4
+    assert copter.pilot.executor.current == 3 and len(copter.pilot.executor.items) == 4
     assert order(copter, 224, 4) == order(copter, 224, -2) == order(copter, 224, nan) == DENIED
     assert order(copter, 224, -1) == ACCEPTED
 

@@ -44,7 +44,7 @@ def test_collect_returns_immediately_with_the_armed_flag(copter: Any) -> None:
     copter.fly()
     commands = copter.pilot.collect(0.0)
     assert commands.armed and commands.motors[:4].tolist() == [0.5] * 4
-    assert copter.pilot.telemetry.outputs[:4] == [1500] * 4
+    assert copter.pilot.vehicle.outputs(copter.pilot.commands)[:4] == [1500] * 4
 
 
 def test_time_going_backwards_reboots(copter: Any) -> None:

@@ -18,7 +18,7 @@ def test_a_healthy_vehicle_arms(copter: Any) -> None:
     copter.pilot.set_mode(4)
     assert copter.pilot.arm().accepted
     copter.run(0.02)
-    assert copter.pilot.telemetry.armed and copter.pilot.telemetry.system_status == 4  # MAV_STATE_ACTIVE
+    assert copter.pilot.armed and copter.pilot.telemetry.system_status == 4  # MAV_STATE_ACTIVE
     assert "Arming motors" in copter.texts()
 
 
@@ -85,7 +85,7 @@ def test_modes_that_are_not_armable(copter: Any) -> None:
 def test_the_prearm_bit_does_not_depend_on_the_mode(copter: Any) -> None:
     copter.pilot.set_mode(9)  # as after a landing
     copter.run(1.1)
-    assert copter.pilot.telemetry.sensors_healthy & PREARM
+    assert copter.pilot.health.healthy & PREARM
 
 
 def test_throttle_must_be_at_rest(copter: Any, rover: Any) -> None:
@@ -148,25 +148,25 @@ def test_disarming_in_the_air_needs_force(copter: Any) -> None:
 def test_sensor_bits_as_ground_stations_need_them(copter: Any) -> None:
     copter.run(1.1)
     wanted = GYRO | ACCEL | MAG | BARO | GPS | PREARM
-    telemetry = copter.pilot.telemetry
-    assert telemetry.sensors_present & wanted == telemetry.sensors_enabled & wanted == wanted
-    assert telemetry.sensors_healthy & wanted == wanted
-    assert telemetry.system_status == 3  # MAV_STATE_STANDBY
+    health = copter.pilot.health
+    assert health.present & wanted == health.enabled & wanted == wanted
+    assert health.healthy & wanted == wanted
+    assert copter.pilot.telemetry.system_status == 3  # MAV_STATE_STANDBY
     copter.estimator.health = (True, True, False, True, True)
     copter.run(1.1)
-    assert telemetry.sensors_healthy & wanted == wanted & ~(MAG | PREARM)
-    assert telemetry.sensors_present & MAG
+    assert health.healthy & wanted == wanted & ~(MAG | PREARM)
+    assert health.present & MAG
 
 
 def test_motors_and_battery_in_the_sensor_bits(bench: Make) -> None:
     copter = bench(BATT_LOW_VOLT=10.5)
     motors, battery = 0x8000, 0x2000000
-    telemetry = copter.pilot.telemetry
-    assert telemetry.sensors_enabled & (motors | battery) == battery and telemetry.sensors_healthy & battery
+    health = copter.pilot.health
+    assert health.enabled & (motors | battery) == battery and health.healthy & battery
     copter.fly()
     copter.sense(battery_voltage=9.0)
     copter.run(10.1)
-    assert telemetry.sensors_enabled & motors and not telemetry.sensors_healthy & battery
+    assert health.enabled & motors and not health.healthy & battery
 
 
 def test_a_sensor_without_samples_is_not_present(bench: Make) -> None:
@@ -176,5 +176,5 @@ def test_a_sensor_without_samples_is_not_present(bench: Make) -> None:
     copter.sense(baro_time_us=-1)
     copter.estimator.health = (True, True, True, True, False)
     copter.run(1.1)
-    assert not copter.pilot.telemetry.sensors_present & BARO
-    assert copter.pilot.telemetry.sensors_healthy & PREARM
+    assert not copter.pilot.health.present & BARO
+    assert copter.pilot.health.healthy & PREARM

@@ -127,7 +127,7 @@ def test_charge_is_counted_in_mah(bench: Make) -> None:
     copter.fly()
     copter.sense(battery_current=3.6)  # 1 mAh per second
     copter.run(19.0)
-    assert copter.pilot.telemetry.battery_consumed == pytest.approx(19.0)
+    assert copter.pilot.battery.consumed == pytest.approx(19.0)
     assert copter.pilot.mode.name == "GUIDED"
     copter.run(1.4)
     assert copter.pilot.mode.name == "RTL"
@@ -141,7 +141,7 @@ def test_a_measured_charge_level_takes_precedence(bench: Make) -> None:
     copter.fly()
     copter.sense(battery_remaining=0.3)
     copter.run(0.2)
-    assert copter.pilot.telemetry.battery_consumed == pytest.approx(1400.0)
+    assert copter.pilot.battery.consumed == pytest.approx(1400.0)
     copter.sense(battery_remaining=0.24)
     copter.run(0.2)
     assert copter.pilot.mode.name == "LAND"

@@ -7,6 +7,7 @@ from math import inf, nan, sqrt
 from typing import Any
 
 import pytest
+from shapely import Polygon
 
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.fence import FenceZone, fence_zones
@@ -41,13 +42,13 @@ def fenced(bench: Make, **parameters: float) -> Any:
     [((0, 0), -50.0), ((40, 10), -10.0), ((50, 0), 0.0), ((60, 0), 10.0), ((53, 54), 5.0), ((-90, 0), 40.0)],
 )
 def test_distance_to_a_square(place: tuple[float, float], outside: float) -> None:
-    assert FenceZone(True, SQUARE).outside(*place) == pytest.approx(outside)
-    assert FenceZone(False, SQUARE).outside(*place) == pytest.approx(-outside)
+    assert FenceZone(True, Polygon(SQUARE)).outside(*place) == pytest.approx(outside)
+    assert FenceZone(False, Polygon(SQUARE)).outside(*place) == pytest.approx(-outside)
 
 
 def test_a_polygon_need_not_be_convex() -> None:
     letter = ((0.0, 0.0), (100.0, 0.0), (100.0, 20.0), (20.0, 20.0), (20.0, 100.0), (0.0, 100.0))  # an L
-    zone = FenceZone(True, letter)
+    zone = FenceZone(True, Polygon(letter))
     assert zone.outside(10.0, 90.0) == pytest.approx(-10.0) and zone.outside(90.0, 10.0) == pytest.approx(-10.0)
     assert zone.outside(50.0, 60.0) == pytest.approx(30.0)
     assert zone.outside(110.0, 30.0) == pytest.approx(sqrt(200.0))

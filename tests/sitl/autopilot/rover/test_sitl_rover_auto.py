@@ -139,7 +139,7 @@ def test_leaving_auto_pauses_and_entering_resumes(skid: Make) -> None:
     yard.enter(4)
     yard.run(2.0)
     assert yard.autopilot.executor.state == MissionState.PAUSED
-    assert yard.autopilot.telemetry.mission_current == 2
+    assert yard.autopilot.executor.current == 2
     yard.enter(10)
     yard.run(0.1)
     assert yard.currents == [1, 2, 2]

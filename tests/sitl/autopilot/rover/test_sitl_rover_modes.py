@@ -41,14 +41,14 @@ def test_manual_passes_the_sticks_through(skid: Make, car: Make) -> None:
     yard.begin(MANUAL)
     stick(yard, 2.0, 0.5, 0.2)
     assert yard.autopilot.commands[1:3] == pytest.approx([0.7, 0.3])
-    assert yard.autopilot.telemetry.outputs[:3] == [1850, 0, 1650]
+    assert yard.autopilot.vehicle.outputs(yard.autopilot.commands)[:3] == [1850, 0, 1650]
     stick(yard, 2.0, 1.0, 0.4)  # too much for the left side: the turn stays, the speed gives way
     assert yard.autopilot.commands[1:3] == pytest.approx([1.0, 0.2])
     yard = car()
     yard.begin(MANUAL)
     stick(yard, 2.0, -0.2, 0.5)
     assert (yard.autopilot.commands[1], yard.autopilot.commands[9]) == pytest.approx((-0.2, 0.5))
-    assert yard.autopilot.telemetry.outputs[:3] == [1750, 0, 1400]
+    assert yard.autopilot.vehicle.outputs(yard.autopilot.commands)[:3] == [1750, 0, 1400]
 
 
 def test_disarming_stops_the_motors_immediately(skid: Make) -> None:

@@ -7,8 +7,6 @@ and then learned from the specific force that a thrust produces. North-east-down
 thrust as a share of full thrust. The constants below are columns of the arrays.
 """
 
-from __future__ import annotations
-
 from math import pi, radians
 
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle

@@ -5,8 +5,6 @@ this one ends: the motions add up, which rounds the corner and keeps the speed w
 copter that is already moving ends that motion as a leg of its own, while the new one starts.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import cbrt, copysign, hypot, sqrt
 
@@ -136,8 +134,6 @@ class CopterHeading:
         self.yaw = wrap(estimate.yaw + max(-YAW_LEASH, min(YAW_LEASH, wrap(self.yaw - estimate.yaw))))
 
 
-# legs ----------------------------------------------------------------------------------------------------------------
-
 CUT = 0.6  # share of the acceptance radius by which a corner may be cut
 MIN_LENGTH = 1e-3  # m
 
@@ -193,7 +189,7 @@ class StraightLeg:
         self.moving = False
 
     @classmethod
-    def ending(cls, velocity: Ned, limits: LegLimits) -> StraightLeg:
+    def ending(cls, velocity: Ned, limits: LegLimits) -> "StraightLeg":
         """Return the leg on which a motion comes to rest."""
         speed = sqrt(sum(v * v for v in velocity))
         direction = (velocity[0] / speed, velocity[1] / speed, velocity[2] / speed)

@@ -4,8 +4,6 @@ Deflections are PID terms of the attitude error, scaled down at higher speed; th
 controls altitude, the throttle airspeed, with a feed-forward for the climb.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Feed-forward with P and I terms. The speed (m/s) at full throttle and the turn r
 curvature (1/m, Ackermann) at full steering start from the parameters and are learned while driving.
 """
 
-from __future__ import annotations
-
 from math import radians
 from typing import NamedTuple
 

@@ -3,17 +3,18 @@
 Metres north and east, angles clockwise from north.
 """
 
-from __future__ import annotations
-
-from math import atan2, cos, hypot, pi, radians, remainder, sin, sqrt, tau
+from math import atan2, cos, dist, hypot, pi, radians, remainder, sin, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+import shapely
+
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
-from paddock.sitl.autopilot.estimate import Point, segment_distance
+from paddock.sitl.autopilot.estimate import Point
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.parameters import AutopilotParameters
-    from paddock.sitl.autopilot.rover import Rover
+    from paddock.sitl.autopilot.vehicle_types import Rover
 
 
 class LegPosition(NamedTuple):
@@ -29,7 +30,7 @@ def track(position: Point, start: Point, end: Point) -> LegPosition:
     north, east = end[0] - start[0], end[1] - start[1]
     length = hypot(north, east)
     if length < 1e-6:
-        return LegPosition(-_distance(position, end), 0.0, 0.0)
+        return LegPosition(-dist(position, end), 0.0, 0.0)
     pn, pe = position[0] - start[0], position[1] - start[1]
     return LegPosition((pn * north + pe * east) / length, (pe * north - pn * east) / length, length)
 
@@ -67,7 +68,7 @@ def turned(a: float, b: float) -> float:
 
 def curvature_to(point: Point, position: Point, heading: float) -> float:
     """Return the curvature, 1/m, + clockwise, of the arc from the heading to the point; sharpest if it lies behind."""
-    distance = max(_distance(position, point), 0.05)
+    distance = max(dist(position, point), 0.05)
     error = turned(heading, bearing(position, point))
     sine = sin(error) if abs(error) < 0.5 * pi else (1.0 if error > 0.0 else -1.0)
     return 2.0 * sine / distance
@@ -97,8 +98,6 @@ def ahead(position: Point, heading: float, distance: float) -> Point:
     return position[0] + distance * cos(heading), position[1] + distance * sin(heading)
 
 
-# driver --------------------------------------------------------------------------------------------------------------
-
 GRAVITY = 9.80665
 STANDING = 0.2  # m/s: slow enough to pivot
 PIVOTED = radians(5.0)  # heading error at which pivoting ends
@@ -112,13 +111,13 @@ GENTLE = 0.6  # share of the maximum deceleration that is planned with
 class RoverDriver:
     """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
 
-    def __init__(self, rover: Rover) -> None:
+    def __init__(self, rover: "Rover") -> None:
         self.rover, self.autopilot = rover, rover.autopilot
         self.pivoting = False
         self._stood = False  # since the pivot began
         self.read_parameters(rover.autopilot.parameters)
 
-    def read_parameters(self, p: AutopilotParameters) -> None:
+    def read_parameters(self, p: "AutopilotParameters") -> None:
         """Derive the limits from the parameters."""
         v = p.value
         self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")  # m/s
@@ -128,8 +127,6 @@ class RoverDriver:
         self._heading_p, self._heading_d = v("ATC_STR_ANG_P"), v("ATC_STR_ANG_D")
         self._pivot_angle, self._pivot_rate = radians(v("WP_PIVOT_ANGLE")), radians(v("WP_PIVOT_RATE"))  # 0: never
         self._look_time = v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi  # s of driving to look ahead
-
-    # state -----------------------------------------------------------------------------------------------------
 
     @property
     def position(self) -> Point:
@@ -151,8 +148,6 @@ class RoverDriver:
         """Return where the rover stops if it brakes now."""
         way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
         return ahead(self.position, self.autopilot.estimate.yaw, way)
-
-    # commands --------------------------------------------------------------------------------------------------
 
     def rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""
@@ -212,8 +207,6 @@ class RoverDriver:
         turn_rate = (bend if clockwise else -bend) + self._heading_p * error
         self.rates(wanted * max(cos(error), 0.2), turn_rate)
 
-    # internals --------------------------------------------------------------------------------------------------
-
     def _look(self, speed: float) -> float:
         """Return the look-ahead distance, m, at a speed."""
         return max(self._look_time * speed, SHORTEST_LOOK, self.rover.min_turn_radius)
@@ -254,9 +247,6 @@ class RoverDriver:
         return min(max(rate, -most), most)
 
 
-# trail ---------------------------------------------------------------------------------------------------------------
-
-
 class Trail:
     """The path driven since arming, for SMARTRTL: loops are removed, straight stretches merged."""
 
@@ -268,12 +258,12 @@ class Trail:
 
     def add(self, position: Point) -> None:
         """Add a position, if it is `accuracy` m away from the last."""
-        if self.full or not self.points or _distance(self.points[-1], position) < self.accuracy:
+        if self.full or not self.points or dist(self.points[-1], position) < self.accuracy:
             return
-        for k in range(len(self.points) - 2):  # remove the loop where the path comes back to an earlier part
-            if segment_distance(position, self.points[k], self.points[k + 1]) < 0.5 * self.accuracy:
-                del self.points[k + 1 :]
-                break
+        if len(self.points) > 2:  # remove the loop where the path comes back to an earlier part
+            parts = shapely.linestrings([*zip(self.points[:-2], self.points[1:-1], strict=True)])
+            near = np.flatnonzero(shapely.distance(parts, shapely.Point(position)) < 0.5 * self.accuracy)
+            del self.points[near[0] + 1 if len(near) else len(self.points) :]
         self.points.append(position)
         if len(self.points) > self.most:
             self.points = simplified(self.points, 0.5 * self.accuracy)
@@ -286,17 +276,5 @@ class Trail:
 
 def simplified(points: list[Point], tolerance: float) -> list[Point]:
     """Simplify a line to within `tolerance` m (Douglas-Peucker)."""
-    keep = {0, len(points) - 1}
-    pending = [(0, len(points) - 1)]
-    while pending:
-        first, last = pending.pop()
-        found = ((segment_distance(points[k], points[first], points[last]), k) for k in range(first + 1, last))
-        off, k = max(found, default=(0.0, 0))
-        if off > tolerance:
-            keep.add(k)
-            pending += [(first, k), (k, last)]
-    return [points[k] for k in sorted(keep)]
-
-
-def _distance(a: Point, b: Point) -> float:
-    return hypot(a[0] - b[0], a[1] - b[1])
+    line = shapely.LineString(points).simplify(tolerance, preserve_topology=False)
+    return [(north, east) for north, east in line.coords]

@@ -1,7 +1,5 @@
 """The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import atan2, hypot, isfinite
 from typing import NamedTuple

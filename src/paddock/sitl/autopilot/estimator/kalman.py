@@ -4,8 +4,6 @@ The covariance is that of the error state, whose attitude error is a small rotat
 x, y, z, from body to north-east-down. Plain functions and numbers, for compiled code.
 """
 
-from __future__ import annotations
-
 from paddock.compute.math import asin, atan2, sincos, sqrt
 from paddock.sitl.sensor_data import Floats
 

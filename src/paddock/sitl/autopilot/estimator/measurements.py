@@ -1,7 +1,5 @@
 """Fusion of measurements: IMU, compass, barometer, GNSS. Each `take_*` uses a new sample of a sensor row."""
 
-from __future__ import annotations
-
 from math import isfinite
 
 from paddock.compute.math import atan2, sincos, sqrt, wrap_angle

@@ -4,8 +4,6 @@ As in ArduPilot, item 0 is home and is never flown; NAV items follow one another
 between two of them run when the first is reached, while the vehicle moves to the second.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -76,14 +74,11 @@ def next_stretch(items: Sequence[MissionItem], sequence: int, jumps: dict[int, i
     return Stretch(None, tuple(actions))
 
 
-# actions -------------------------------------------------------------------------------------------------------------
-
-
 @dataclass
 class MissionActions:
     """The queue of DO and CONDITION items of a leg, and the speed and yaw they have set."""
 
-    autopilot: BuiltInAutopilot
+    autopilot: "BuiltInAutopilot"
     roi: Ned | None = None  # the region of interest, which a copter faces in AUTO and GUIDED
     waiting: list[tuple[int, MissionItem]] = field(default_factory=list)  # sequence and item
     speed: float = nan  # m/s, from DO_CHANGE_SPEED
@@ -178,9 +173,6 @@ def describe(item: MissionItem) -> str:
     return name
 
 
-# executor ------------------------------------------------------------------------------------------------------------
-
-
 class MissionState(IntEnum):
     """MISSION_STATE of MISSION_CURRENT."""
 
@@ -194,7 +186,7 @@ class MissionState(IntEnum):
 class MissionExecutor:
     """The mission of one vehicle in progress; a new plan starts from its first item."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
         self.running = False  # AUTO is active

@@ -1,11 +1,9 @@
 """Mission items: the supported MAV_CMDs, their ranges, the checks of an upload, and the legs that they become."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from math import atan2, inf, isfinite, isnan, nan, pi, radians, remainder, tau
+from math import atan2, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, tau
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Ned
@@ -43,6 +41,12 @@ INT_FRAMES = {5: 0, 6: 3, 11: 10}  # frames with integer positions on the wire -
 def plain_frame(frame: int) -> int:
     """Return the frame without the distinction between integer and float positions."""
     return INT_FRAMES.get(frame, frame)
+
+
+def altitude_frame(frame: int) -> AltitudeFrame | None:
+    """Return the frame of a MAV_FRAME; None if it is not supported."""
+    plain = plain_frame(frame)
+    return AltitudeFrame(plain) if plain in tuple(AltitudeFrame) else None
 
 
 @dataclass(frozen=True)
@@ -148,8 +152,6 @@ class MissionResult(IntEnum):
     INVALID = 5
     INVALID_PARAM1 = 6
     INVALID_PARAM2 = 7
-    INVALID_PARAM3 = 8
-    INVALID_PARAM4 = 9
     INVALID_PARAM5_X = 10
     INVALID_PARAM6_Y = 11
     INVALID_PARAM7 = 12
@@ -171,8 +173,8 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     kind = ITEM_KINDS.get(item.command)
     if kind is None or (kind.flying and drives(vehicle_kind)):
         return MissionResult.UNSUPPORTED
-    frame = plain_frame(item.frame)
-    if frame not in tuple(AltitudeFrame) or (frame == AltitudeFrame.MISSION and (kind.place or kind.height)):
+    frame = altitude_frame(item.frame)
+    if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
         return MissionResult.UNSUPPORTED_FRAME
     values = (item.p1, item.p2, item.p3, item.p4)
     for number, (low, high) in kind.ranges.items():
@@ -234,7 +236,7 @@ class NavTarget:
     speed: float = nan  # m/s over the ground, NaN: from the parameters
 
 
-def place_of(item: MissionItem, autopilot: BuiltInAutopilot, default: Ned) -> Ned:
+def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
     """Return an item's position in the local frame.
 
     As in ArduPilot, latitude and longitude 0 mean those of `default`, and so does an altitude of 0 or NaN. Without a
@@ -250,7 +252,7 @@ def place_of(item: MissionItem, autopilot: BuiltInAutopilot, default: Ned) -> Ne
     return north, east, down
 
 
-def _altitude(item: MissionItem, autopilot: BuiltInAutopilot) -> float:
+def _altitude(item: MissionItem, autopilot: "BuiltInAutopilot") -> float:
     """Return m above sea level; terrain is as high as home."""
     if plain_frame(item.frame) == AltitudeFrame.GLOBAL:
         return item.z
@@ -273,7 +275,7 @@ class MissionLeg:
     swept: float = 0.0  # rad around the centre of a circle
     bearing: float = nan  # rad, last seen from the centre
 
-    def done(self, autopilot: BuiltInAutopilot, lead: float, dt: float) -> bool:
+    def done(self, autopilot: "BuiltInAutopilot", lead: float, dt: float) -> bool:
         """Return whether the item is done, `dt` s after the last call; `lead` m may shorten the acceptance radius."""
         task, here, radius = self.target.task, autopilot.estimate.position, min(self.radius, lead)
         if task is NavTask.TAKEOFF:
@@ -293,7 +295,7 @@ class MissionLeg:
         """Count turns once the vehicle is on the circle, within a third of its radius."""
         north, east = here[0] - self.target.target[0], here[1] - self.target.target[1]
         radius, bearing = abs(self.target.radius), atan2(east, north)
-        self.arrived = self.arrived or abs((north * north + east * east) ** 0.5 - radius) <= max(radius / 3.0, 1.0)
+        self.arrived = self.arrived or abs(hypot(north, east) - radius) <= max(radius / 3.0, 1.0)
         if self.arrived and self.bearing == self.bearing:
             turn = remainder(bearing - self.bearing, tau)
             self.swept += turn if self.target.radius >= 0.0 else -turn
@@ -302,7 +304,7 @@ class MissionLeg:
 
     def distance(self, position: Ned) -> float:
         """Return the distance to the target, m."""
-        return _length(self._offset(position, self.target.target))
+        return hypot(*self._offset(position, self.target.target))
 
     def _offset(self, a: Ned, b: Ned) -> Ned:
         return b[0] - a[0], b[1] - a[1], b[2] - a[2] if self.flying else 0.0
@@ -310,13 +312,13 @@ class MissionLeg:
     def reached(self, position: Ned, radius: float) -> bool:
         """Return whether the target is within a radius, or the plane through it across the leg is passed."""
         missing = self._offset(position, self.target.target)
-        if _length(missing) <= radius:
+        if hypot(*missing) <= radius:
             return True
         way = self._offset(self.target.start, self.target.target)
-        return _length(way) > radius and sum(w * m for w, m in zip(way, missing, strict=True)) <= 0.0
+        return hypot(*way) > radius and sum(w * m for w, m in zip(way, missing, strict=True)) <= 0.0
 
 
-def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, start: Ned) -> MissionLeg:
+def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", start: Ned) -> MissionLeg:
     """Return the leg from `start` to an item."""
     kind = ITEM_KINDS[item.command]
     assert kind.task is not None
@@ -326,23 +328,17 @@ def make_leg(sequence: int, item: MissionItem, autopilot: BuiltInAutopilot, star
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
         radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
-    target = NavTarget(kind.task, target=place, start=start, yaw=yaw)
+    circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
-        target = replace(target, radius=item.p3)
+        circle = item.p3
     elif kind.task is NavTask.CIRCLE:
-        target = replace(target, radius=max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE))
-    if kind.task is NavTask.CIRCLE:
-        target = replace(target, turns=item.p1)
-    if kind.task is not NavTask.DELAY and wait < inf:
-        target = replace(target, hold=wait)
+        circle = max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE)
+    hold = wait if kind.task is not NavTask.DELAY and wait < inf else 0.0
+    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 
-def _first_of(parameters: AutopilotParameters, scales: Mapping[str, float]) -> float:
+def _first_of(parameters: "AutopilotParameters", scales: Mapping[str, float]) -> float:
     """Return the scaled value of the first parameter that the vehicle type has."""
     name = next(name for name in scales if name in parameters)
     return parameters.value(name) * scales[name]
-
-
-def _length(v: Ned) -> float:
-    return float((v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) ** 0.5)

@@ -1,8 +1,6 @@
 """Common parts of copter modes: limits, paths, the pilot's sticks, the ground; and take-off, landing, return, orbit."""
 
-from __future__ import annotations
-
-from math import atan2, copysign, cos, hypot, isfinite, nan, pi, radians, sin, sqrt
+from math import atan2, copysign, cos, hypot, nan, pi, radians, sin, sqrt
 from typing import TYPE_CHECKING, cast
 
 from paddock.sitl.autopilot.control.copter_path import LegLimits, MotionLimits, towards
@@ -13,7 +11,7 @@ from paddock.sitl.autopilot.vehicle import Mode
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.copter import Copter
+    from paddock.sitl.autopilot.vehicle_types import Copter
 
 STICK_DEADBAND = 0.05
 STALE_US = 3_000_000  # age at which sticks and targets expire
@@ -30,7 +28,7 @@ def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
 class CopterMode(Mode):
     """A mode of a copter."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.copter = cast("Copter", autopilot.vehicle)
 
@@ -219,9 +217,8 @@ class Descent:
     def height(self) -> float:
         """Return the height above ground from the rangefinder, or above home, m."""
         autopilot = self.mode.autopilot
-        sensors = autopilot.telemetry.sensors
-        if sensors is not None and isfinite(sensors.range_1) and 0.0 < sensors.range_1 < RANGEFINDER_MAX:
-            return sensors.range_1
+        if 0.0 < autopilot.sensors.range_1 < RANGEFINDER_MAX:  # NaN is in no range
+            return autopilot.sensors.range_1
         return autopilot.home_position.ned()[2] - autopilot.estimate.down
 
 

@@ -1,7 +1,5 @@
 """The modes of planes: MANUAL, FBWA (fly-by-wire A), CRUISE, LOITER, RTL, GUIDED and AUTO."""
 
-from __future__ import annotations
-
 from math import atan2, hypot, isnan, nan, radians
 from typing import TYPE_CHECKING
 
@@ -21,7 +19,7 @@ from paddock.sitl.autopilot.vehicle import MissionMode, Mode
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.plane import Plane
+    from paddock.sitl.autopilot.vehicle_types import Plane
 
 MIN_RADIUS = 10.0  # m
 
@@ -29,7 +27,7 @@ MIN_RADIUS = 10.0  # m
 class PlaneMode(Mode):
     """A mode that writes the plane's setpoint."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.plane: Plane = autopilot.vehicle  # type: ignore[assignment]
 

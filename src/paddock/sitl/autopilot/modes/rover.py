@@ -1,12 +1,10 @@
 """The modes of rovers: MANUAL, ACRO, STEERING, HOLD, LOITER, CIRCLE, RTL, SMARTRTL, GUIDED and AUTO."""
 
-from __future__ import annotations
-
 from math import atan2, cos, hypot, isnan, radians, sin
 from typing import TYPE_CHECKING, cast
 
 from paddock.sitl.autopilot.control.rover import DIRECT, RoverSetpoint
-from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
+from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, ahead
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
@@ -15,13 +13,13 @@ from paddock.sitl.autopilot.vehicle import MissionMode, Mode
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-    from paddock.sitl.autopilot.rover import Rover
+    from paddock.sitl.autopilot.vehicle_types import Rover
 
 
 class RoverMode(Mode):
     """A mode of a rover."""
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+    def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.rover = cast("Rover", autopilot.vehicle)
         self.driver = self.rover.driver
@@ -34,16 +32,12 @@ class RoverMode(Mode):
         """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
         return self.autopilot.rc.sticks.throttle * self.driver.cruise
 
-    def hold_at(self, place: Point, start: Point | None = None) -> HoldPoint:
-        """Return a position to hold within LOIT_RADIUS, after driving there on the line from `start`."""
-        return HoldPoint(self.driver, place, self.value("LOIT_RADIUS"), start)
-
 
 class HoldPoint:
-    """A position to hold: the rover stands within a radius and drives back when it has left it."""
+    """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
-    def __init__(self, driver: RoverDriver, place: Point, radius: float, start: Point | None) -> None:
-        self.driver, self.place, self.radius = driver, place, radius
+    def __init__(self, mode: RoverMode, place: Point, start: Point | None = None) -> None:
+        self.driver, self.place, self.radius = mode.driver, place, mode.value("LOIT_RADIUS")
         self.start = start  # start of the leg to the position; None: standing
 
     def shift(self, north: float, east: float) -> None:
@@ -120,7 +114,7 @@ class RoverLoiter(RoverMode):
     def enter(self) -> None:
         """Hold the position where the rover can stop."""
         super().enter()
-        self.hold_point = self.hold_at(self.driver.stopping_point())
+        self.hold_point = HoldPoint(self, self.driver.stopping_point())
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Keep the position in the world."""
@@ -163,7 +157,7 @@ class RoverRtl(RoverMode):
     def enter(self) -> None:
         """Choose the target."""
         super().enter()
-        self.hold_point = self.hold_at(self.autopilot.home_position.return_point()[:2], self.driver.position)
+        self.hold_point = HoldPoint(self, self.autopilot.home_position.return_point()[:2], self.driver.position)
 
     def update(self, dt: float) -> None:
         """Drive, then stand."""
@@ -185,7 +179,7 @@ class RoverSmartRtl(RoverMode):
         super().enter()
         self.start: Point = self.driver.position
         self.path = self.rover.trail.way_back(self.start)
-        self.hold_point = self.hold_at(self.path[-1])
+        self.hold_point = HoldPoint(self, self.path[-1])
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
 
     def update(self, dt: float) -> None:
@@ -242,7 +236,7 @@ class RoverGuided(RoverMode):
 
     def _go(self, place: Point, speed: float) -> None:
         if self._hold_point is None or self._hold_point.place != place:
-            self._hold_point = self.hold_at(place, self.driver.position)
+            self._hold_point = HoldPoint(self, place, self.driver.position)
         self._hold_point.keep(0.0 if isnan(speed) else speed)
 
     def _move(self, velocity: Ned, target: GuidedTarget) -> None:
@@ -301,7 +295,7 @@ class RoverAuto(MissionMode, RoverMode):
         if nav.task is NavTask.LOITER or (nav.task is NavTask.WAYPOINT and nav.hold > 0.0):
             # drive to a position, then stay within LOIT_RADIUS
             if self._hold_point is None or self._hold_point.place != end:
-                self._hold_point = self.hold_at(end, start)
+                self._hold_point = HoldPoint(self, end, start)
             executor.lead = STOP_RADIUS
             self._hold_point.keep(speed)
         elif nav.task is NavTask.WAYPOINT:

@@ -4,8 +4,6 @@ The two wheels of an axle act as one in the middle; drive and brake forces reach
 what friction allows. Unused at this level: the tracks.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, maximum, select, sign, sincos

@@ -5,8 +5,6 @@ inertia (except in the energy), tracks, height of the centre of gravity, brake b
 Friction only limits the force along the car, as tyre_mu times its weight and down-force.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, clamp, minimum, select, sign, sin, sincos, tan

@@ -1,15 +1,19 @@
-"""Quadrotors: the setpoint that modes write, the compiled control that reads it, and landing detection."""
+"""The vehicle types: copters, rovers (skid-steered or Ackermann) and planes."""
 
 import numpy as np
 
+from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import control_period, write_gains
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
+from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory, PlaneSetpoint, plane_control, plane_gains
+from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
+from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
 from paddock.sitl.autopilot.modes import find_modes
-from paddock.sitl.autopilot.parameter_tables import COPTER
+from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
-from paddock.sitl.autopilot.vehicle import PWM_MIN, VehicleControl
+from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 from paddock.sitl.sensor_data import Floats
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
@@ -149,3 +153,128 @@ class Copter(VehicleControl):
         if self.setpoint[at.VERTICAL] == at.THRUST:
             return bool(share < MIN_PILOT_THRUST * self.hover)
         return bool(sink > STILL_CLIMB and share < CARRIED * self.hover)
+
+
+class Rover(VehicleControl):
+    """A skid-steered rover, which can turn on the spot."""
+
+    kind = "rover"
+    mav_type = 10  # MAV_TYPE_GROUND_ROVER
+    modes = find_modes("rover")
+    first_mode = 0  # MANUAL
+    return_mode = 11  # RTL
+    stop_mode = hold_mode = 4  # HOLD
+    parameters = ROVER
+    control_period_us = 20_000
+    channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
+    pivots = True
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.setpoint = RoverSetpoint()
+        self.memory = RoverMemory()
+        self.driver = RoverDriver(self)
+        self.trail = Trail(0, 1.0, (0.0, 0.0))
+        self._was_armed = False
+        self.refresh()
+
+    def read_parameters(self) -> None:
+        """Derive gains and limits."""
+        parameters = self.autopilot.parameters
+        self._gains = rover_gains(parameters, self.pivots)
+        self.driver.read_parameters(parameters)
+
+    @property
+    def min_turn_radius(self) -> float:
+        """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
+        return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
+
+    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
+        """Run the inner loops; the motors of a disarmed rover are off."""
+        self.refresh()
+        setpoint = self.setpoint if self.autopilot.armed else RoverSetpoint()
+        self.memory = rover_control(setpoint, self._gains, self.memory, estimate, dt, commands)
+
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators; learned gains are kept."""
+        self.setpoint = RoverSetpoint()
+        self.memory = RoverMemory(speed_gain=self.memory.speed_gain, turn_gain=self.memory.turn_gain)
+        self.driver.pivoting = False
+
+    def update_landed(self, dt: float) -> None:
+        """Report ON_GROUND; record the path for SMARTRTL while armed."""
+        autopilot = self.autopilot
+        autopilot.telemetry.landed = Landed.ON_GROUND
+        autopilot.telemetry.throttle = abs(self.memory.throttle)
+        position = (autopilot.estimate.north, autopilot.estimate.east)
+        if not autopilot.armed or not autopilot.estimate.position_ok:
+            self._was_armed = self._was_armed and autopilot.armed
+            return
+        if not self._was_armed:
+            self._was_armed = True
+            p = autopilot.parameters
+            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"), position)
+        self.trail.add(position)
+
+
+class AckermannRover(Rover):
+    """A rover with a steered axle: it turns only while it drives."""
+
+    kind = "rover_ackermann"
+    pivots = False
+    channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
+
+
+FLYING_SHARE = 0.5  # of AIRSPEED_MIN: faster is flying
+
+
+class Plane(VehicleControl):
+    """A plane with control surfaces."""
+
+    kind = "plane"
+    mav_type = 1  # MAV_TYPE_FIXED_WING
+    modes = find_modes("plane")
+    first_mode = 0  # MANUAL
+    return_mode = 11  # RTL
+    stop_mode = hold_mode = 12  # LOITER
+    parameters = PLANE
+    control_period_us = 20_000
+    channels = (  # aileron, elevator, throttle, rudder, as in ArduPilot
+        *((1, 4, FIRST_SERVO, PWM_MID), (2, 19, FIRST_SERVO + 1, PWM_MID)),
+        *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
+    )
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.setpoint = PlaneSetpoint()
+        self.memory = PlaneMemory()
+        self.refresh()
+
+    def read_parameters(self) -> None:
+        """Derive the gains."""
+        self._gains = plane_gains(self.autopilot.parameters)
+
+    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
+        """Run the loops; a disarmed plane has centred surfaces and zero throttle."""
+        self.refresh()
+        setpoint = self.setpoint if self.autopilot.armed else PlaneSetpoint()
+        self.memory = plane_control(setpoint, self._gains, self.memory, estimate, sensors, dt, commands)
+
+    def reset_control(self) -> None:
+        """Reset setpoint and integrators."""
+        self.setpoint = PlaneSetpoint()
+        self.memory = PlaneMemory()
+
+    def update_landed(self, dt: float) -> None:
+        """Count as flying above a share of AIRSPEED_MIN."""
+        autopilot, telemetry = self.autopilot, self.autopilot.telemetry
+        fast = self.memory.speed > FLYING_SHARE * autopilot.parameters.value("AIRSPEED_MIN")
+        telemetry.landed = Landed.IN_AIR if fast else Landed.ON_GROUND
+        telemetry.throttle = float(autopilot.commands[1])
+        telemetry.nav_roll, telemetry.nav_pitch = self.memory.roll, self.memory.pitch
+        if self.setpoint.speed > 0.0:
+            telemetry.altitude_error = autopilot.estimate.down - self.setpoint.down
+            telemetry.speed_error = self.setpoint.speed - self.memory.speed
+
+
+VEHICLE_TYPES: dict[str, type[VehicleControl]] = {each.kind: each for each in (Copter, Rover, AckermannRover, Plane)}
