@@ -4,8 +4,6 @@ Entries never change, so stale code is never used: after an edit the key differs
 entry makes processes that need the same kernel compile it once. Entries that were not used for long are removed.
 """
 
-from __future__ import annotations
-
 import atexit
 import gc
 import getpass

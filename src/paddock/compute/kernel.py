@@ -6,8 +6,6 @@ named tuples, and writes the rows back. Substeps loop over blocks of vehicles th
 compiled twice at most: for the calling thread, and with its blocks shared by all threads for large fleets.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

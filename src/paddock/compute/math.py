@@ -5,8 +5,6 @@ Vehicle models and behaviours use only these: libm differs between machines, and
 compiler from vectorising the loop over vehicles. Every function is an expression; choices are made with `select`.
 """
 
-from __future__ import annotations
-
 from math import sqrt
 
 __all__ = [

@@ -5,8 +5,6 @@ of the world; vehicles that share a table entry only through wrapping fail the d
 neighbours cell by cell in a fixed order, and within a cell in the order of the input: sums do not depend on threads.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache

@@ -4,8 +4,6 @@ Plain integer code, identical in Python, NumPy, compiled CPU kernels and CUDA: e
 bits, so it does not matter whether a 64-bit product wraps (compiled) or not (Python).
 """
 
-from __future__ import annotations
-
 from paddock.compute.math import log, sincos, sqrt
 
 MASK = 0xFFFFFFFF

@@ -1,7 +1,5 @@
 """Attitude algebra for scalar code: quaternions (x, y, z, w) from body FLU to world ENU."""
 
-from __future__ import annotations
-
 from paddock.compute.math import absolute, atan2, select, sincos, sqrt
 
 

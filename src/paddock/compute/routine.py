@@ -6,8 +6,6 @@ callable as Python (`.plain`), the reference of the tests. Python calls a routin
 code from the cache.
 """
 
-from __future__ import annotations
-
 import types
 from collections.abc import Callable
 from functools import update_wrapper

@@ -8,8 +8,6 @@ For float32 the twin's float constants become float32 as well: a bare `0.5` woul
 the whole expression to float64.
 """
 
-from __future__ import annotations
-
 import enum
 import math
 import os

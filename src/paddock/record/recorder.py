@@ -119,8 +119,6 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._closed = False
         atexit.register(self.close)
 
-    # on the ticking thread -------------------------------------------------------------------------------------------
-
     def _attach(self) -> None:
         sim, log = self.sim, self.sim.engine.log
         for part, listener in self._listeners():
@@ -189,8 +187,6 @@ class Recorder(AbstractContextManager["Recorder"]):
         with self._timeline_lock:
             return self._timeline.at(self.sim.tick if tick is None else tick)
 
-    # the writing thread ----------------------------------------------------------------------------------------------
-
     def _prepared(self, precision: str, started: int) -> RecordingWriter:
         """Write the header of the file; an error before the run starts."""
         sim = self.sim
@@ -241,8 +237,6 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._on_failure(
             f"recording to {self.path} stopped: {self.failure}; the file is readable up to there, the run continues"
         )
-
-    # the end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> RecordingReport:
         """Record the final state, write the rest and detach from the simulation."""

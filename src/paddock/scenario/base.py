@@ -53,7 +53,7 @@ class OneOf(Section):
 
 def _without_controls(text: str) -> str:
     """Refuse control characters, which would reach terminals; tabs and line breaks are allowed."""
-    if any(ord(c) < 32 and c not in "\t\n" or 127 <= ord(c) < 160 for c in text):
+    if any((ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160 for c in text):
         raise invalid(f"contains control characters: {text!r:.60}")
     return text
 
