@@ -48,6 +48,20 @@ def test_the_earlier_spelling_of_on_log() -> None:
     assert lines == ["a line"]
 
 
+def test_a_jump_of_the_wall_clock_does_not_affect_health(
+    monkeypatch: pytest.MonkeyPatch, eventually: Callable[[Callable[[], bool]], bool]
+) -> None:
+    """The simulation's clock is an hour behind that of its hub, as after a correction by NTP."""
+    monkeypatch.setattr("paddock.serve.describe.time", lambda: time.time() - 3600.0)
+    with (
+        paddock.load(SCENARIO) as sim,
+        paddock.share(sim, lambda line: None, metrics={"port": 0}) as host,
+        sim.clock.running(),
+    ):
+        assert eventually(lambda: get(host, "/readyz")[0] == 200)
+        assert eventually(lambda: get(host, "/healthz") == (200, "healthy\n"))
+
+
 def get(host: Host, path: str, token: str = "") -> tuple[int, str]:
     request = urllib.request.Request(f"http://127.0.0.1:{host.addresses['metrics']['port']}{path}")
     if token:

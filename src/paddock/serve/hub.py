@@ -280,7 +280,7 @@ class Hub:
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
-            self.mirror.figures = message["beat"]
+            self.mirror.figures, self.mirror.updated = message["beat"], monotonic()
             self.link.send({"beat": True})
         elif "stop" in message:
             self.stopped.set()

@@ -1,7 +1,7 @@
 """The hub's copy of markers, frames and figures, and the encoding of markers for the link."""
 
 from collections.abc import Mapping, Sequence
-from math import isinf
+from math import inf, isinf
 from typing import Any
 
 from paddock.engine.markers import MarkerChange, PlacedMarker
@@ -22,6 +22,7 @@ class Mirror:
         self.frames = TransformTree()
         self._placed: dict[str, FrameTree] = {}
         self.figures: dict[str, Any] = {}  # of the last heartbeat
+        self.updated = -inf  # monotonic s of that heartbeat
         self.preparing = ""  # what the simulation prepares before its clock can run; then empty
         self.version = 0  # incremented when markers or frames change
 

@@ -2,7 +2,7 @@
 
 import hmac
 from collections.abc import Iterator
-from time import time
+from time import monotonic
 from typing import Any
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -53,7 +53,7 @@ class MetricsServer(Endpoint):
         return Response(exposition(self.hub), media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def _health(self, request: Request) -> Response:
-        if time() - self.hub.mirror.figures.get("wall", 0.0) < STALE:
+        if monotonic() - self.hub.mirror.updated < STALE:
             return PlainTextResponse("healthy\n")
         return PlainTextResponse("no message from the simulation\n", 503)
 
