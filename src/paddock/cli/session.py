@@ -114,10 +114,10 @@ class Runs:
                     | {name: getattr(statuses[row.sysid], name) for name in ("duplicates", "restarts", "rejected")}
                     for row in autopilots.status()
                 ]
-        self._report(numbers, recorder)
+        recorded = self._report(numbers, recorder)
         if failure:
             print(f"paddock: {failure}", file=sys.stderr, flush=True)
-        return 128 + caught[0] if caught else int(bool(failure))
+        return 128 + caught[0] if caught else int(bool(failure) or not recorded)
 
     def next(self) -> Scenario:
         """Return the scenario that a client loaded, without the sections that clients may not set."""
@@ -130,16 +130,18 @@ class Runs:
         self.options = replace(self.options, record=None, record_rate=None)
         return self.wanted
 
-    def _report(self, numbers: dict[str, Any], recorder: Recorder | None) -> None:
-        lines = summary_lines(numbers)
+    def _report(self, numbers: dict[str, Any], recorder: Recorder | None) -> bool:
+        """Print the summary; return whether the recording, if any, is complete."""
+        lines, complete = summary_lines(numbers), True
         if recorder is not None:
             report = recorder.close()
-            numbers["recording"] = report.to_dict()
+            numbers["recording"], complete = report.to_dict(), not report.failure
             lines.append(f"  {report.line()}")
         if not self.options.json:
             print("\n".join(lines), flush=True)
         elif self.wanted is None:  # a single object: the summary of the last run
             print(json.dumps(numbers, indent=2))
+        return complete
 
 
 def _built(

@@ -13,7 +13,7 @@ import threading
 import warnings
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
@@ -29,7 +29,9 @@ from paddock.engine.markers import MarkerChange
 from paddock.engine.overrides import fleet_routes
 from paddock.engine.simulation import Simulation
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
+from paddock.record import channels
 from paddock.record.foxglove import point_cloud
+from paddock.record.mcap_file import McapFile
 from paddock.record.writer import (
     FLUSH_EVERY,
     PRECISIONS,
@@ -53,11 +55,12 @@ class RecordingReport:
     """The result of a recording."""
 
     path: str
-    samples: int  # written
+    samples: int  # in the file
     dropped: int  # samples discarded because the queue was full in real time
     vehicle_samples: int  # vehicles, summed over the samples
     bytes: int  # of the file
     failure: str  # why it stopped early; empty if it did not
+    lost: int = 0  # samples due since then, and before but not in the file
 
     @property
     def bytes_per_vehicle_sample(self) -> float:
@@ -71,7 +74,7 @@ class RecordingReport:
     def line(self) -> str:
         """Return the report as one line."""
         dropped = f", {self.dropped:,} dropped" if self.dropped else ""
-        failed = f", stopped early: {self.failure}" if self.failure else ""
+        failed = f", stopped early: {self.failure}, {self.lost:,} samples lost" if self.failure else ""
         return (
             f"recorded {self.path}: {self.samples:,} samples{dropped}, {self.bytes / 1e6:.2f} MB, "
             f"{self.bytes_per_vehicle_sample:.1f} bytes per vehicle and sample{failed}"
@@ -101,6 +104,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self.sim, self.path = sim, os.fspath(path)
         self.dropped = 0
         self.failure = ""
+        self._due = self._due_vehicles = 0  # samples so far, and their vehicles
+        self._readable = 0  # samples in the file after a failure
         self._world = sim.engine.world
         self.every = max(1, round(self._world.clock.rate / rate))  # ticks between two samples
         self._on_failure = on_failure or tell or partial(print, "paddock:", file=sys.stderr, flush=True)
@@ -155,6 +160,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._queue.put(partial(self._writer.markers.write, change, self._log_time(), time_ns()))
 
     def _on_sample(self, snapshot: Snapshot) -> None:
+        self._due += 1
+        self._due_vehicles += len(snapshot)
         if self._queue.closed:
             return
         real_time = self.sim.clock.active and self.sim.clock.pace > 0
@@ -234,6 +241,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._queue.close(discard=True)
         self._output.truncate()
         self.failure = (error.strerror or str(error)) if isinstance(error, OSError) else repr(error)
+        with suppress(PaddockError), closing(McapFile(self.path)) as file:  # PaddockError: nothing is readable
+            self._readable = len(file.index(channels.STATE).times)
         self._on_failure(
             f"recording to {self.path} stopped: {self.failure}; the file is readable up to there, the run continues"
         )
@@ -254,9 +263,11 @@ class Recorder(AbstractContextManager["Recorder"]):
 
     def report(self) -> RecordingReport:
         """Return the counts so far."""
-        writer = self._writer
-        counts = (writer.samples, self.dropped, writer.vehicle_samples, self._output.position)
-        return RecordingReport(self.path, *counts, self.failure)
+        samples, vehicles, lost = self._writer.samples, self._writer.vehicle_samples, 0
+        if self.failure:
+            vehicles = self._due_vehicles * self._readable // max(self._due, 1)
+            samples, lost = self._readable, self._due - self.dropped - self._readable
+        return RecordingReport(self.path, samples, self.dropped, vehicles, self._output.position, self.failure, lost)
 
     def __exit__(self, *_: object) -> None:
         self.close()
