@@ -104,7 +104,7 @@ def test_disk_full(small: Simulation, tmp_path: Path, monkeypatch: pytest.Monkey
     with open_run(path) as run:
         assert not run.complete and len(run) == report.samples > 0
     assert report.samples + report.lost == 4011  # every tick, and the start
-    assert report.line().endswith(f"stopped early: No space left on device, {report.lost} samples lost")
+    assert report.line().endswith(f"stopped early: No space left on device, {report.lost:,} samples lost")
     assert verify(path).same
     with path.open("rb") as file:  # ends with a whole record: another reader gets as far
         reader = StreamReader(file, validate_crcs=True)
