@@ -63,6 +63,14 @@ def test_the_token_is_needed(serve: Any) -> None:
         assert seen
 
 
+def test_a_token_for_a_server_without_one_is_ignored(shared: Any) -> None:
+    with paddock.connect(shared.url, token="a-long-secret") as sim:
+        seen: list[Any] = []
+        sim.on_state(seen.append)
+        sim.step(1)
+        assert sim.session.channel._token is None
+
+
 def test_an_unreachable_port_of_published_states_is_reported(shared: Any) -> None:
     with paddock.connect(shared.url, timeout=0.5) as sim:
         port = free_port()

@@ -235,3 +235,40 @@ def test_shared_memory_of_a_killed_process_is_removed() -> None:
     assert path.exists()  # no other process removes it: by now the name could be in use again
     with paddock.load({"vehicles": [CAR]}) as sim, paddock.share(sim, metrics={"port": 0}):
         assert not path.exists()
+
+
+def test_a_large_message_without_the_token_costs_nothing(tmp_path: Path) -> None:
+    """60 MiB of JSON: nothing is decoded, nothing is received before the handshake, others are served."""
+    import zmq
+
+    from paddock.wire import messages_pb2 as pb
+
+    text = "[" + "0," * (30 << 20) + "0]"
+    data = pb.Request(id=1, call=pb.Call(method="spawn", json=text)).SerializeToString()
+    secret = {"zmq": {"port": 0}, "token": "a-long-secret"}
+    with (
+        paddock.load({"vehicles": [CAR]}) as sim,
+        paddock.share(sim, lambda line: None, **secret) as host,
+        sim.clock.running(),
+        zmq.Context() as context,
+        context.socket(zmq.DEALER) as socket,
+    ):
+        hub, port = host.hub_pid, host.addresses["zmq"]["port"]
+        before = cpu_seconds(hub)
+        socket.setsockopt(zmq.LINGER, 0)
+        socket.connect(f"tcp://127.0.0.1:{port}")
+        socket.send(data)
+        with paddock.connect(f"tcp://127.0.0.1:{port}", token="a-long-secret") as remote:
+            assert remote.snapshot().tick >= 0
+        assert socket.poll(500) == 0
+        assert cpu_seconds(hub) - before < 2.0 and resident_mib(hub) < 400
+        assert host.hub_pid == hub
+
+
+def cpu_seconds(process: int) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def resident_mib(process: int) -> float:
+    return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)

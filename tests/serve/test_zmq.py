@@ -112,6 +112,15 @@ def inputs(client: Raw) -> dict[str, float]:
     return dict(call_json(client, "inspect", '{"target": "red"}')["command"])
 
 
+def test_messages_are_small_before_hello_and_json_has_a_limit(raw: Any) -> None:
+    stranger = raw(hello=False)
+    reply = stranger.ask(pb.Request(id=3, hello=pb.Hello(protocol=1, client="x" * 5000)))
+    assert (reply.error.code, reply.error.message) == ("malformed", "a message before Hello has at most 4096 bytes")
+    text = json.dumps({"target": "x" * (4 << 20)})
+    reply = raw().ask(pb.Request(id=4, call=pb.Call(method="inspect", json=text)))
+    assert reply.error.code == "malformed" and "at most 4 MiB of JSON" in reply.error.message
+
+
 def test_hello(raw: Any, served: Any) -> None:
     welcome = raw().welcome
     assert (welcome.protocol, welcome.rate, welcome.heartbeat) == (1, 100.0, 5.0)

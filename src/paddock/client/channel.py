@@ -8,13 +8,14 @@ import socket
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import zmq
+from zmq.utils.monitor import recv_monitor_message
 
 from paddock.errors import PaddockError
 
@@ -27,25 +28,24 @@ REST = 0.005
 PAUSE_MS = 100  # ms of polling at a time; heartbeats and timeouts are checked in between
 BEAT_MS, DEAD_MS = 1000, 5000
 WAITING = 10_000  # messages that may wait for this client
+HANDSHAKE_FAILED = zmq.EVENT_HANDSHAKE_FAILED_AUTH | zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
 
 
 class ClientChannel:
     """Sends from any thread, receives in the leading one."""
 
-    def __init__(self, url: str, session: "Session", calls: "Callbacks") -> None:
+    def __init__(self, url: str, token: str | None, session: "Session", calls: "Callbacks") -> None:
         """Connect; the server may start later."""
         self.calls = calls
         self._session = session
         self._context = zmq.Context()
-        self._dealer = self._socket(zmq.DEALER)
-        self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # unsent requests wait here, where they can time out
+        self._url, self._token = url, token or None
         self._published: zmq.Socket[bytes] | None = None
         self._bell, self._ear = socket.socketpair()
         self._bell.setblocking(False)
         self._ear.setblocking(False)
         self._poller = zmq.Poller()
         self._poller.register(self._ear, POLLIN)
-        self._poller.register(self._dealer, POLLIN)
         self._stuck = False  # whether something waits to be sent
         self._outbox: deque[tuple[bytes, Future[Any] | None]] = deque()
         self._tasks: deque[Callable[[], None]] = deque()
@@ -54,11 +54,7 @@ class ClientChannel:
         self._leader: int | None = None
         self._led = 0.0
         self._closed = threading.Event()
-        try:
-            self._dealer.connect(url)
-        except zmq.ZMQError as error:
-            self._shut()
-            raise PaddockError(f"{url!r} is not a valid address: {error}; e.g. tcp://127.0.0.1:5556") from None
+        self._connect()
         self._background = threading.Thread(target=self._listen, name="paddock-client", daemon=True)
         self._background.start()
 
@@ -99,15 +95,12 @@ class ClientChannel:
             self._wake()
             wait([future])
 
-    def subscribe(self, address: str, topic: bytes, token: str | None) -> None:
+    def subscribe(self, address: str, topic: bytes) -> None:
         """Subscribe to a topic."""
 
         def begin() -> None:
             if self._published is None:
                 self._published = self._socket(zmq.SUB)
-                if token is not None:
-                    self._published.setsockopt(zmq.PLAIN_USERNAME, b"paddock")
-                    self._published.setsockopt(zmq.PLAIN_PASSWORD, token.encode())
                 self._published.connect(address)
                 self._poller.register(self._published, POLLIN)
             self._published.subscribe(topic)
@@ -156,7 +149,9 @@ class ClientChannel:
             self._tasks.popleft()()
         self._flush()
         for ready, event in self._poller.poll(PAUSE_MS):
-            if ready is self._dealer:
+            if ready is self._monitor:
+                self._on_handshake(recv_monitor_message(self._monitor))
+            elif ready is self._dealer:
                 if event & POLLIN:
                     self._session.on_reply(self._dealer.recv(NOBLOCK))  # one at a time is fastest
             elif ready is self._published:
@@ -183,12 +178,44 @@ class ClientChannel:
             self._stuck = bool(self._outbox)
             self._poller.register(self._dealer, POLLIN | POLLOUT if self._stuck else POLLIN)
 
+    def _connect(self) -> None:
+        """Make the socket for requests, with the token as the password of its handshake."""
+        self._dealer = self._socket(zmq.DEALER)
+        self._dealer.setsockopt(zmq.IMMEDIATE, 1)  # unsent requests wait here, where they can time out
+        self._monitor = self._dealer.get_monitor_socket(HANDSHAKE_FAILED)
+        for one in (self._dealer, self._monitor):
+            self._poller.register(one, POLLIN)
+        try:
+            self._dealer.connect(self._url)
+        except zmq.ZMQError as error:
+            self._shut()
+            raise PaddockError(f"{self._url!r} is not a valid address: {error}; e.g. tcp://127.0.0.1:5556") from None
+
+    def _on_handshake(self, event: Mapping[str, Any]) -> None:
+        """Handle a refused handshake: of a wrong token, or where only one side has a token."""
+        if event["event"] == zmq.EVENT_HANDSHAKE_FAILED_AUTH or self._token is None:
+            self._session.on_denied("the token is wrong: connect with the server's token")
+        elif event["value"] == zmq.PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH:  # the server has no token
+            self._token = None
+            self._disconnect()
+            self._connect()
+
+    def _disconnect(self) -> None:
+        for one in (self._dealer, self._monitor):
+            self._poller.unregister(one)
+        self._dealer.disable_monitor()
+        for one in (self._monitor, self._dealer):
+            one.close()
+
     def _socket(self, kind: int) -> zmq.Socket[bytes]:
         made: zmq.Socket[bytes] = self._context.socket(kind)
         options = {zmq.LINGER: 0, zmq.SNDHWM: WAITING, zmq.RCVHWM: WAITING, zmq.IPV6: 1}
         beats = {zmq.HEARTBEAT_IVL: BEAT_MS, zmq.HEARTBEAT_TIMEOUT: DEAD_MS, zmq.RECONNECT_IVL_MAX: BEAT_MS}
         for option, value in {**options, **beats}.items():
             made.setsockopt(option, value)
+        if self._token is not None:
+            made.setsockopt(zmq.PLAIN_USERNAME, b"paddock")
+            made.setsockopt(zmq.PLAIN_PASSWORD, self._token.encode())
         return made
 
     def _wake(self) -> None:
@@ -196,9 +223,9 @@ class ClientChannel:
             self._bell.send(b"\0")
 
     def _shut(self) -> None:
-        for one in (self._dealer, self._published):
-            if one is not None:
-                one.close()
+        self._disconnect()
+        if self._published is not None:
+            self._published.close()
         self._context.term()
         self._bell.close()
         self._ear.close()

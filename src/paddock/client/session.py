@@ -68,7 +68,7 @@ class Session:
         self._beat = self._looked = monotonic()
         self._meeting = False  # whether Hello is unanswered
         self._again: list[Asked] = []  # to be sent again after Hello
-        self.channel = ClientChannel(url, self, calls)
+        self.channel = ClientChannel(url, token, self, calls)
 
     def hello(self) -> Future[Reply]:
         """Send Hello."""
@@ -99,7 +99,7 @@ class Session:
         future.set_running_or_notify_cancel()
         self._subscribing[answer] = Subscribing(future, then, monotonic())
         for topic in (*topics, answer):  # the server sees them in this order
-            self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic, self.token)
+            self.channel.subscribe(f"tcp://{host}:{self.welcome.publish}", topic)
         return future
 
     def on_published(self, topic: bytes, data: bytes) -> None:
@@ -152,6 +152,10 @@ class Session:
             asked.future.set_result(reader.snapshot(reply.body))
         elif asked is not None:
             asked.future.set_result(reply)
+
+    def on_denied(self, reason: str) -> None:
+        """Fail all requests: the server refuses the connection."""
+        self._fail_all(PaddockError(f"{self.url}: {reason}"))
 
     def on_moment(self) -> None:
         """Send heartbeats; fail requests that time out."""

@@ -9,6 +9,7 @@ from paddock.scenario.base import Flag, Positive, Section, Text, Whole, invalid
 
 LAST_PORT = 65535
 SHORTEST_TOKEN = 8  # characters
+LONGEST_TOKEN = 255  # bytes: the limit of a ZeroMQ password
 Port = Annotated[Whole, Field(ge=0, le=LAST_PORT)]
 FrameName = Literal["enu", "nwu", "ned", "unreal"]
 Kinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres", "markers", "events"], ...]
@@ -153,6 +154,8 @@ class Serve(Section):
         """Check the length without showing the token."""
         if isinstance(token, str) and len(token) < SHORTEST_TOKEN:
             raise invalid(f"a token has at least {SHORTEST_TOKEN} characters, not {len(token)}")
+        if isinstance(token, str) and len(token.encode()) > LONGEST_TOKEN:
+            raise invalid(f"a token has at most {LONGEST_TOKEN} bytes, not {len(token.encode())}")
         return token
 
     @field_validator("bind", mode="after")

@@ -14,6 +14,7 @@ from paddock.wire.messages.markers import COMMAND, ClearMarkers, DeleteMarkers, 
 Inputs = Mapping[str, float | str | values.Floats]
 """Input -> a number, a choice by name, or an array of one number per vehicle."""
 PROTOCOL = 1
+JSON_MOST = 4 << 20  # bytes of the JSON of a call
 MARKER_FIELDS = tuple(MarkerMessage.__dataclass_fields__)
 ADMIN_FIELDS = {
     "reset": "reset",
@@ -219,6 +220,8 @@ def _call_fields(call: Call) -> dict[str, Any]:
 
 
 def _call(message: pb.Call) -> Call:
+    if len(message.json) > JSON_MOST:
+        raise WireError("size", f"call: arguments have at most {JSON_MOST >> 20} MiB of JSON; send arrays as arrays")
     arguments = values.from_tree(message.json, message.arrays, "call") if message.json else {}
     if not isinstance(arguments, dict):
         raise WireError("json", "call: arguments are given by name, in an object")

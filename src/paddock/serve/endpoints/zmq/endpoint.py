@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hmac
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +13,7 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.endpoints.zmq.port import Port
+from paddock.serve.endpoints.zmq.port import Gate, Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
@@ -25,6 +24,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
+HELLO_MOST = 4096  # bytes of a message before Hello, which are decoded
 OPEN_MOST = 1024  # unanswered requests of a client
 LOG = LimitedLog(__name__)
 LOOK = 0.25  # s between checks for silent clients
@@ -46,6 +46,8 @@ class ZmqServer(Endpoint):
         self._router = Port(self._context, zmq.ROUTER, MESSAGE_MOST, self._take)
         self._router.socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
         self.publisher = Publisher(self, self._context, every)
+        guarded = self._router, self.publisher.port
+        self._gate = None if hub.options.token is None else Gate(self._context, self, *guarded)
         self._timer: Any = None
 
     @property
@@ -78,6 +80,8 @@ class ZmqServer(Endpoint):
             self._timer.cancel()
         self._router.close()
         self.publisher.close()
+        if self._gate is not None:
+            self._gate.port.close()
         self._context.term()
 
     def _take(self, frames: list[bytes]) -> None:
@@ -102,6 +106,8 @@ class ZmqServer(Endpoint):
         try:
             if len(frames) != 2:
                 raise WireError("count", f"a message has one frame, not {len(frames) - 1}")
+            if not peer.name and len(frames[1]) > HELLO_MOST:
+                raise WireError("size", f"a message before Hello has at most {HELLO_MOST} bytes")
             request = requests.decode_request(frames[1])
         except WireError as error:
             self._reject(peer, error.id, "malformed", str(error))
@@ -109,12 +115,8 @@ class ZmqServer(Endpoint):
         self._serve(peer, request)
 
     def _serve(self, peer: ZmqPeer, request: requests.RequestMessage) -> None:
-        if not peer.name:
-            # handle a request before Hello: check the token first
-            token = self.hub.options.token
-            if token is not None and not hmac.compare_digest(request.token.encode(), token.encode()):
-                self._reject(peer, request.id, "token", "the token is wrong: connect with the server's token")
-            elif not isinstance(request.body, requests.Hello):
+        if not peer.name:  # the gate has checked the token
+            if not isinstance(request.body, requests.Hello):
                 self._refuse(peer, request.id, "hello", "send Hello first")
             elif request.body.protocol != requests.PROTOCOL:
                 reason = f"this server speaks protocol {requests.PROTOCOL}, not {request.body.protocol}"
@@ -233,6 +235,8 @@ class ZmqServer(Endpoint):
         for peer in self.peers.silent():
             self.count("cut_off", reason="silent")
             self._remove(peer)
+        if self._gate is not None:
+            self._gate.port.look()
         self._router.look()
         self.publisher.check()
         self._timer = self.hub.loop.call_later(LOOK, self._check)

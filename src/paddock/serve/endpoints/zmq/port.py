@@ -93,18 +93,20 @@ class Port:
 
 USER = b"paddock"
 ZAP = "inproc://zeromq.zap.01"
+ZAP_MOST = 4096  # bytes of a frame of an authentication request
 
 
 class Gate:
     """Answers libzmq's authentication requests (ZAP, RFC 27): user `paddock`, the token as password."""
 
-    def __init__(self, context: zmq.Context[Any], guarded: Port, endpoint: Endpoint) -> None:
-        """Guard a socket before it listens."""
+    def __init__(self, context: zmq.Context[Any], endpoint: Endpoint, *guarded: Port) -> None:
+        """Guard sockets before they listen."""
         self._endpoint = endpoint
-        self.port = Port(context, zmq.ROUTER, -1, self._take)
+        self.port = Port(context, zmq.ROUTER, ZAP_MOST, self._take)
         self.port.open(ZAP)
-        guarded.socket.setsockopt(zmq.PLAIN_SERVER, 1)
-        guarded.socket.setsockopt(zmq.ZAP_DOMAIN, b"paddock")
+        for port in guarded:
+            port.socket.setsockopt(zmq.PLAIN_SERVER, 1)
+            port.socket.setsockopt(zmq.ZAP_DOMAIN, b"paddock")
 
     def _take(self, frames: list[bytes]) -> None:
         """Answer a request [..., version, request, domain, address, identity, mechanism, user, password]."""

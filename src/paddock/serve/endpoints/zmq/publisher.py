@@ -14,7 +14,7 @@ from typing import Any
 
 import zmq
 
-from paddock.serve.endpoints.zmq.port import Gate, Port
+from paddock.serve.endpoints.zmq.port import Port
 from paddock.serve.hub import Endpoint, Send
 from paddock.serve.mirror import FIELDS
 from paddock.serve.states import roster_of, state_of
@@ -40,7 +40,6 @@ class Publisher:
         self.periods = {STATE: every}  # topic of states -> ticks
         self.port = Port(context, zmq.XPUB, SUBSCRIPTION_MOST, self._take)
         self.port.socket.setsockopt(zmq.XPUB_VERBOSER, 1)  # report every subscription, so that they can be counted
-        self._gate = None if self.hub.options.token is None else Gate(context, self.port, endpoint)
         self._subscribed: Counter[bytes] = Counter()
         self._new: set[bytes] = set()  # topics with a new subscription, and `ready/` topics to answer
         self._soon: asyncio.TimerHandle | None = None  # the next `_answer_new`
@@ -76,8 +75,6 @@ class Publisher:
     def check(self) -> None:
         """Publish what is due by time; called a few times a second."""
         self.port.look()
-        if self._gate is not None:
-            self._gate.port.look()
         if monotonic() - self._sent > REPEAT:
             self._new.add(ROSTER)
         self._answer_new()
@@ -104,8 +101,6 @@ class Publisher:
         if self._soon is not None:
             self._soon.cancel()
         self.port.close()
-        if self._gate is not None:
-            self._gate.port.close()
 
     def _say(self, commands: list[markers.MarkerCommand]) -> None:
         for command in commands:
