@@ -294,6 +294,26 @@ def test_vehicles_of_different_ranges_have_bands_of_different_size() -> None:
     assert all(route.flown <= most for route, most in zip(found.routes, ranges, strict=True))
 
 
+def test_what_a_fleet_cannot_do_of_a_field_is_one_part() -> None:
+    """A square of 2.5 km for four aircraft: each does as much as it can, the rest is undone."""
+    outline = [(200, -1250), (2700, -1250), (2700, 1250), (200, 1250)]
+    found = plan(scenario({"polygon": {"outline": outline, "spacing": 60}}, 4, range=20_000))
+    assert len(found.problem.tasks) == 5 and found.done == 4 and len(found.undone) == 1
+    assert all(17_000 < route.flown <= 20_000 for route in found.routes)
+
+
+def test_a_field_inside_a_zone_is_not_divided(recwarn: pytest.WarningsRecorder) -> None:
+    zone = {"name": "shut", "circle": {"at": [300, 300], "radius": 900}}
+    found = plan(scenario({"polygon": {"outline": SQUARE, "spacing": 60}}, 2, range=9_000, zones=[zone]))
+    assert [undone.task for undone in found.undone] == ["field"] and not recwarn.list
+
+
+def test_the_reason_names_the_wind_where_turns_are_wider_in_it() -> None:
+    circle = {"circle": {"at": [500, 0], "heading": 0.0, "radius": 100}}
+    (undone,) = plan(scenario(circle, wind=[4, 3, 0], turn_radius=80)).undone
+    assert "in this wind its turns have a radius of 132.2 m instead of 80 m" in undone.reason
+
+
 def test_a_field_too_far_away_is_reported_whole() -> None:
     outline = [(x + 40_000, y) for x, y in SQUARE]
     found = plan(scenario({"polygon": {"outline": outline, "spacing": 100}}, 2, range=17_000))

@@ -7,7 +7,6 @@ import re
 import shutil
 import socket
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from importlib import metadata
@@ -137,12 +136,12 @@ def accelerator() -> Iterator[Finding]:
 
 def storage() -> Iterator[Finding]:
     """Check the kernel cache and shared memory."""
-    from paddock.compute.cache import cache_root
+    from paddock.compute.cache import cache_root, is_lasting
 
     root = cache_root()
     size = sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) / 1e6
-    lasting = not root.is_relative_to(tempfile.gettempdir()) or "PADDOCK_CACHE" in os.environ
-    advice = "" if lasting else "the default folder is not writable: set PADDOCK_CACHE, or every start recompiles"
+    lasting = is_lasting(root)
+    advice = "" if lasting else "the default folder is not writable: set PADDOCK_CACHE, or kernels are lost with /tmp"
     yield Finding("storage", "kernel cache", "ok" if lasting else "warn", f"{root}, {size:.0f} MB", advice)
     if SHARED_MEMORY.is_dir():
         usage = shutil.disk_usage(SHARED_MEMORY)

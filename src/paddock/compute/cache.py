@@ -69,6 +69,13 @@ def cache_root() -> Path:
     return Path(folder)
 
 
+def is_lasting(root: Path) -> bool:
+    """Return whether a cache folder is the user's, not one for temporary files."""
+    with suppress(RuntimeError):
+        return root == _preferred_root()
+    return False
+
+
 def _writable(folder: Path, mode: int) -> bool:
     folder.mkdir(mode, parents=True, exist_ok=True)
     return not folder.is_symlink() and os.access(folder, os.W_OK)

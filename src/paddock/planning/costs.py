@@ -281,4 +281,5 @@ def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | Infeasible
             return InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
         return transits.over(task.shape.path(radius), vehicle, z)
     except InfeasibleError as error:
-        return error
+        wide = f"; in this wind its turns have a radius of {radius:.4g} m instead of {vehicle.radius:.4g} m"
+        return error if radius <= vehicle.radius else InfeasibleError(f"{error}{wide}")

@@ -33,7 +33,9 @@ def _parts(problem: Problem, task: Task) -> Sequence[Task]:
         return [task]
     whole = Costs(replace(problem, tasks=(task,)))
     cover = np.array([whole.jobs(k).cover[0] for k in range(whole.vehicles)])
-    share = float(np.max((whole.ranges - whole.alone[:, 0]) / cover + 1.0, where=np.isfinite(cover), initial=0.0))
+    able = np.isfinite(cover) & np.isfinite(whole.alone[:, 0])
+    left = whole.ranges[able] - whole.alone[able, 0]  # m, negative
+    share = float(np.max(left / cover[able] + 1.0, initial=0.0))
     if not 0.0 < share < 1.0:
         return [task]
     field = _Field(problem, task, share)
@@ -78,19 +80,17 @@ class _Field:
             return False
 
     def filled_parts(self) -> list[Task]:
-        """Return parts of as many rows as one of the vehicles without a part can do; rows that none can do are one."""
+        """Return parts of as many rows as one of the vehicles without a part can do; all other rows are one part."""
         first, ends, free = 0, list[int](), set(range(len(self.problem.vehicles)))
         impossible = False  # the last part
-        while first < len(self.done) and len(ends) < MOST_PARTS - 1:
+        while first < len(self.done) and free and len(ends) < MOST_PARTS - 1:
             count, vehicle = self.most_rows(first, free)
-            if count and free:
-                free.discard(vehicle)
+            free.discard(vehicle)
             if not count and impossible:
                 ends[-1] += 1
             else:
                 ends.append(first + max(count, 1))
             impossible, first = not count, ends[-1]
-            free = free or set(range(len(self.problem.vehicles)))
         return self.parts(ends if first == len(self.done) else [*ends, len(self.done)])
 
     def most_rows(self, first: int, vehicles: set[int]) -> tuple[int, int]:
