@@ -189,7 +189,7 @@ def model_overview() -> str:
     for name in model_names():
         presets = ", ".join(f"`{preset}`" for preset in preset_names(name))
         rows.append([f"`{name}`", find_model(name).summary, presets])
-    return table(["model", "what it is", "presets (the first is the default)"], rows)
+    return table(["model", "description", "presets (the first is the default)"], rows)
 
 
 def model_tables() -> str:
