@@ -126,6 +126,7 @@ class AdapterLink:
 
     def _arrange(self) -> None:
         """Allocate blocks for the present vehicles; each keeps the contents of its rows."""
+        self.rearranged = True  # until the bridge has noted the new rows
         self.ids = tuple(vehicle.sysid for vehicle in self.vehicles)
         self.sensors, self.actuators = blank_sensors(len(self.ids)), blank_actuators(len(self.ids))
         for k, vehicle in enumerate(self.vehicles):
@@ -134,6 +135,7 @@ class AdapterLink:
         self._raw = _shifted(self.sensors, -self._offset_us)
         self._good = self.actuators.copy()
         self._newest = self.sensors[:, 0].copy()
+        self.news = np.zeros(len(self.ids), np.bool_)  # rows with data that came with the last `receive`
         self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
 
     def receive(self) -> Sequence[int]:
@@ -145,9 +147,9 @@ class AdapterLink:
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
         times = self.sensors[:, 0]
-        news = times > self._newest
+        self.news = times > self._newest
         self._newest[:] = times
-        return self.ids if news.all() else [self.ids[k] for k in np.flatnonzero(news).tolist()]
+        return self.ids if self.news.all() else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""

@@ -122,7 +122,6 @@ class Fence:
         self._frame: LocalFrame | None = None
         self._zones: tuple[FenceZone, ...] = ()
         self._acted_at: dict[int, float] = {}  # m outside at the last action, by bit
-        self._checked_us = -PERIOD_US
 
     @property
     def enabled(self) -> bool:
@@ -150,10 +149,6 @@ class Fence:
 
     def update(self) -> None:
         """Check the vehicle's position."""
-        now = self.autopilot.now_us
-        if now - self._checked_us < PERIOD_US:
-            return
-        self._checked_us = now
         if not self.enabled:
             self.breaches = 0
             self._acted_at.clear()
