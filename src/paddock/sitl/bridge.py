@@ -155,14 +155,17 @@ class Bridge:
     def _group(self) -> None:
         """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
         self._ungroup()
-        found: dict[Hashable, list[tuple[BridgeVehicle, int]]] = {}
+        found: dict[tuple[str, Hashable, int], list[tuple[BridgeVehicle, int]]] = {}
         for link in self.links.values():
             link.rearranged = False
             for place, vehicle in enumerate(link.vehicles):
                 key, due_us = vehicle.autopilot.group_key, self._due.get(vehicle.sysid, NEVER_US)
                 if key is not None and not vehicle.failed and due_us < NEVER_US:
                     found.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, place))
-        self._groups = [VehicleGroup(*zip(*pairs, strict=True), due_us=key[2]) for key, pairs in found.items()]
+        self._groups = [
+            VehicleGroup([vehicle for vehicle, _ in pairs], [place for _, place in pairs], due_us)
+            for (_, _, due_us), pairs in found.items()
+        ]
         for group in self._groups:
             for vehicle in group.vehicles:
                 del self._due[vehicle.sysid]

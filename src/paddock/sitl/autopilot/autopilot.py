@@ -186,8 +186,8 @@ class BuiltInAutopilot(Autopilot):
     @property
     def group_key(self) -> Hashable:
         """Autopilots of the same vehicle type and period run together; a subclass runs alone."""
-        alone = type(self) is not BuiltInAutopilot or self.vehicle.kernels is None or type(self.estimator) is not Estimator
-        return None if alone else (self._vehicle_type, self.period_us)
+        plain = type(self) is BuiltInAutopilot and type(self.estimator) is Estimator
+        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernels is not None else None
 
     @classmethod
     def make_group(cls, autopilots: Sequence[Any]) -> BuiltInGroup:

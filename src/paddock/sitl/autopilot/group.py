@@ -6,6 +6,7 @@ results to the last bit.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -55,7 +56,7 @@ def control_step(status: Floats, period_us: float) -> float:
     if since < period_us:
         return 0.0
     status[CONTROLLED] = status[NOW]
-    return min(since * 1e-6, LONGEST_STEP)
+    return float(min(since * 1e-6, LONGEST_STEP))
 
 
 def inject_faults(row: Floats, status: Floats) -> None:
@@ -89,7 +90,7 @@ class BuiltInGroup(AutopilotGroup):
         if (restart := (rows[:, 0] < status[:, NOW]) | (status[:, REBOOT] > 0.0)).any():
             restarted = [k for k in which.tolist() if restart[k]]
             for k in restarted:  # on their own
-                self._guard(k, lambda k=k: self.autopilots[k].offer(SensorData(sensors[k])), fail)
+                self._guard(k, partial(self.autopilots[k].offer, SensorData(sensors[k])), fail)
             which = np.setdiff1d(which, restarted)
         status[which, NOW] = rows[which, 0]
         if status[:, NO_GNSS:].any():
@@ -97,7 +98,7 @@ class BuiltInGroup(AutopilotGroup):
                 inject_faults(rows[k], status[k])
         self._run(which, *self.filters)
         for k in np.flatnonzero(self.filters.events).tolist():
-            self._guard(k, lambda k=k: self.autopilots[k].handle_events(), fail)
+            self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
         for k in which[due[which]].tolist():
             self._guard(k, self.autopilots[k].decide, fail)

@@ -1,12 +1,12 @@
 """The vehicle types: copters, rovers (skid-steered or Ackermann) and planes."""
 
-from math import hypot
+from math import hypot, radians
 
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import copter_control, many_copters_control, write_gains
-from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
+from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack, LegLimits, MotionLimits
 from paddock.sitl.autopilot.control.plane import (
     FIRST_SERVO,
     PlaneGains,
@@ -63,8 +63,16 @@ class Copter(VehicleControl):
         self._flown = False  # since arming
 
     def read_parameters(self) -> None:
-        """Write the gains of the compiled control."""
+        """Write the gains of the compiled control; derive the limits of paths."""
         write_gains(self.autopilot.parameters, self.gains_row)
+        value = self.autopilot.parameters.value
+        level, climb = value("WPNAV_ACCEL") / 100.0, value("WPNAV_ACCEL_Z") / 100.0
+        self.limits = LegLimits(
+            MotionLimits(value("WPNAV_SPEED") / 100.0, level, value("PSC_JERK_XY")),
+            MotionLimits(value("WPNAV_SPEED_UP") / 100.0, climb, value("PSC_JERK_Z")),
+            MotionLimits(value("WPNAV_SPEED_DN") / 100.0, climb, value("PSC_JERK_Z")),
+        )
+        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)  # rad/s
 
     def attach(self) -> None:
         """Use the autopilot's rows."""
@@ -83,12 +91,12 @@ class Copter(VehicleControl):
     @property
     def hover(self) -> float:
         """Learned hover thrust, as a share of full thrust."""
-        return self.memory.item(at.HOVER)
+        return float(self.memory.item(at.HOVER))
 
     @property
     def airborne(self) -> bool:
         """Whether the motors carry the weight, judging by the thrust."""
-        return self.memory.item(at.PHASE) == at.AIRBORNE
+        return bool(self.memory.item(at.PHASE) == at.AIRBORNE)
 
     def begin(self) -> None:
         """Start track and heading from the current motion."""
@@ -155,7 +163,8 @@ class Copter(VehicleControl):
         moves = estimate.position_ok and hypot(estimate.vn, estimate.ve) > STILL_SPEED
         if abs(estimate.vd) > STILL_CLIMB or moves:
             return False
-        share, sink = self.memory.item(at.COLLECTIVE), self.memory.item(at.SINK)
+        memory: list[float] = self.memory.tolist()
+        share, sink = memory[at.COLLECTIVE], memory[at.SINK]
         if self.setpoint.item(at.VERTICAL) == at.THRUST:
             return share < MIN_PILOT_THRUST * self.hover
         return sink > STILL_CLIMB and share < CARRIED * self.hover

@@ -110,6 +110,7 @@ class MavlinkHub:
                 vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
             for link in self.links.values():
                 link.evict(wall)
+            self._flush()
         if paused:
             if wall - self._moved >= PAUSED_AFTER and wall - self._polled >= PAUSED_PERIOD:
                 self._work(now_us, wall, True)
@@ -140,6 +141,11 @@ class MavlinkHub:
             key.data.receive(wall)
         for vehicle in self.vehicles.values():
             vehicle.service(now_us, wall, paused)
+        self._flush()
+
+    def _flush(self) -> None:
+        for link in self.links.values():
+            link.flush()
 
 
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused

@@ -54,6 +54,7 @@ class Streams:
         self._offset = offset
         self._intervals: dict[int, int] = {}
         self._next: dict[int, int] = {}
+        self.earliest = 0  # us: when the next message is due
         self._asked: set[int] = set()  # messages with a requested interval
         for id in EVERY:
             self._put(id, self._default(id), 0)
@@ -132,4 +133,4 @@ class Streams:
     def _look_ahead(self) -> None:
         self._queue = [(at, place, id) for place, (id, at) in enumerate(self._next.items())]
         heapify(self._queue)
-        self.earliest = self._queue[0][0] if self._queue else NEVER  # us
+        self.earliest = self._queue[0][0] if self._queue else NEVER

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.sitl import actuators
 from paddock.compute.routine import routine
+from paddock.sitl import actuators
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import fly, write_gains
 from paddock.sitl.autopilot.control.copter_path import (

@@ -242,7 +242,7 @@ class Estimator:
     @property
     def standing(self) -> bool:
         """Whether the vehicle is known not to move: disarmed or landed."""
-        return self._memory.item(kalman.STANDING) == 1.0
+        return bool(self._memory.item(kalman.STANDING))
 
     @standing.setter
     def standing(self, stands: bool) -> None:
