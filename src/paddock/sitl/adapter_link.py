@@ -77,6 +77,7 @@ class AdapterLink:
         self.free_running = False
         self.holding = False
         self._reconnect: Reconnect | None = None
+        self._max_rate: float | None = None  # Hz, of its capabilities
         self._seen_us = 0  # the simulator's own time at the last check
         self._offset_us = 0  # bridge time minus the simulator's own
         self._arrange()
@@ -116,7 +117,9 @@ class AdapterLink:
         """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
         try:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
-            wanted, offered = 1e6 / vehicle.autopilot.period_us, self.adapter.capabilities.max_rate
+            if self._max_rate is None:  # once per connection: not for each of many vehicles
+                self._max_rate = self.adapter.capabilities.max_rate
+            wanted, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
         except Exception as error:
             self.report("rejected", vehicle, f"cannot compare rates: {problem(error)}")
             return
@@ -227,7 +230,7 @@ class AdapterLink:
         if self.known:
             self.report("connected", self, "reconnected")
         self.connected = self.known = True
-        self._reconnect = None
+        self._reconnect, self._max_rate = None, None
         present = set(self.adapter.vehicles)
         for vehicle in [vehicle for vehicle in self.vehicles if vehicle.sysid not in present]:
             try:

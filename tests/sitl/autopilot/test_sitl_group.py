@@ -32,17 +32,17 @@ def pilots_of(sim: Any) -> list[BuiltInAutopilot]:
     return [vehicle.autopilot for vehicle in host_of(sim).vehicles]  # type: ignore[misc]
 
 
-def flown(others: int, links: dict[str, Any], seconds: float = 9.0) -> tuple[bytes, list[np.ndarray], float]:
-    """Take off after 6 s: the pose of the first vehicle, all its numbers, and its height."""
+def flown(others: int, links: dict[str, Any]) -> tuple[bytes, list[np.ndarray], float]:
+    """Take off after 3 s: the pose of the first vehicle, all its numbers, and its height."""
     scenario = world(others)
     scenario["sitl"]["mavlink"] = links
     with paddock.load(scenario) as sim:
-        sim.step(1500)
+        sim.step(750)
         pilots = pilots_of(sim)
         for pilot in pilots:
             assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
             assert pilot.command(TAKEOFF, (0, 0, 0, 0, 0, 0, 10)).accepted
-        sim.step(round((seconds - 6.0) * 250))
+        sim.step(750)
         solo, shot = pilots[0], sim.snapshot()["solo"]
         assert len(solo.controls.status) == 1 + others  # they share the arrays
         arrays = [array[solo.place].copy() for array in (*solo.estimator.arrays, *solo.controls)]

@@ -35,7 +35,8 @@ def scaled(value: float, scale: float, low: int, high: int, unknown: int) -> int
     """Return `value` x `scale` as an integer from `low` to `high`; `unknown` if it is not finite."""
     if not isfinite(value):
         return unknown
-    return min(max(round(value * scale), low), high)
+    whole = round(value * scale)
+    return low if whole < low else high if whole > high else whole
 
 
 def int16(value: float, scale: float) -> int:
