@@ -9,6 +9,7 @@ import pytest
 
 import paddock
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.estimator import kalman
 from paddock.sitl.host import SitlHost
 
 GUIDED, TAKEOFF, REBOOT = 4, 22, 246  # mode, MAV_CMD
@@ -85,6 +86,7 @@ def test_a_reboot_restarts_one_vehicle_of_a_group(own_links: Any) -> None:
         assert second.command(REBOOT, (1, 0, 0, 0, 0, 0, 0)).accepted
         sim.step(1)
         assert not second.estimate.position_ok and second.frame is not before[1] and not second.reboot_wanted
+        assert second.estimator._memory[kalman.JUMPS] == 1.0  # one origin, set once
         assert (first.frame, third.frame) == (before[0], before[2])
         sim.step(1000)
         assert second.frame is not None and second.estimate.position_ok

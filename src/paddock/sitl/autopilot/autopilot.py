@@ -1,7 +1,8 @@
 """The built-in autopilot of one vehicle: sensors in, actuator commands out, the operator's commands, and home.
 
-Each exchange runs the estimator and the vehicle's control; every 20 ms of simulated time `_decide` runs battery,
-home, failsafes, fence, mode and telemetry. Its only input are the sensors, so it runs on every simulator.
+Each exchange runs the estimator and the vehicle's control, for many vehicles at once in their `group`. `decide` runs
+the mode every 20 ms of simulated time, and battery, sensors, arming, failsafes and fence every 100 ms. The only input
+are the sensors, so it runs on every simulator.
 """
 
 import warnings

@@ -23,7 +23,6 @@ BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}  # FENCE_BREACH o
 
 REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
 GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning
-PERIOD_US = 100_000
 RANK = 3  # among failsafes: as a low battery
 MIN_VERTICES = 3
 MIN_POLYGON_WIDTH = 0.1  # m

@@ -97,7 +97,7 @@ class BuiltInGroup(AutopilotGroup):
             for k in which.tolist():
                 inject_faults(rows[k], status[k])
         self._run(which, *self.filters)
-        for k in np.flatnonzero(self.filters.events).tolist():
+        for k in which[self.filters.events[which] != 0].tolist():
             self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
         for k in which[due[which]].tolist():

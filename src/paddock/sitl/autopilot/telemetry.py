@@ -105,11 +105,6 @@ class Telemetry:
         return (nan, nan, nan) if frame is None else frame.to_geodetic(*self.autopilot.estimate.position)
 
     @property
-    def latitude(self) -> float:
-        """Estimated, deg; NaN without an origin."""
-        return self.place[0]
-
-    @property
     def altitude(self) -> float:
         """Estimated, m above sea level; NaN without an origin."""
         return self.place[2]
