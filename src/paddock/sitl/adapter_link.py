@@ -77,6 +77,7 @@ class AdapterLink:
         self.free_running = False
         self.holding = False
         self._reconnect: Reconnect | None = None
+        self._max_rate: float | None = None  # Hz, of its capabilities
         self._seen_us = 0  # the simulator's own time at the last check
         self._offset_us = 0  # bridge time minus the simulator's own
         self._arrange()
@@ -116,7 +117,9 @@ class AdapterLink:
         """Pass the IMU period on to the autopilot; report one that wants sensors faster than they are measured."""
         try:
             vehicle.autopilot.sensor_period_us = self.adapter.sensor_period_us(vehicle.sysid)
-            wanted, offered = 1e6 / vehicle.autopilot.period_us, self.adapter.capabilities.max_rate
+            if self._max_rate is None:  # once per connection: not for each of many vehicles
+                self._max_rate = self.adapter.capabilities.max_rate
+            wanted, offered = 1e6 / vehicle.autopilot.period_us, self._max_rate
         except Exception as error:
             self.report("rejected", vehicle, f"cannot compare rates: {problem(error)}")
             return
@@ -126,6 +129,7 @@ class AdapterLink:
 
     def _arrange(self) -> None:
         """Allocate blocks for the present vehicles; each keeps the contents of its rows."""
+        self.rearranged = True  # until the bridge has noted the new rows
         self.ids = tuple(vehicle.sysid for vehicle in self.vehicles)
         self.sensors, self.actuators = blank_sensors(len(self.ids)), blank_actuators(len(self.ids))
         for k, vehicle in enumerate(self.vehicles):
@@ -134,6 +138,7 @@ class AdapterLink:
         self._raw = _shifted(self.sensors, -self._offset_us)
         self._good = self.actuators.copy()
         self._newest = self.sensors[:, 0].copy()
+        self.news = np.zeros(len(self.ids), np.bool_)  # rows with data that came with the last `receive`
         self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
 
     def receive(self) -> Sequence[int]:
@@ -145,9 +150,9 @@ class AdapterLink:
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
         times = self.sensors[:, 0]
-        news = times > self._newest
+        self.news = times > self._newest
         self._newest[:] = times
-        return self.ids if news.all() else [self.ids[k] for k in np.flatnonzero(news).tolist()]
+        return self.ids if self.news.all() else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""
@@ -225,7 +230,7 @@ class AdapterLink:
         if self.known:
             self.report("connected", self, "reconnected")
         self.connected = self.known = True
-        self._reconnect = None
+        self._reconnect, self._max_rate = None, None
         present = set(self.adapter.vehicles)
         for vehicle in [vehicle for vehicle in self.vehicles if vehicle.sysid not in present]:
             try:

@@ -6,13 +6,16 @@ other processes work in parallel.
 
 import socket
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
-from paddock.sitl.sensor_data import SensorData
+from paddock.sitl.sensor_data import Floats, SensorData
 
 DEBUGGING = "to stop it in a debugger, use --on-timeout hold"  # hint for an autopilot that is silent on purpose
 
@@ -55,6 +58,19 @@ class AutopilotStatus:
     rejected: int = 0  # packets that could not be decoded
 
 
+class AutopilotGroup(ABC):
+    """Several autopilots of this process that answer an exchange together, in compiled code."""
+
+    @abstractmethod
+    def exchange(
+        self, sensors: Floats, fresh: NDArray[np.int64] | None, fail: Callable[[int, Exception], None]
+    ) -> Floats:
+        """Take the sensor rows (n, WIDTH) and return the actuator rows of all, valid until the next call.
+
+        `fresh`: the places with new data; None: all. `fail(place, error)` reports an exception of one autopilot.
+        """
+
+
 class Autopilot(ABC):
     """The autopilot of one vehicle, as the bridge sees it. Called by the ticking thread only."""
 
@@ -89,6 +105,16 @@ class Autopilot(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release sockets and files."""
+
+    @property
+    def group_key(self) -> Hashable:
+        """Autopilots with the same key may answer together; None: this one answers alone."""
+        return None
+
+    @classmethod
+    def make_group(cls, autopilots: Sequence[Any]) -> AutopilotGroup:
+        """Return the group of some autopilots with the same key; each still answers `offer` on its own."""
+        raise NotImplementedError
 
     @abstractmethod
     def offer(self, sensors: SensorData) -> None:

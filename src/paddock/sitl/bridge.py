@@ -8,10 +8,12 @@ engine's pace.
 
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic, perf_counter_ns
 from typing import Self
+
+import numpy as np
 
 from paddock.engine.pipeline import HaltedError
 from paddock.engine.simulation import Simulation
@@ -20,7 +22,15 @@ from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import Placed, SimulatorAdapter
 from paddock.sitl.adapter_link import AdapterLink
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.bridge_vehicle import BridgeStoppedError, BridgeVehicle, Fallback, StatusRow, TimeoutPolicy, problem
+from paddock.sitl.bridge_vehicle import (
+    BridgeStoppedError,
+    BridgeVehicle,
+    Fallback,
+    StatusRow,
+    TimeoutPolicy,
+    VehicleGroup,
+    problem,
+)
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
@@ -92,7 +102,9 @@ class Bridge:
         self._resets = 0
         self.links: dict[str, AdapterLink] = {}  # by the name of the adapter, in order of registration
         self._vehicles: dict[int, BridgeVehicle] = {}
-        self._due: dict[int, int] = {}  # us of the next exchange, by system id
+        self._due: dict[int, int] = {}  # us of the next exchange, by system id; of vehicles without a group
+        self._groups: list[VehicleGroup] = []
+        self._grouped = True  # whether no vehicle could join a group
         self._fresh: set[int] = set()  # system ids whose sensors were not offered yet
         self._simulation: Simulation | None = None
 
@@ -130,7 +142,35 @@ class Bridge:
             self._vehicles = dict(sorted({**self._vehicles, vehicle.sysid: vehicle}.items()))
             self._due[vehicle.sysid] = self.time_us
             self._fresh.discard(vehicle.sysid)
+            self._ungroup()
         return vehicle
+
+    def _ungroup(self) -> None:
+        """Dissolve all groups; the next exchange forms new ones."""
+        for group in self._groups:
+            group.dissolve()
+            self._due |= {v.sysid: NEVER_US if v.failed else group.due_us for v in group.vehicles}
+        self._groups, self._grouped = [], False
+
+    def _group(self) -> None:
+        """Put vehicles of one simulator into groups whose autopilots may answer together and are due together."""
+        self._ungroup()
+        found: dict[tuple[str, Hashable, int], list[tuple[BridgeVehicle, int]]] = {}
+        for link in self.links.values():
+            link.rearranged = False
+            for place, vehicle in enumerate(link.vehicles):
+                key, due_us = vehicle.autopilot.group_key, self._due.get(vehicle.sysid, NEVER_US)
+                if key is not None and not vehicle.failed and due_us < NEVER_US:
+                    found.setdefault((vehicle.adapter, key, due_us), []).append((vehicle, place))
+        self._groups = [
+            VehicleGroup([vehicle for vehicle, _ in pairs], [place for _, place in pairs], due_us)
+            for (_, _, due_us), pairs in found.items()
+        ]
+        for group in self._groups:
+            for vehicle in group.vehicles:
+                del self._due[vehicle.sysid]
+                self._fresh.discard(vehicle.sysid)
+        self._grouped = len({key[:2] for key in found}) == len(found)  # later, those that are not due together yet
 
     @property
     def vehicles(self) -> tuple[BridgeVehicle, ...]:
@@ -149,7 +189,7 @@ class Bridge:
     @property
     def due_us(self) -> int:
         """The simulated time of the next exchange."""
-        first = min(self._due.values(), default=NEVER_US)
+        first = min(*self._due.values(), *(group.due_us for group in self._groups), NEVER_US, NEVER_US)
         return first if first < NEVER_US else (self.time_us // IDLE_PERIOD_US + 1) * IDLE_PERIOD_US
 
     def due(self, tick: int) -> int:
@@ -176,6 +216,7 @@ class Bridge:
             self._resets += 1
             for link in self.links.values():
                 link.reset()
+            self._ungroup()
             for vehicle in self.vehicles:
                 vehicle.forget()
                 self._due[vehicle.sysid] = 0
@@ -212,7 +253,7 @@ class Bridge:
                     self._report("rejected", vehicle, f"cannot close its autopilot: {problem(error)}")
             for link in self.links.values():
                 link.close()
-            self._vehicles, self._due = {}, {}
+            self._vehicles, self._due, self._groups = {}, {}, []
             if self._simulation is not None:
                 self._simulation.close()
 
@@ -237,18 +278,28 @@ class Bridge:
 
         if time_us < self.time_us:  # the engine has gone back
             self._due = dict.fromkeys(self._due, time_us)
+            for group in self._groups:
+                group.due_us = time_us
             for link in self.links.values():
                 link.rewind()
         for link in list(self.links.values()):
             if not (link.settle(self.time_us, breathe) and link.advance(time_us, waiting, breathe)):
                 return False
         self.time_us = time_us
+        if not self._grouped or any(link.rearranged for link in self.links.values()):
+            self._group()
         due = [self._vehicles[sysid] for sysid in sorted(k for k, due_us in self._due.items() if due_us <= time_us)]
-        names = {vehicle.adapter for vehicle in due}
+        groups = [group for group in self._groups if group.due_us <= time_us]
+        names = {vehicle.adapter for vehicle in due} | {group.vehicles[0].adapter for group in groups}
         used = [link for name, link in self.links.items() if name in names and link.connected]
         for link in used:
-            self._fresh.update(link.receive())
+            fresh = link.receive()
+            if len(self._due) > 0:
+                self._fresh.update(fresh)
         self._offer(due)
+        started_ns = perf_counter_ns()
+        for group in groups:
+            self._exchange_group(group, self.links[group.vehicles[0].adapter])
         started, answered, finished = monotonic(), list[BridgeVehicle](), True
         pending = [vehicle for vehicle in due if not self._poll(vehicle, waiting, None, answered)]
         while pending and finished:
@@ -261,9 +312,27 @@ class Bridge:
         for vehicle in answered:
             vehicle.latencies.append(now_ns - vehicle.offered_ns)
             vehicle.exchanges += 1
+        for group in groups:
+            group.latencies.append(now_ns - started_ns)
+            group.exchanges += 1
         for call in self.after_exchange if finished else ():
             call(time_us)
         return finished
+
+    def _exchange_group(self, group: VehicleGroup, link: AdapterLink) -> None:
+        """Let the autopilots of a group answer, those with new sensor data."""
+        news = link.news[group.places]
+        group.due_us = group.vehicles[0].autopilot.next_us(self.time_us)
+        if not link.connected or not news.any():
+            return
+        fresh = None if news.all() else np.flatnonzero(news)
+        failed: list[tuple[int, Exception]] = []
+        commands = group.autopilots.exchange(link.sensors[group.places], fresh, lambda *what: failed.append(what))
+        held = {place: link.actuators[group.places][place].copy() for place, _ in failed}
+        link.actuators[group.places] = commands
+        for place, error in failed:
+            group.vehicles[place].actuators.row[:] = held[place]
+            self._fail(group.vehicles[place], error)
 
     def _offer(self, vehicles: Sequence[BridgeVehicle]) -> None:
         """Offer new sensor data to each autopilot; those in other processes now work in parallel."""
@@ -335,6 +404,7 @@ class Bridge:
         vehicle.awaited = vehicle.free_running = vehicle.holding = False
         vehicle.failed = problem(error)
         self._due[vehicle.sysid] = NEVER_US
+        self._grouped = self._grouped and vehicle.group is None
         detail = f"{vehicle.autopilot.kind} autopilot failed with {vehicle.failed}"
         self._report("lost", vehicle, f"{detail}; its actuators hold until a reset")
         if vehicle.policy.fallback is Fallback.STOP:

@@ -1,13 +1,14 @@
 """A vehicle on the bridge with its autopilot and status row; deadlines and fallbacks."""
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from math import nan
 from typing import NamedTuple, Never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.scenario.sitl import LAST_SYSID
@@ -89,6 +90,7 @@ class BridgeVehicle:
     offered_ns: int = 0  # performance clock at the last offer
     latencies: deque[int] = field(default_factory=lambda: deque(maxlen=LATENCIES))  # ns, for display only
     note: str = ""  # why its simulator refused it
+    group: "VehicleGroup | None" = None  # it answers together with others
     failed: str = ""  # exception of its autopilot, which is not called again before a reset
 
     def __post_init__(self) -> None:
@@ -105,6 +107,11 @@ class BridgeVehicle:
             return self.autopilot.diagnosis()
         except Exception as error:
             return problem(error)
+
+    @property
+    def total(self) -> int:
+        """Its exchanges, including those of its group."""
+        return self.exchanges + (0 if self.group is None else self.group.exchanges)
 
     def forget(self) -> None:
         """Reset: no data offered, no answer awaited, motors off."""
@@ -131,6 +138,27 @@ class BridgeVehicle:
             status.mode,
             status.armed,
             note or status.note,
-            self.exchanges,
+            self.total,
             *map(float, np.percentile(np.array(self.latencies or [nan], float), [50.0, 99.0]) * 1e-3),
         )
+
+
+class VehicleGroup:
+    """Vehicles of one simulator whose autopilots answer an exchange together; they share its figures."""
+
+    def __init__(self, vehicles: Sequence[BridgeVehicle], places: Sequence[int], due_us: int) -> None:
+        """`places`: the rows of the vehicles in the blocks of their simulator, ascending."""
+        self.vehicles, self.due_us = list(vehicles), due_us
+        self.places: NDArray[np.int64] | slice = np.array(places)
+        if len(places) == places[-1] - places[0] + 1:
+            self.places = slice(places[0], places[-1] + 1)
+        self.autopilots = type(vehicles[0].autopilot).make_group([vehicle.autopilot for vehicle in vehicles])
+        self.exchanges = 0
+        self.latencies: deque[int] = deque(maxlen=LATENCIES)
+        for vehicle in vehicles:
+            vehicle.group, vehicle.latencies = self, self.latencies
+
+    def dissolve(self) -> None:
+        """Let each vehicle answer on its own."""
+        for vehicle in self.vehicles:
+            vehicle.exchanges, vehicle.group, vehicle.latencies = vehicle.total, None, self.latencies.copy()

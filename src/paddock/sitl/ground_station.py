@@ -129,7 +129,7 @@ class MissionStarter:
     def _upload(self) -> Ack:
         home, items = self.autopilot.home, self._items
         if not items and home is None:
-            return rejected("Mission: no home")
+            return rejected("")  # not yet: it follows the first position
         if not items and home is not None:
             try:
                 items = received(point_mission(self._points, LocalFrame(*home), self.craft), self.craft)

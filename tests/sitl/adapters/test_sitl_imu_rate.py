@@ -14,7 +14,6 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.host import SitlHost
-from paddock.sitl.sensor_data import SensorData
 
 CLOCK = {"seed": 5, "clock": {"rate": 250}, "vehicles": []}
 GUIDED = 15
@@ -83,14 +82,13 @@ def test_in_a_scenario_the_autopilot_gets_every_sample(own_links: Callable[[int]
     with paddock.load({"seed": 5, "clock": {"rate": 1000}, "vehicles": [entry], "sitl": section}) as sim:
         host = next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
         pilot: Any = host.vehicles[0].autopilot
-        times, forces, offer = [], [], pilot.offer
+        times, forces = [], []
 
-        def watched(sensors: SensorData) -> None:
-            times.append(sensors.imu_time_us)
-            forces.append(sensors.accel_x)
-            offer(sensors)
+        def watch(now_us: int) -> None:
+            times.append(pilot.sensors.imu_time_us)
+            forces.append(pilot.sensors.accel_x)
 
-        pilot.offer = watched
+        host.bridge.after_exchange.append(watch)
         while sim.snapshot()["r"].velocity[1] < 1.8 and sim.time < 20.0:
             sim.step(100)
         assert set(np.diff(times)) == {host.world.sensor_period_us(1)}

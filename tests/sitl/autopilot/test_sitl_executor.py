@@ -32,7 +32,7 @@ class Puppet:
         self.home = (47.0, 8.0, 500.0)
         self.home_position = SimpleNamespace(return_point=lambda: (1.0, 2.0, -15.0))
         self.outbox: deque[Any] = deque()
-        self.telemetry = Telemetry()
+        self.telemetry = Telemetry(self)  # type: ignore[arg-type]
         self.commanded: list[Any] = []
         self.answer: Ack = ACCEPTED
         self.place(0.0, 0.0, 0.0)

@@ -9,7 +9,8 @@ import pytest
 
 mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="pymavlink is not installed")
 
-from paddock.sitl.mavlink.packets import int16, int32, uint16  # noqa: E402
+from paddock.sitl.mavlink.messages import KNOWN  # noqa: E402
+from paddock.sitl.mavlink.packets import PacketWriter, int16, int32, uint16  # noqa: E402
 
 MAIN_SENSORS = 0x1 | 0x2 | 0x4 | 0x20  # gyro, accelerometer, magnetometer, GPS: checked by MAVSDK's health
 
@@ -29,6 +30,16 @@ def settled(make_fleet: Any) -> Any:
 def test_field_values_are_clipped_or_unknown() -> None:
     assert (int16(400.0, 100.0), int16(float("nan"), 1.0), int32(-1e12, 1.0)) == (32767, 0, -2147483647)
     assert (uint16(float("nan"), 1.0), uint16(-3.0, 1.0), uint16(1e9, 1.0)) == (65535, 0, 65534)
+
+
+def test_packets_of_fields_are_those_of_pymavlink(settled: Any) -> None:
+    vehicle, packed = settled.hub.vehicles[1], 0
+    writer, encoder = PacketWriter(1, 1), mavlink.MAVLink(None, srcSystem=1, srcComponent=1)
+    for number, id in enumerate(sorted(KNOWN)):
+        if (fields := vehicle.fields(id)) is not None:
+            encoder.seq, packed = number, packed + 1
+            assert writer.pack_fields(id, fields, number) == bytes(mavlink.mavlink_map[id](*fields).pack(encoder))
+    assert packed > 20
 
 
 def test_position_messages(settled: Any) -> None:

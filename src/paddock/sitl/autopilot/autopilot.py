@@ -1,28 +1,45 @@
 """The built-in autopilot of one vehicle: sensors in, actuator commands out, the operator's commands, and home.
 
-Each exchange runs the estimator and the vehicle's control; every 20 ms of simulated time `_decide` runs battery,
-home, failsafes, fence, mode and telemetry. Its only input are the sensors, so it runs on every simulator.
+Each exchange runs the estimator and the vehicle's control, for many vehicles at once in their `group`. `decide` runs
+the mode every 20 ms of simulated time, and battery, sensors, arming, failsafes and fence every 100 ms. The only input
+are the sensors, so it runs on every simulator.
 """
 
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil, isinf
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from paddock.sitl import actuators
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
 from paddock.sitl.autopilot.commands import COMMANDS
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
-from paddock.sitl.autopilot.estimator.estimator import Estimator
+from paddock.sitl.autopilot.estimator.estimator import Estimator, FilterArrays
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
+from paddock.sitl.autopilot.group import (
+    ARMED,
+    CONTROLLED,
+    DECIDED,
+    LONGEST_STEP,
+    NO_GNSS,
+    NOW,
+    REBOOT,
+    SLOW_PERIOD_US,
+    VOLTAGE,
+    BuiltInGroup,
+    ControlArrays,
+    control_arrays,
+    control_step,
+    inject_faults,
+)
 from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
-from paddock.sitl.autopilot.health import Battery, Health, inject_faults
+from paddock.sitl.autopilot.health import Battery, Health
 from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import (
     AltitudeFrame,
@@ -39,10 +56,9 @@ from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.sensor_data import Floats, SensorColumns, SensorData, empty_block
+from paddock.sitl.sensor_data import SensorColumns, SensorData, empty_block
 
-SLOW_PERIOD_US = 20_000
-LONGEST_STEP = 0.1  # s: longer gaps are clipped
+CHECK_PERIOD = 0.1  # s
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
 OUTBOX_LENGTH = 200  # the oldest notices are dropped
 UNKNOWN = Estimate(-1.0, *([0.0] * (ESTIMATE_WIDTH - 1)))  # before the first sensor data
@@ -71,36 +87,82 @@ class BuiltInAutopilot(Autopilot):
         self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
-        self._faulty: Floats = empty_block(1)[0]
         self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
         self._vehicle_type = kind
+        self._attach(control_arrays(1, kind.widths), 0)
         self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
         self._boot()
+        self.parameters.on_change = self._use_parameters
         for name in unknown:
             self.send_text(Severity.WARNING, f"Parameter {name}: saved value ignored")
 
+    def _attach(self, controls: ControlArrays, place: int) -> None:
+        self.controls, self.place = controls, place
+        self.status_row, self.commands = controls.status[place], controls.commands[place]
+        self._actuators = ActuatorCommands(self.commands)
+        self._row = self.estimator.sensors
+
+    def move(self, filters: FilterArrays, controls: ControlArrays, place: int) -> None:
+        """Keep all numbers of estimator and control in a row of a group's arrays from now on."""
+        for mine, shared in zip(self.controls, controls, strict=True):
+            shared[place] = mine[self.place]
+        self.estimator.move(filters, place)
+        self._attach(controls, place)
+        self.vehicle.attach()
+
     def _boot(self) -> None:
         """Reset everything except parameters and plans."""
-        self.now_us = 0
+        for array in self.controls:
+            array[self.place] = 0.0
+        self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
         self.estimate = UNKNOWN
-        self.sensors = SensorColumns(*empty_block(1)[0].tolist())
+        self._row[:] = empty_block(1)[0]
+        self._sensors = SensorColumns._make(self._row.tolist())
+        self._since = CHECK_PERIOD  # s since the last checks
         self.armed = False
         self.guided = GuidedTarget()
         self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
-        self.telemetry = Telemetry()
-        self._actuators = ActuatorCommands(np.zeros(actuators.WIDTH))
-        self.commands: Floats = self._actuators.row
-        self._control_us = self._slow_us = -1  # time of the last run
+        self.telemetry = Telemetry(self)
         self._warned_us = -WARNING_PERIOD_US
         self.paused: int | None = None  # mode to continue after DO_PAUSE_CONTINUE
-        self.reboot_wanted = False
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
         self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
         self.vehicle: VehicleControl = self._vehicle_type(self)
+        self._use_parameters()
         self.executor = MissionExecutor(self)
         self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
+
+    def _use_parameters(self) -> None:
+        value = self.parameters.value
+        self.status_row[NO_GNSS], self.status_row[VOLTAGE] = value("SIM_GPS_DISABLE"), value("SIM_BATT_VOLTAGE")
+        self.battery.read_parameters()
+        self.vehicle.read_parameters()
+
+    @property
+    def now_us(self) -> int:
+        """Simulated time of the newest sensor data."""
+        return int(self.status_row[NOW])
+
+    @property
+    def armed(self) -> bool:
+        """Whether the motors may run."""
+        return self._armed
+
+    @armed.setter
+    def armed(self, armed: bool) -> None:
+        self._armed = armed
+        self.status_row[ARMED] = armed
+
+    @property
+    def reboot_wanted(self) -> bool:
+        """Whether it reboots at the next exchange."""
+        return bool(self.status_row[REBOOT])
+
+    @reboot_wanted.setter
+    def reboot_wanted(self, wanted: bool) -> None:
+        self.status_row[REBOOT] = wanted
 
     @property
     def period_us(self) -> int:
@@ -122,50 +184,78 @@ class BuiltInAutopilot(Autopilot):
         self.estimator.reset()
         self._boot()
 
+    @property
+    def group_key(self) -> Hashable:
+        """Autopilots of the same vehicle type and period run together; a subclass runs alone."""
+        plain = type(self) is BuiltInAutopilot and type(self.estimator) is Estimator
+        return (self._vehicle_type, self.period_us) if plain and self.vehicle.kernels is not None else None
+
+    @classmethod
+    def make_group(cls, autopilots: Sequence[Any]) -> BuiltInGroup:
+        """Return the group of autopilots with the same key."""
+        return BuiltInGroup(autopilots)
+
     def offer(self, sensors: SensorData) -> None:
         """Run the estimator and the control, and every 20 ms the slow loop."""
-        row = inject_faults(sensors.row, self.parameters, self._faulty)
-        now = int(row[0])
-        if now < self.now_us or self.reboot_wanted:
+        status, row = self.status_row, self._row
+        if sensors.row[0] < status[NOW] or status[REBOOT]:
             self.reset()
-        self.now_us = now
+        row[:] = sensors.row
+        inject_faults(row, status)
+        status[NOW] = row[0]
         self.estimator.update(row)
-        if self._slow_us < 0 or now - self._slow_us >= SLOW_PERIOD_US:
-            self._decide(row, now)
-        if self._control_us < 0 or now - self._control_us >= self.vehicle.control_period_us:
-            self._control(row, now)
+        if status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US:
+            self.decide()
+        if self.vehicle.kernels is not None:
+            arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
+            self.vehicle.kernels[0](np.array([self.place]), period, *self.controls, arrays.estimate, arrays.sensors)
+        elif (dt := control_step(status, self.vehicle.control_period_us)) > 0.0:
+            self.vehicle.control(self.estimator.row, row, dt, self.commands)
+            self.commands[0] = self.armed
         self.status.exchanges += 1
 
     def collect(self, timeout: float) -> ActuatorCommands:
         """Return the actuator commands without waiting."""
         return self._actuators
 
-    def _control(self, row: Floats, now: int) -> None:
-        dt = (now - self._control_us) * 1e-6 if self._control_us >= 0 else self.vehicle.control_period_us * 1e-6
-        self._control_us = now
-        self.vehicle.control(self.estimator.row, row, min(dt, LONGEST_STEP), self.commands)
-        self.commands[0] = self.armed
+    def handle_events(self) -> None:
+        """Handle the events of the estimator."""
+        self.estimator.handle(int(self.estimator.arrays.events[self.place]))
 
-    def _decide(self, row: Floats, now: int) -> None:
+    def decide(self) -> None:
         """Run the slow loop, at 50 Hz."""
-        dt = min((now - self._slow_us) * 1e-6, LONGEST_STEP) if self._slow_us >= 0 else SLOW_PERIOD_US * 1e-6
-        self._slow_us = now
-        self.estimate = Estimate(*self.estimator.row.tolist())
-        self.sensors = SensorColumns(*row.tolist())
-        self.battery.update(dt)
+        now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
+        dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
+        self.status_row[DECIDED] = now
+        self.estimate = Estimate._make(self.estimator.row.tolist())
         self.rc.update()
-        self.health.update()
         self.home_position.update()
-        self.arming.update()
-        self.failsafes.update(dt)
-        self.fence.update()
+        self._since += dt
+        if self._since >= CHECK_PERIOD - 1e-9:
+            self._supervise(self._since)
         self.mode.update(dt)
         self.vehicle.update_landed(dt)
         # the estimator may rely on a stationary vehicle; a plane may start in the air
-        landed = self.telemetry.landed == Landed.ON_GROUND
-        self.estimator.standing = landed and not self.armed and self.vehicle.kind != "plane"
-        self.telemetry.update(self)
+        standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and self.vehicle.kind != "plane"
+        if standing is not self.estimator.standing:
+            self.estimator.standing = standing
         self.status.mode, self.status.armed = self.mode.name, self.armed
+
+    def _supervise(self, dt: float) -> None:
+        """Check battery, sensors, arming, failsafes and fence, at 10 Hz."""
+        self._since = 0.0
+        self.battery.update(dt)
+        self.health.update(dt)
+        self.arming.update()
+        self.failsafes.update(dt)
+        self.fence.update()
+
+    @property
+    def sensors(self) -> SensorColumns:
+        """The newest sensor data."""
+        if self._sensors.time_us != self.status_row.item(NOW) or not self.status_row.item(NOW):
+            self._sensors = SensorColumns._make(self._row.tolist())
+        return self._sensors
 
     @property
     def frame(self) -> LocalFrame | None:

@@ -59,7 +59,6 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
     return False
 
 
-PERIOD = 0.1  # s between two checks
 POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
@@ -107,7 +106,6 @@ class Failsafes:
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
         self.all = (self.critical, self.position, self.low, self.rc, self.gcs)
-        self._since = 0.0  # s since the last check
         self._tilted = 0.0  # s
 
     @property
@@ -131,11 +129,7 @@ class Failsafes:
         self._tilted = 0.0
 
     def update(self, dt: float) -> None:
-        """Check all of them, ten times a second."""
-        self._since += dt
-        if self._since < PERIOD - 1e-9:
-            return
-        dt, self._since = self._since, 0.0
+        """Check all of them, `dt` s after the last check."""
         autopilot, level = self.autopilot, self.autopilot.battery.level
         gcs_timeout = autopilot.parameters.value("FS_GCS_TIMEOUT") * 1e6
         position_lost = autopilot.home is not None and not autopilot.estimate.position_ok  # once it was known

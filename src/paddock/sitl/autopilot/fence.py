@@ -23,7 +23,6 @@ BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}  # FENCE_BREACH o
 
 REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
 GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning
-PERIOD_US = 100_000
 RANK = 3  # among failsafes: as a low battery
 MIN_VERTICES = 3
 MIN_POLYGON_WIDTH = 0.1  # m
@@ -122,7 +121,6 @@ class Fence:
         self._frame: LocalFrame | None = None
         self._zones: tuple[FenceZone, ...] = ()
         self._acted_at: dict[int, float] = {}  # m outside at the last action, by bit
-        self._checked_us = -PERIOD_US
 
     @property
     def enabled(self) -> bool:
@@ -150,10 +148,6 @@ class Fence:
 
     def update(self) -> None:
         """Check the vehicle's position."""
-        now = self.autopilot.now_us
-        if now - self._checked_us < PERIOD_US:
-            return
-        self._checked_us = now
         if not self.enabled:
             self.breaches = 0
             self._acted_at.clear()

@@ -61,7 +61,8 @@ class AutopilotParameters:
         self._saved: dict[str, float] = {}  # values that were set: the contents of the file
         self.path = path
         self._report = report
-        self.changes = 0  # incremented by every change: derived values compare it
+        self.changes = 0
+        self.on_change: Callable[[], None] = lambda: None  # called after every change
 
     def __contains__(self, name: object) -> bool:
         return name in self._known
@@ -94,9 +95,13 @@ class AutopilotParameters:
             return False
         if fitted != self._values[name]:
             self._values[name] = self._saved[name] = fitted
-            self.changes += 1
+            self._changed()
             self.save()
         return True
+
+    def _changed(self) -> None:
+        self.changes += 1
+        self.on_change()
 
     def override(self, values: Mapping[str, float]) -> None:
         """Set values for this run without saving them."""
@@ -112,7 +117,7 @@ class AutopilotParameters:
         if fitted is None:
             raise InvalidValueError(f"parameter {name}: {value} is not in {parameter.low} to {parameter.high}")
         self._values[name] = fitted
-        self.changes += 1
+        self._changed()
 
     def reset(self) -> None:
         """Reset all to their defaults."""
@@ -120,7 +125,7 @@ class AutopilotParameters:
             if not parameter.fixed:
                 self._values[name] = single(parameter.default)
         self._saved.clear()
-        self.changes += 1
+        self._changed()
         self.save()
 
     def make_folder(self) -> None:
@@ -165,7 +170,7 @@ class AutopilotParameters:
         known = {name: value for name, value in fitted.items() if value is not None}
         self._values.update(known)
         self._saved.update(known)
-        self.changes += 1
+        self._changed()
         return [name for name in values if name not in known]
 
     def _fit(self, name: str, value: float) -> float | None:

@@ -62,6 +62,8 @@ class RcInput:
 
     def update(self) -> None:
         """Centre the sticks when RC is lost: a rover must not continue on its last throttle."""
+        if not self.seen and not self._switch:
+            return
         if self.lost and any(self.sticks.pwm):
             self.sticks = Sticks(time_us=self.sticks.time_us)
         if self.seen and not self.sticks.pwm[THROTTLE]:

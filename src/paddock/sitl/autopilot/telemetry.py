@@ -64,16 +64,11 @@ class Landed(IntEnum):
 
 @dataclass
 class Telemetry:
-    """The newest values, updated at 50 Hz. The vehicle type and its modes set the targets, `landed` and errors."""
+    """The newest values, of the last slow loop. The vehicle type and its modes set targets, `landed` and errors."""
 
-    time_us: int = 0  # simulated time since boot
-    latitude: float = nan  # deg, estimated; NaN without an origin
-    longitude: float = nan
-    altitude: float = nan  # m above sea level
-    relative_altitude: float = nan  # m above home
+    autopilot: "BuiltInAutopilot"
     throttle: float = 0.0  # 0 to 1
     landed: Landed = Landed.UNDEFINED
-    system_status: int = 0  # MAV_STATE
     target_distance: float = 0.0  # m to the waypoint
     target_bearing: float = 0.0  # rad
     crosstrack: float = 0.0  # m
@@ -88,17 +83,34 @@ class Telemetry:
         self.target_distance, self.crosstrack = distance, crosstrack
         self.target_bearing = self.nav_bearing = bearing
 
-    def update(self, autopilot: "BuiltInAutopilot") -> None:
-        """Derive the rest from the autopilot's state."""
-        self.time_us = autopilot.now_us
-        flying = self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
-        self.system_status = ACTIVE if autopilot.armed or flying else STANDBY
+    @property
+    def time_us(self) -> int:
+        """Simulated time since boot."""
+        return max(int(self.autopilot.estimate.time_us), 0)
+
+    @property
+    def system_status(self) -> int:
+        """MAV_STATE."""
+        autopilot, flying = self.autopilot, self.landed not in (Landed.UNDEFINED, Landed.ON_GROUND)
         if not autopilot.estimate.attitude_ok:
-            self.system_status = BOOT
-        elif autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
-            self.system_status = CRITICAL
-        frame, estimate = autopilot.frame, autopilot.estimate
-        if frame is not None:
-            place = frame.to_geodetic(estimate.north, estimate.east, estimate.down)
-            self.latitude, self.longitude, self.altitude = place
-            self.relative_altitude = autopilot.home_position.ned()[2] - estimate.down
+            return BOOT
+        if autopilot.armed and (autopilot.failsafes.acting or autopilot.fence.breached):
+            return CRITICAL
+        return ACTIVE if autopilot.armed or flying else STANDBY
+
+    @property
+    def place(self) -> tuple[float, float, float]:
+        """Estimated latitude and longitude (deg), altitude (m above sea level); NaN without an origin."""
+        frame = self.autopilot.frame
+        return (nan, nan, nan) if frame is None else frame.to_geodetic(*self.autopilot.estimate.position)
+
+    @property
+    def altitude(self) -> float:
+        """Estimated, m above sea level; NaN without an origin."""
+        return self.place[2]
+
+    @property
+    def relative_altitude(self) -> float:
+        """Estimated, m above home; NaN without an origin."""
+        home = nan if self.autopilot.frame is None else self.autopilot.home_position.ned()[2]
+        return home - self.autopilot.estimate.down

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from paddock.errors import unknown_name
 from paddock.sitl.autopilot.telemetry import Landed
@@ -86,27 +86,33 @@ class VehicleControl(ABC):
     control_period_us: ClassVar[int]
     channels: ClassVar[tuple[tuple[int, int, int, int], ...]] = ()
     """Outputs: channel, ArduPilot's number of its function, column of the actuator row, us at 0."""
+    widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
+    kernels: ClassVar[tuple[Any, Any] | None] = None
+    """Compiled control of a group, on one thread and on all; None: `control` runs in Python."""
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self._changes = -1  # `parameters.changes` of the gains
+        self.attach()
+
+    def attach(self) -> None:
+        """Use the autopilot's rows of setpoint, gains and memory."""
+        controls, place = self.autopilot.controls, self.autopilot.place
+        self.setpoint_row, self.gains_row = controls.setpoint[place], controls.gains[place]
+        self.memory_row = controls.memory[place]
 
     def read_parameters(self) -> None:  # noqa: B027
-        """Derive gains and limits from the parameters."""
-
-    def refresh(self) -> None:
-        """Read the parameters again if one has changed."""
-        if self._changes != self.autopilot.parameters.changes:
-            self._changes = self.autopilot.parameters.changes
-            self.read_parameters()
+        """Derive gains and limits from the parameters, after each change."""
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Handle a jump of the estimate by m: positions held in the world move along."""
         self.autopilot.mode.shift(north, east, down)
 
-    @abstractmethod
     def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Write the actuator row for a row of Estimate and a row of SensorData; also called while disarmed."""
+        """Write the actuator row for a row of Estimate and a row of SensorData; also called while disarmed.
+
+        Types with `kernels` have no need of it.
+        """
+        raise NotImplementedError
 
     @abstractmethod
     def reset_control(self) -> None:
@@ -118,9 +124,9 @@ class VehicleControl(ABC):
 
     def outputs(self, commands: Floats) -> list[int]:
         """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
-        pwm = [0] * 16
+        pwm, values = [0] * 16, commands.tolist()
         for channel, _, column, rest in self.channels:
-            pwm[channel - 1] = round(rest + (PWM_MAX - rest) * commands[column])
+            pwm[channel - 1] = round(rest + (PWM_MAX - rest) * values[column])
         return pwm
 
 

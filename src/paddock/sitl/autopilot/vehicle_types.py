@@ -1,20 +1,34 @@
 """The vehicle types: copters, rovers (skid-steered or Ackermann) and planes."""
 
-import numpy as np
+from math import hypot, radians
 
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
-from paddock.sitl.autopilot.control.copter import control_period, write_gains
-from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack
-from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory, PlaneSetpoint, plane_control, plane_gains
-from paddock.sitl.autopilot.control.rover import RoverMemory, RoverSetpoint, rover_control, rover_gains
+from paddock.sitl.autopilot.control.copter import copter_control, many_copters_control, write_gains
+from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack, LegLimits, MotionLimits
+from paddock.sitl.autopilot.control.plane import (
+    FIRST_SERVO,
+    PlaneGains,
+    PlaneMemory,
+    PlaneSetpoint,
+    many_planes_control,
+    plane_control,
+    plane_gains,
+)
+from paddock.sitl.autopilot.control.rover import (
+    RoverGains,
+    RoverMemory,
+    RoverSetpoint,
+    many_rovers_control,
+    rover_control,
+    rover_gains,
+)
 from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
-from paddock.sitl.sensor_data import Floats
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
 STOP_TIME = 0.1  # s from landing to disarming in modes that land: the mission notes the landing in between
@@ -36,12 +50,11 @@ class Copter(VehicleControl):
     parameters = COPTER
     control_period_us = 4000
     channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
+    widths = at.SETPOINT_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
+    kernels = copter_control, many_copters_control
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
-        self.setpoint: Floats = np.zeros(at.SETPOINT_WIDTH)
-        self.gains: Floats = np.zeros(at.GAINS_WIDTH)
-        self.memory: Floats = np.zeros(at.MEMORY_WIDTH)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self.track, self.heading = CopterTrack(), CopterHeading()
         self.landed = True
@@ -50,17 +63,21 @@ class Copter(VehicleControl):
         self._flown = False  # since arming
 
     def read_parameters(self) -> None:
-        """Write the gains of the compiled control."""
-        write_gains(self.autopilot.parameters, self.gains)
+        """Write the gains of the compiled control; derive the limits of paths."""
+        write_gains(self.autopilot.parameters, self.gains_row)
+        value = self.autopilot.parameters.value
+        level, climb = value("WPNAV_ACCEL") / 100.0, value("WPNAV_ACCEL_Z") / 100.0
+        self.limits = LegLimits(
+            MotionLimits(value("WPNAV_SPEED") / 100.0, level, value("PSC_JERK_XY")),
+            MotionLimits(value("WPNAV_SPEED_UP") / 100.0, climb, value("PSC_JERK_Z")),
+            MotionLimits(value("WPNAV_SPEED_DN") / 100.0, climb, value("PSC_JERK_Z")),
+        )
+        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)  # rad/s
 
-    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Write motors 1 to 4 for the setpoint; stopped while disarmed."""
-        self.refresh()
-        armed = self.autopilot.armed
-        if not armed:
-            self.setpoint[at.SPOOL] = at.SHUT
-        control_period(self.setpoint, self.gains, self.memory, estimate, dt, commands[1:5])
-        commands[0] = armed
+    def attach(self) -> None:
+        """Use the autopilot's rows."""
+        super().attach()
+        self.setpoint, self.memory = self.setpoint_row, self.memory_row
 
     def reset_control(self) -> None:
         """Reset setpoint and landing detection; save the learned hover thrust."""
@@ -74,12 +91,12 @@ class Copter(VehicleControl):
     @property
     def hover(self) -> float:
         """Learned hover thrust, as a share of full thrust."""
-        return float(self.memory[at.HOVER])
+        return float(self.memory.item(at.HOVER))
 
     @property
     def airborne(self) -> bool:
         """Whether the motors carry the weight, judging by the thrust."""
-        return bool(self.memory[at.PHASE] == at.AIRBORNE)
+        return bool(self.memory.item(at.PHASE) == at.AIRBORNE)
 
     def begin(self) -> None:
         """Start track and heading from the current motion."""
@@ -95,14 +112,10 @@ class Copter(VehicleControl):
     def follow(self) -> None:
         """Follow the track."""
         track = self.track
-        self.setpoint[at.HORIZONTAL], self.setpoint[at.VERTICAL] = at.ALONG, at.HEIGHT
-        self.setpoint[at.NORTH : at.AD + 1] = (
-            *(track.north, track.east, track.down, track.vn, track.ve, track.vd),
-            *(track.an, track.ae, track.ad),
+        self.setpoint[: at.YAW_RATE + 1] = (
+            *(at.FLY, at.ALONG, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
+            *(track.an, track.ae, track.ad, 0.0, 0.0, self.heading.yaw, self.heading.rate),
         )
-        self.setpoint[at.ROLL], self.setpoint[at.PITCH] = 0.0, 0.0
-        self.setpoint[at.SPOOL] = at.FLY
-        self.setpoint[at.YAW], self.setpoint[at.YAW_RATE] = self.heading.yaw, self.heading.rate
 
     def lean(self, roll: float, pitch: float) -> None:
         """Lean (rad) at the track's altitude."""
@@ -124,7 +137,8 @@ class Copter(VehicleControl):
     def update_landed(self, dt: float) -> None:
         """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
-        mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint[at.SPOOL] == at.FLY
+        mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint.item(at.SPOOL) == at.FLY
+        memory = self.memory.tolist()
         if not autopilot.armed:
             self.landed, self._still, self._grounded = True, 0.0, 0.0
         else:
@@ -133,10 +147,10 @@ class Copter(VehicleControl):
                 self.landed = True
             elif self.airborne and self._still == 0.0:
                 self.landed, self._flown = False, True
-        ground = Landed.TAKEOFF if self.memory[at.PHASE] == at.RISING else Landed.ON_GROUND
+        ground = Landed.TAKEOFF if memory[at.PHASE] == at.RISING else Landed.ON_GROUND
         telemetry.landed = ground if self.landed else mode.stage
-        telemetry.throttle = float(self.memory[at.COLLECTIVE])
-        telemetry.nav_roll, telemetry.nav_pitch = self.memory[[at.WANTED_ROLL, at.WANTED_PITCH]].tolist()
+        telemetry.throttle = memory[at.COLLECTIVE]
+        telemetry.nav_roll, telemetry.nav_pitch = memory[at.WANTED_ROLL], memory[at.WANTED_PITCH]
         if autopilot.armed and self.landed:
             self._grounded = 0.0 if flies else self._grounded + dt
             ends = mode.lands and self._grounded >= STOP_TIME
@@ -146,13 +160,14 @@ class Copter(VehicleControl):
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
-        moves = estimate.position_ok and np.hypot(estimate.vn, estimate.ve) > STILL_SPEED
+        moves = estimate.position_ok and hypot(estimate.vn, estimate.ve) > STILL_SPEED
         if abs(estimate.vd) > STILL_CLIMB or moves:
             return False
-        share, sink = self.memory[[at.COLLECTIVE, at.SINK]].tolist()
-        if self.setpoint[at.VERTICAL] == at.THRUST:
-            return bool(share < MIN_PILOT_THRUST * self.hover)
-        return bool(sink > STILL_CLIMB and share < CARRIED * self.hover)
+        memory: list[float] = self.memory.tolist()
+        share, sink = memory[at.COLLECTIVE], memory[at.SINK]
+        if self.setpoint.item(at.VERTICAL) == at.THRUST:
+            return share < MIN_PILOT_THRUST * self.hover
+        return sink > STILL_CLIMB and share < CARRIED * self.hover
 
 
 class Rover(VehicleControl):
@@ -167,38 +182,47 @@ class Rover(VehicleControl):
     parameters = ROVER
     control_period_us = 20_000
     channels = ((1, 73, 1, PWM_MID), (3, 74, 2, PWM_MID))  # left, right, as in ArduPilot's skid-steered rovers
+    widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
+    kernels = rover_control, many_rovers_control
     pivots = True
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
-        self.setpoint = RoverSetpoint()
-        self.memory = RoverMemory()
         self.driver = RoverDriver(self)
         self.trail = Trail(0, 1.0, (0.0, 0.0))
         self._was_armed = False
-        self.refresh()
 
     def read_parameters(self) -> None:
         """Derive gains and limits."""
         parameters = self.autopilot.parameters
         self._gains = rover_gains(parameters, self.pivots)
+        self.gains_row[:] = self._gains
         self.driver.read_parameters(parameters)
+
+    @property
+    def setpoint(self) -> RoverSetpoint:
+        """The setpoint, written by the modes."""
+        return RoverSetpoint._make(self.setpoint_row.tolist())
+
+    @setpoint.setter
+    def setpoint(self, wanted: RoverSetpoint) -> None:
+        self.setpoint_row[:] = wanted
+
+    @property
+    def memory(self) -> RoverMemory:
+        """Integrators and learned gains."""
+        return RoverMemory._make(self.memory_row.tolist())
 
     @property
     def min_turn_radius(self) -> float:
         """Radius of the tightest turn while driving, m: of a steered axle as learned or from TURN_RADIUS."""
         return 0.0 if self.pivots else 1.0 / (self.memory.turn_gain or self._gains.turn_gain)
 
-    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Run the inner loops; the motors of a disarmed rover are off."""
-        self.refresh()
-        setpoint = self.setpoint if self.autopilot.armed else RoverSetpoint()
-        self.memory = rover_control(setpoint, self._gains, self.memory, estimate, dt, commands)
-
     def reset_control(self) -> None:
         """Reset setpoint and integrators; learned gains are kept."""
         self.setpoint = RoverSetpoint()
-        self.memory = RoverMemory(speed_gain=self.memory.speed_gain, turn_gain=self.memory.turn_gain)
+        before = self.memory
+        self.memory_row[:] = RoverMemory(speed_gain=before.speed_gain, turn_gain=before.turn_gain)
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
@@ -244,37 +268,42 @@ class Plane(VehicleControl):
         *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
     )
 
-    def __init__(self, autopilot: BuiltInAutopilot) -> None:
-        super().__init__(autopilot)
-        self.setpoint = PlaneSetpoint()
-        self.memory = PlaneMemory()
-        self.refresh()
+    widths = len(PlaneSetpoint._fields), len(PlaneGains._fields), len(PlaneMemory._fields)
+    kernels = plane_control, many_planes_control
 
     def read_parameters(self) -> None:
         """Derive the gains."""
-        self._gains = plane_gains(self.autopilot.parameters)
+        self.gains_row[:] = plane_gains(self.autopilot.parameters)
 
-    def control(self, estimate: Floats, sensors: Floats, dt: float, commands: Floats) -> None:
-        """Run the loops; a disarmed plane has centred surfaces and zero throttle."""
-        self.refresh()
-        setpoint = self.setpoint if self.autopilot.armed else PlaneSetpoint()
-        self.memory = plane_control(setpoint, self._gains, self.memory, estimate, sensors, dt, commands)
+    @property
+    def setpoint(self) -> PlaneSetpoint:
+        """The setpoint, written by the modes."""
+        return PlaneSetpoint._make(self.setpoint_row.tolist())
+
+    @setpoint.setter
+    def setpoint(self, wanted: PlaneSetpoint) -> None:
+        self.setpoint_row[:] = wanted
+
+    @property
+    def memory(self) -> PlaneMemory:
+        """Integrals and filters."""
+        return PlaneMemory._make(self.memory_row.tolist())
 
     def reset_control(self) -> None:
         """Reset setpoint and integrators."""
         self.setpoint = PlaneSetpoint()
-        self.memory = PlaneMemory()
+        self.memory_row[:] = PlaneMemory()
 
     def update_landed(self, dt: float) -> None:
         """Count as flying above a share of AIRSPEED_MIN."""
-        autopilot, telemetry = self.autopilot, self.autopilot.telemetry
-        fast = self.memory.speed > FLYING_SHARE * autopilot.parameters.value("AIRSPEED_MIN")
+        autopilot, telemetry, memory, setpoint = self.autopilot, self.autopilot.telemetry, self.memory, self.setpoint
+        fast = memory.speed > FLYING_SHARE * autopilot.parameters.value("AIRSPEED_MIN")
         telemetry.landed = Landed.IN_AIR if fast else Landed.ON_GROUND
         telemetry.throttle = float(autopilot.commands[1])
-        telemetry.nav_roll, telemetry.nav_pitch = self.memory.roll, self.memory.pitch
-        if self.setpoint.speed > 0.0:
-            telemetry.altitude_error = autopilot.estimate.down - self.setpoint.down
-            telemetry.speed_error = self.setpoint.speed - self.memory.speed
+        telemetry.nav_roll, telemetry.nav_pitch = memory.roll, memory.pitch
+        if setpoint.speed > 0.0:
+            telemetry.altitude_error = autopilot.estimate.down - setpoint.down
+            telemetry.speed_error = setpoint.speed - memory.speed
 
 
 VEHICLE_TYPES: dict[str, type[VehicleControl]] = {each.kind: each for each in (Copter, Rover, AckermannRover, Plane)}

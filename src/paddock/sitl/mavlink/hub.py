@@ -13,9 +13,9 @@ from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, bind, open_log
-from paddock.sitl.mavlink.messages import VIBRATION, VibrationMeter, encode
+from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
-from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts
+from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
 from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 
@@ -110,6 +110,7 @@ class MavlinkHub:
                 vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
             for link in self.links.values():
                 link.evict(wall)
+            self._flush()
         if paused:
             if wall - self._moved >= PAUSED_AFTER and wall - self._polled >= PAUSED_PERIOD:
                 self._work(now_us, wall, True)
@@ -140,6 +141,11 @@ class MavlinkHub:
             key.data.receive(wall)
         for vehicle in self.vehicles.values():
             vehicle.service(now_us, wall, paused)
+        self._flush()
+
+    def _flush(self) -> None:
+        for link in self.links.values():
+            link.flush()
 
 
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
@@ -160,6 +166,7 @@ class MavlinkVehicle:
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
         self._texts = 0
+        self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
         self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
         self.parameters = ParameterProtocol(self)
@@ -251,9 +258,14 @@ class MavlinkVehicle:
         if self.log is not None:
             self.log.write(max(self.now_us, 0).to_bytes(8, "big") + packet)
 
+    def fields(self, id: int) -> Fields:
+        """Return the fields of one of the KNOWN messages; None without data."""
+        return self.vibration.fields() if id == VIBRATION else fields_of(id, self.autopilot)
+
     def encode(self, id: int) -> Any:
         """Return one of the KNOWN messages; None without data."""
-        return self.vibration.message() if id == VIBRATION else encode(id, self.autopilot)
+        fields = self.fields(id)
+        return None if fields is None else mav.mavlink_map[id](*fields)
 
     def service(self, now_us: int, wall: float, paused: bool) -> None:
         """Send what is due at this simulated time; `paused`: it has not advanced."""
@@ -261,14 +273,16 @@ class MavlinkVehicle:
         while outbox:
             self._notify(outbox.popleft())
         if not paused:
-            self.vibration.sample(self.autopilot.telemetry.time_us, self.autopilot.sensors)
-            if self._stream(now_us):
+            if self.vibration.requested:
+                self.vibration.sample(self.autopilot.telemetry.time_us, self.autopilot.sensors)
+            if (self._requests or now_us >= self.streams.earliest) and self._stream(now_us):
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""
+        self._requests = True
         return peer.streams.setdefault(self.sysid, self.streams.copy())
 
     def _all_streams(self) -> list[tuple[MavlinkPeer | None, Streams]]:
@@ -296,11 +310,14 @@ class MavlinkVehicle:
                     wanted.setdefault(id, []).append((link, peer))
         for id, listeners in wanted.items():
             logged = id in defaults and self.log is not None
-            message = self.encode(id) if listeners or logged else None
-            if message is not None:
-                packet = self.pack(message, logged)
+            fields = self.fields(id) if listeners or logged else None
+            if fields is not None:
+                first = None if logged else listeners[0][1].sequences.get(self.sysid, 0)
+                packet = self._writer.pack_fields(id, fields, first)
+                if logged:
+                    self._write_log(packet)
                 for link, peer in listeners:
-                    link.send(packet, message.crc_extra, self.sysid, peer)
+                    link.send(packet, wire_format(id).extra[0], self.sysid, peer)
         return HEARTBEAT in defaults
 
     def beat(self, wall: float) -> None:

@@ -153,9 +153,9 @@ def _vfr_hud(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
 
 
 def _global_position(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
-    if isnan(t.latitude):
+    if isnan((here := t.place)[0]):
         return None
-    place = *_place(t.latitude, t.longitude, t.altitude), int32(known(t.relative_altitude), 1e3)
+    place = *_place(*here), int32(known(t.relative_altitude), 1e3)
     velocity = (int16(speed, 100.0) for speed in (e.vn, e.ve, e.vd))
     return t.time_us // 1000, *place, *velocity, round(degrees(e.yaw) * 100.0) % 36000
 
@@ -226,16 +226,14 @@ KNOWN = frozenset({*STATUS, *MOTION, *SENSORS, VIBRATION})
 """Every message that can be streamed or requested; VIBRATION is measured over time, by `VibrationMeter`."""
 
 
-def encode(id: int, autopilot: BuiltInAutopilot) -> Any:
-    """Return one of the KNOWN messages but VIBRATION; None without data."""
+def fields_of(id: int, autopilot: BuiltInAutopilot) -> Fields:
+    """Return the fields of one of the KNOWN messages but VIBRATION; None without data."""
     t, e = autopilot.telemetry, autopilot.estimate
     if id in STATUS:
-        fields = STATUS[id](autopilot, t)
-    elif e.time_us < 0.0:  # no sensor data yet
-        fields = None
-    else:
-        fields = MOTION[id](autopilot, t, e) if id in MOTION else SENSORS[id](t, autopilot.sensors)
-    return None if fields is None else mav.mavlink_map[id](*fields)
+        return STATUS[id](autopilot, t)
+    if e.time_us < 0.0:  # no sensor data yet
+        return None
+    return MOTION[id](autopilot, t, e) if id in MOTION else SENSORS[id](t, autopilot.sensors)
 
 
 CUTOFF = 2.0  # Hz, of the low-passes of mean and squares
@@ -248,7 +246,7 @@ class VibrationMeter:
     """VIBRATION from the accelerometer samples of the telemetry (50 Hz), measured once it has been requested."""
 
     def __init__(self) -> None:
-        self._requested = False
+        self.requested = False
         self.restart()
 
     def restart(self) -> None:
@@ -258,8 +256,8 @@ class VibrationMeter:
         self._time_us, self._samples, self._clipped = 0, 0, 0
 
     def sample(self, time_us: int, s: SensorColumns) -> None:
-        """Add the newest sample."""
-        if not self._requested or time_us == self._time_us:
+        """Add the newest sample, once VIBRATION has been requested."""
+        if time_us == self._time_us:
             return
         now = np.array((s.accel_x, s.accel_y, s.accel_z))
         if not np.isfinite(now).all():
@@ -273,9 +271,9 @@ class VibrationMeter:
         self._samples += 1
         self._clipped += bool(np.abs(now).max() >= CLIPPED)
 
-    def message(self) -> Any:
+    def fields(self) -> Fields:
         """VIBRATION in m/s2; None before enough samples."""
-        self._requested = True
+        self.requested = True
         if self._samples < MIN_SAMPLES:
             return None
-        return mav.MAVLink_vibration_message(self._time_us, *np.sqrt(self._square).tolist(), self._clipped, 0, 0)
+        return self._time_us, *np.sqrt(self._square).tolist(), self._clipped, 0, 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from copy import copy
+from heapq import heapify, heapreplace
 from typing import NamedTuple
 
 from paddock.sitl.mavlink.messages import KNOWN
@@ -53,6 +54,7 @@ class Streams:
         self._offset = offset
         self._intervals: dict[int, int] = {}
         self._next: dict[int, int] = {}
+        self.earliest = 0  # us: when the next message is due
         self._asked: set[int] = set()  # messages with a requested interval
         for id in EVERY:
             self._put(id, self._default(id), 0)
@@ -62,6 +64,7 @@ class Streams:
         """Return a copy, for a peer that requests rates of its own."""
         own = copy(self)
         own._intervals, own._next, own._asked = dict(self._intervals), dict(self._next), set(self._asked)
+        own._queue = list(self._queue)
         return own
 
     def restart(self, now_us: int) -> None:
@@ -73,13 +76,16 @@ class Streams:
 
     def due(self, now_us: int) -> list[int]:
         """Return the messages that are due, in a fixed order."""
-        if now_us < self._earliest:
+        if now_us < self.earliest:
             return []
-        ready = [id for id, at in self._next.items() if at <= now_us]
-        for id in ready:
-            self._next[id] = max(self._next[id] + self._intervals[id], now_us + 1)
-        self._look_ahead()
-        return ready
+        ready: list[tuple[int, int]] = []
+        while self._queue and self._queue[0][0] <= now_us:
+            at, place, id = self._queue[0]
+            ready.append((place, id))
+            self._next[id] = max(at + self._intervals[id], now_us + 1)
+            heapreplace(self._queue, (self._next[id], place, id))
+        self.earliest = self._queue[0][0]
+        return [id for _, id in sorted(ready)]
 
     def interval(self, id: int) -> int:
         """Return us between two messages, as in MESSAGE_INTERVAL: -1 not streamed, 0 unknown message."""
@@ -125,4 +131,6 @@ class Streams:
         self._next[id] = now_us
 
     def _look_ahead(self) -> None:
-        self._earliest = min(self._next.values(), default=NEVER)
+        self._queue = [(at, place, id) for place, (id, at) in enumerate(self._next.items())]
+        heapify(self._queue)
+        self.earliest = self._queue[0][0] if self._queue else NEVER

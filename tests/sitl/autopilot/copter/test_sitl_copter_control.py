@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.compute.routine import routine
 from paddock.sitl import actuators
 from paddock.sitl.autopilot.control import copter as at
-from paddock.sitl.autopilot.control.copter import control_period, write_gains
+from paddock.sitl.autopilot.control.copter import fly, write_gains
 from paddock.sitl.autopilot.control.copter_path import (
     CopterHeading,
     CopterLegs,
@@ -28,6 +29,9 @@ from paddock.sitl.sensor_data import Floats
 
 LEVEL = MotionLimits(10.0, 2.5, 5.0)
 LIMITS = LegLimits(LEVEL, MotionLimits(2.5, 1.0, 5.0), MotionLimits(1.5, 1.0, 5.0))
+
+
+control_period = routine(fly)
 
 
 @pytest.fixture

@@ -172,7 +172,7 @@ def test_motors_and_battery_in_the_sensor_bits(bench: Make) -> None:
 def test_a_sensor_without_samples_is_not_present(bench: Make) -> None:
     copter = bench()
     fresh = copter.pilot.health
-    fresh.present &= ~BARO
+    fresh._present &= ~BARO
     copter.sense(baro_time_us=-1)
     copter.estimator.health = (True, True, True, True, False)
     copter.run(1.1)

@@ -9,7 +9,7 @@ import pytest
 from paddock.sensing.site import field_at
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filter, update
+from paddock.sitl.autopilot.estimator.estimator import Estimator, SensorHealth, run_filters, update_all
 from paddock.sitl.sensor_data import SensorData
 
 MOTIONS = ["turn", *(pytest.param(name, marks=pytest.mark.slow) for name in ("standing", "circle", "shuttle"))]
@@ -125,11 +125,11 @@ def test_compiled_and_plain_python_agree_and_reset_clears_the_state(bench: Any) 
     compiled, plain = Estimator(), Estimator()
     for data in rows:
         compiled.update(data)
-    assert run_filter.plain is update
+    assert run_filters.plain is update_all
     for data in rows:  # the same class with the oracle in place of the routine
-        arrays = (plain.state, plain.covariance, plain._memory, plain._work, plain.row)
-        if update(data.row, *arrays):
-            plain._place_origin(data.row)
+        plain.sensors[:] = data.row
+        update_all(np.array([0]), *plain.arrays)
+        plain.handle(int(plain.arrays.events[0]))
     np.testing.assert_allclose(compiled.row, plain.row, rtol=1e-9, atol=1e-9)
     first = compiled.row.copy()
     compiled.reset()

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.compute.routine import routine
 from paddock.sitl.actuators import WIDTH
 from paddock.sitl.autopilot.control import rover_path as path
-from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, rover_control, rover_gains
+from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control, rover_gains
 from paddock.sitl.autopilot.control.rover_path import Trail, simplified
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
 from paddock.sitl.autopilot.parameter_tables import ROVER
@@ -21,6 +22,7 @@ from paddock.sitl.sensor_data import Floats
 
 Make = Callable[..., Any]
 DT = 0.02
+rover_control = routine(control)
 
 
 def moving(speed: float, rate: float = 0.0, yaw: float = 0.4) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.sitl.autopilot.control.rover import control
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.rc import Sticks
 
@@ -106,7 +107,8 @@ def test_without_a_position_hold_does_not_trust_the_speed(skid: Make) -> None:
     autopilot = yard.autopilot
     autopilot.estimate = autopilot.estimate._replace(position_ok=0.0)
     autopilot.vehicle.driver.halt()
-    autopilot.vehicle.control(np.array(autopilot.estimate), np.zeros(1), 10.0, autopilot.commands)
+    rover: Any = autopilot.vehicle
+    control(rover.setpoint, rover._gains, rover.memory, np.array(autopilot.estimate), 10.0, autopilot.commands)
     assert not autopilot.commands[1:].any()
 
 

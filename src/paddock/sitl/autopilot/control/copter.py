@@ -11,8 +11,10 @@ from math import pi, radians
 
 from paddock.compute.math import absolute, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import rotate, unrotate
-from paddock.compute.routine import routine
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.sitl.autopilot.estimate import PLACE
+from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed, limited, mix
@@ -303,7 +305,29 @@ def learn(setpoint: Floats, memory: Floats, estimate: Floats, dt: float) -> None
         memory[HOVER] = clamp(GRAVITY * memory[SLOW_SHARE] / memory[SLOW_FORCE], 0.03, 0.9)
 
 
-control_period = routine(fly)
+def fly_all(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Control some copters of a group, each if its period has passed; motors stop while disarmed."""
+    for j in parallel_range(len(which)):
+        k = which[j]
+        dt = control_step(status[k], period_us)
+        if dt > 0.0:
+            if status[k, ARMED] == 0.0:
+                setpoint[k, SPOOL] = SHUT
+            fly(setpoint[k], gains[k], memory[k], estimate[k], dt, commands[k, 1:5])
+            commands[k, 0] = status[k, ARMED]
+
+
+copter_control, many_copters_control = routine(fly_all), parallel_routine(fly_all)
 
 
 ARM_SHARE = 0.5  # a full rate-loop output changes each motor by this fraction, as in ArduPilot's mixer

@@ -5,8 +5,8 @@ this one ends: the motions add up, which rounds the corner and keeps the speed w
 copter that is already moving ends that motion as a leg of its own, while the new one starts.
 """
 
-from dataclasses import dataclass
 from math import cbrt, copysign, hypot, sqrt
+from typing import NamedTuple
 
 from paddock.sitl.autopilot.estimate import Estimate, Ned, wrap
 from paddock.vehicles.parts.quad_control import approach_speed
@@ -19,8 +19,7 @@ YAW_ACCELERATION = 1.5  # rad/s2
 YAW_LEASH = 0.8  # rad
 
 
-@dataclass(frozen=True)
-class MotionLimits:
+class MotionLimits(NamedTuple):
     """Speed m/s, acceleration m/s2, jerk m/s3."""
 
     speed: float
@@ -138,8 +137,7 @@ CUT = 0.6  # share of the acceptance radius by which a corner may be cut
 MIN_LENGTH = 1e-3  # m
 
 
-@dataclass(frozen=True)
-class LegLimits:
+class LegLimits(NamedTuple):
     """Limits for every direction."""
 
     level: MotionLimits

@@ -8,9 +8,11 @@ import math
 from typing import NamedTuple
 
 from paddock.compute.math import atan, clamp, cos, maximum, minimum, sin, sqrt, tan, wrap_angle
-from paddock.compute.routine import routine
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE, Point, wrap
+from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import COLUMN, Floats
 
@@ -188,7 +190,38 @@ def _coordination(g: PlaneGains, speed: float, slip: float, estimate: Floats) ->
     return clamp(-g.rudder_slip * slip - g.rudder_rate * (estimate[R] - wanted), -0.5, 0.5)
 
 
-plane_control = routine(control)
+def control_all(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Control some planes of a group, each if its period has passed; a disarmed one has centred surfaces."""
+    for j in parallel_range(len(which)):
+        k = which[j]
+        dt = control_step(status[k], period_us)
+        if dt > 0.0:
+            s, g, m = setpoint[k], gains[k], memory[k]
+            wanted = PlaneSetpoint(s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10])
+            if status[k, ARMED] == 0.0:
+                wanted = PlaneSetpoint(DIRECT, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+            known = PlaneGains(
+                *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8]),
+                *(g[9], g[10], g[11], g[12], g[13], g[14], g[15], g[16], g[17]),
+            )
+            before = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
+            after = control(wanted, known, before, estimate[k], sensors[k], dt, commands[k])
+            for i in range(len(after)):
+                m[i] = after[i]
+            commands[k, 0] = status[k, ARMED]
+
+
+plane_control, many_planes_control = routine(control_all), parallel_routine(control_all)
 
 
 HEADING_GAIN = 0.25  # 1/s

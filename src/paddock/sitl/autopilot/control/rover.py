@@ -8,9 +8,11 @@ from math import radians
 from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, cos, maximum, minimum, sin
-from paddock.compute.routine import routine
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.estimate import PLACE
+from paddock.sitl.autopilot.estimator.estimator import Ints
+from paddock.sitl.autopilot.group import ARMED, control_step
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.sensor_data import Floats
 
@@ -185,7 +187,37 @@ def mix(throttle: float, steering: float, skid: float, commands: Floats) -> None
     commands[2] = straight - steering
 
 
-rover_control = routine(control)
+def control_all(
+    which: Ints,
+    period_us: float,
+    status: Floats,
+    setpoint: Floats,
+    gains: Floats,
+    memory: Floats,
+    commands: Floats,
+    estimate: Floats,
+    sensors: Floats,
+) -> None:
+    """Control some rovers of a group, each if its period has passed; the motors of a disarmed one are off."""
+    for j in parallel_range(len(which)):
+        k = which[j]
+        dt = control_step(status[k], period_us)
+        if dt > 0.0:
+            s, g, m = setpoint[k], gains[k], memory[k]
+            wanted = RoverSetpoint(s[0], s[1], s[2], s[3], s[4])
+            if status[k, ARMED] == 0.0:
+                wanted = RoverSetpoint(REST, 0.0, 0.0, 0.0, 0.0)
+            known = RoverGains(
+                *(g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7]), *(g[8], g[9], g[10], g[11], g[12], g[13], g[14])
+            )
+            before = RoverMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8])
+            after = control(wanted, known, before, estimate[k], dt, commands[k])
+            for i in range(len(after)):
+                m[i] = after[i]
+            commands[k, 0] = status[k, ARMED]
+
+
+rover_control, many_rovers_control = routine(control_all), parallel_routine(control_all)
 
 
 def rover_gains(p: AutopilotParameters, skid: bool) -> RoverGains:

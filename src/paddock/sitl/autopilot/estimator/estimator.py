@@ -5,21 +5,22 @@ from math import atan2, hypot, isfinite
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from paddock.compute.math import sqrt
-from paddock.compute.routine import routine
+from paddock.compute.routine import parallel_range, parallel_routine, routine
 from paddock.sensing.site import EPOCH, HEIGHT_HIGH, HEIGHT_LOW, field_at
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Estimate, LocalFrame
 from paddock.sitl.autopilot.estimator import kalman
-from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData
+from paddock.sitl.sensor_data import COLUMN, TRUTH, Floats, SensorData, empty_block
 
 # fmt: off
 # isort: off
 from paddock.sitl.autopilot.estimator.kalman import (
     ACCEL_OK as FORCE_OK, ALIGNED, BARO_GOOD, BARO_OK, COMPASS_GOOD, COMPASS_OK, DECLINATION, DIP, FIXES_NEEDED,
     FORCE, FUSED, GNSS_GOOD, GNSS_OK, GNSS_STALE, GNSS_TIME, GRAVITY, GYRO_OK, HAS_ORIGIN, HEADING_KNOWN,
-    IMU_GOOD, IMU_TIME, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, VELOCITY, euler, matrix,
-    rotated, turn_heading,
+    IMU_GOOD, IMU_TIME, JUMPS, JUMPS_SEEN, POSITION_HOLDS, POSITION_LIMIT, QUATERNION, RATES, STALE, TRUTH_PLACED,
+    USE_TRUTH, VELOCITY, euler, matrix, rotated, turn_heading,
 )
 from paddock.sitl.autopilot.estimator.measurements import (
     ACCEL, EPH, EPV, GYRO, SPEED, begin_barometer, fix_place, good_fix, jump, take_barometer, take_compass, take_fix,
@@ -27,6 +28,8 @@ from paddock.sitl.autopilot.estimator.measurements import (
 )
 # isort: on
 # fmt: on
+
+Ints = NDArray[np.int64]
 
 TIME = COLUMN["time_us"]
 TRUE = COLUMN["true_north"]
@@ -101,16 +104,36 @@ def write_truth(row: Floats, x: Floats, m: Floats, out: Floats) -> None:
 # compiled filter -----------------------------------------------------------------------------------------------------
 
 
-def update(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> bool:
-    """Use new samples of a row; return True if a good fix waits for an origin."""
+FIXED, MOVED, PLACED = 1, 2, 4
+"""Events of an update: a good fix waits for an origin; the position has jumped; a fix shows the truth's origin."""
+
+
+def update(row: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats) -> int:
+    """Use new samples of a row; return the events."""
+    events = 0
     take_imu(row, x, p, m, work)
-    wanted = False
     if m[ALIGNED] == 1.0:
         take_compass(row, x, p, m, work, out)
         take_barometer(row, x, p, m, work, out)
-        wanted = take_fix(row, x, p, m, work, out)
+        if take_fix(row, x, p, m, work, out):
+            events = FIXED
     write(row, x, p, m, out)
-    return wanted
+    if m[JUMPS] != m[JUMPS_SEEN]:
+        events += MOVED
+    if m[USE_TRUTH] == 1.0:
+        write_truth(row, x, m, out)
+        if m[TRUTH_PLACED] == 0.0 and (m[HAS_ORIGIN] == 1.0 or events & FIXED) and good_fix(row):
+            events += PLACED
+    return events
+
+
+def update_all(
+    which: Ints, rows: Floats, x: Floats, p: Floats, m: Floats, work: Floats, out: Floats, events: Ints
+) -> None:
+    """Update some vehicles of a group, each from its row of sensor data."""
+    for j in parallel_range(len(which)):
+        k = which[j]
+        events[k] = update(rows[k], x[k], p[k], m[k], work[k], out[k])
 
 
 def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip: float) -> None:
@@ -126,9 +149,8 @@ def begin(row: Floats, x: Floats, p: Floats, m: Floats, declination: float, dip:
         begin_barometer(x, p, m)
 
 
-run_filter = routine(update)
+run_filters, run_many_filters = routine(update_all), parallel_routine(update_all)
 begin_filter = routine(begin)
-copy_truth = routine(write_truth)
 
 
 # interface -----------------------------------------------------------------------------------------------------------
@@ -145,6 +167,27 @@ class SensorHealth(NamedTuple):
     mag: bool
     gps: bool
     baro: bool
+
+
+class FilterArrays(NamedTuple):
+    """The filters of n vehicles: sensor data, state, covariance, memory, scratch, result and events of each."""
+
+    sensors: Floats  # (n, sensor_data.WIDTH)
+    state: Floats  # (n, STATES)
+    covariance: Floats  # (n, ERRORS, ERRORS)
+    memory: Floats  # (n, MEMORY)
+    work: Floats  # (n, 3, ERRORS)
+    estimate: Floats  # (n, ESTIMATE_WIDTH)
+    events: Ints  # (n,)
+
+
+def filter_arrays(n: int) -> FilterArrays:
+    """Return arrays for n vehicles."""
+    square = n, kalman.ERRORS, kalman.ERRORS
+    return FilterArrays(
+        *(empty_block(n), np.zeros((n, kalman.STATES)), np.zeros(square), np.zeros((n, kalman.MEMORY))),
+        *(np.zeros((n, 3, kalman.ERRORS)), np.zeros((n, ESTIMATE_WIDTH)), np.zeros(n, np.int64)),
+    )
 
 
 class Estimator:
@@ -167,12 +210,20 @@ class Estimator:
         self.use_truth = use_truth
         self.declination = declination
         self._on_jump = on_jump
-        self.row: Floats = np.empty(ESTIMATE_WIDTH)
-        self.state: Floats = np.empty(kalman.STATES)
-        self.covariance: Floats = np.empty((kalman.ERRORS, kalman.ERRORS))
-        self._memory: Floats = np.empty(kalman.MEMORY)
-        self._work: Floats = np.zeros((3, kalman.ERRORS))
+        self._attach(filter_arrays(1), 0)
         self.reset()
+
+    def _attach(self, arrays: FilterArrays, place: int) -> None:
+        self.arrays, self._which = arrays, np.array([place])
+        self.sensors: Floats = arrays.sensors[place]
+        self.state, self.covariance = arrays.state[place], arrays.covariance[place]
+        self._memory, self.row = arrays.memory[place], arrays.estimate[place]
+
+    def move(self, arrays: FilterArrays, place: int) -> None:
+        """Keep everything in a row of a group's arrays from now on."""
+        for mine, shared in zip(self.arrays, arrays, strict=True):
+            shared[place] = mine[self._which[0]]
+        self._attach(arrays, place)
 
     def reset(self) -> None:
         """Reset to the state before the first row."""
@@ -184,26 +235,38 @@ class Estimator:
         self.covariance[:] = 0.0
         self._memory[:] = 0.0
         self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
+        self._memory[kalman.USE_TRUTH] = self.use_truth
         self.row[PLACE["qw"]] = 1.0
-        self.standing = False  # the vehicle is known not to move: disarmed or landed
-        self._truth_placed = False
-        self._jumps = 0.0
         self.jumped = [0.0, 0.0, 0.0]  # m north, east, down, sum of all jumps
+
+    @property
+    def standing(self) -> bool:
+        """Whether the vehicle is known not to move: disarmed or landed."""
+        return bool(self._memory.item(kalman.STANDING))
+
+    @standing.setter
+    def standing(self, stands: bool) -> None:
+        self._memory[kalman.STANDING] = stands
 
     def update(self, sensors: SensorData | Floats) -> None:
         """Use the new samples of a row of sensor data; the result is `row`."""
-        row = sensors.row if isinstance(sensors, SensorData) else sensors
-        self._memory[kalman.STANDING] = self.standing
-        fixed = run_filter(row, self.state, self.covariance, self._memory, self._work, self.row)
-        if self._memory[kalman.JUMPS] != self._jumps:
-            self._jumps = self._memory[kalman.JUMPS]
+        self.sensors[:] = sensors.row if isinstance(sensors, SensorData) else sensors
+        run_filters(self._which, *self.arrays)
+        self.handle(int(self.arrays.events[self._which[0]]))
+
+    def handle(self, events: int) -> None:
+        """Handle the events of an update."""
+        if events & MOVED:
+            self._memory[kalman.JUMPS_SEEN] = self._memory[kalman.JUMPS]
             before, self.jumped = self.jumped, self._memory[kalman.JUMPED : kalman.JUMPED + 3].tolist()
             if self._on_jump is not None and not self.use_truth:
                 self._on_jump(*(now - then for now, then in zip(self.jumped, before, strict=True)))
-        if fixed:  # its jump is reported with the next row
-            self._place_origin(row)
-        if self.use_truth:
-            self._follow_truth(row)
+        if events & FIXED:  # its jump is reported with the next row
+            self._place_origin(self.sensors)
+        if events & PLACED:  # the origin of the truth is the world's
+            north, east, down = self.sensors[TRUTH][:3].tolist()
+            self.frame = LocalFrame(*LocalFrame(*self.sensors[FIX].tolist()).to_geodetic(-north, -east, -down))
+            self._memory[kalman.TRUTH_PLACED] = 1.0
 
     def estimate(self) -> Estimate:
         """Return the row as Python floats."""
@@ -226,11 +289,3 @@ class Estimator:
         declination = atan2(east, north) if self.declination is None else self.declination
         dip = -up / max(hypot(east, north), abs(up) * MIN_SLOPE)
         begin_filter(row, self.state, self.covariance, self._memory, declination, dip)
-
-    def _follow_truth(self, row: Floats) -> None:
-        """Copy the truth; its origin is the world's, which the first good fix shows."""
-        copy_truth(row, self.state, self._memory, self.row)
-        if self.frame is not None and not self._truth_placed and good_fix(row):
-            north, east, down = row[TRUTH][:3].tolist()
-            self.frame = LocalFrame(*LocalFrame(*row[FIX].tolist()).to_geodetic(-north, -east, -down))
-            self._truth_placed = True

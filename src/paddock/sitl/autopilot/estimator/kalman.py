@@ -36,7 +36,9 @@ DIP = 29  # vertical over horizontal field
 GYRO_OK, ACCEL_OK, COMPASS_OK, GNSS_OK, BARO_OK = 30, 31, 32, 33, 34  # 0 or 1
 JUMPS = 35  # number of position jumps
 JUMPED = 36  # 3: m north, east, down, sum of all jumps
-WATCHES = 39  # 5 sensors x WATCH_WIDTH
+JUMPS_SEEN = 39  # jumps that were reported
+USE_TRUTH, TRUTH_PLACED = 40, 41  # 0 or 1: copy the truth; its origin is known
+WATCHES = 42  # 5 sensors x WATCH_WIDTH
 WATCH_WIDTH = 4  # last value, repeats in a row, samples, 1: noise-free
 MEMORY = WATCHES + 5 * WATCH_WIDTH
 

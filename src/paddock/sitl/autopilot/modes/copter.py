@@ -38,16 +38,17 @@ class CopterMode(Mode):
 
     def level_limits(self, speed: float = float("nan")) -> MotionLimits:
         """Return the horizontal limits; `speed` m/s replaces WPNAV_SPEED unless NaN."""
-        wanted = speed if speed > 0.0 else self.value("WPNAV_SPEED") / 100.0
-        return MotionLimits(wanted, self.value("WPNAV_ACCEL") / 100.0, self.value("PSC_JERK_XY"))
+        level = self.copter.limits.level
+        return MotionLimits(speed, level.acceleration, level.jerk) if speed > 0.0 else level
 
-    def vertical_limits(self, speed: str = "WPNAV_SPEED_DN", acceleration: str = "WPNAV_ACCEL_Z") -> MotionLimits:
-        """Return vertical limits, from the parameters of these names."""
-        return MotionLimits(self.value(speed) / 100.0, self.value(acceleration) / 100.0, self.value("PSC_JERK_Z"))
+    def pilot_limits(self) -> MotionLimits:
+        """Return the vertical limits of the sticks."""
+        speed, acceleration = self.value("PILOT_SPEED_UP") / 100.0, self.value("PILOT_ACCEL_Z") / 100.0
+        return MotionLimits(speed, acceleration, self.value("PSC_JERK_Z"))
 
     def limits(self, speed: float = float("nan")) -> LegLimits:
         """Return the limits in every direction."""
-        return LegLimits(self.level_limits(speed), self.vertical_limits("WPNAV_SPEED_UP"), self.vertical_limits())
+        return LegLimits(self.level_limits(speed), self.copter.limits.up, self.copter.limits.down)
 
     def seek(self, north: float, east: float, down: float, dt: float, speed: float = float("nan")) -> None:
         """Move the track towards a position."""
@@ -56,16 +57,17 @@ class CopterMode(Mode):
 
     def seek_height(self, down: float, dt: float) -> None:
         """Move the track towards an altitude."""
-        self.copter.track.seek_height(down, self.value("WPNAV_SPEED_UP") / 100.0, self.vertical_limits(), dt)
+        limits = self.copter.limits
+        self.copter.track.seek_height(down, limits.up.speed, limits.down, dt)
 
     def stop(self, dt: float) -> None:
         """Bring the track to rest."""
         self.copter.track.steer(0.0, 0.0, self.level_limits(), dt)
-        self.copter.track.climb(0.0, self.vertical_limits(), dt)
+        self.copter.track.climb(0.0, self.copter.limits.down, dt)
 
     def turn_to(self, yaw: float, dt: float, ahead: float = 0.0) -> None:
         """Turn to a heading at up to ATC_SLEW_YAW; the heading itself turns at `ahead` rad/s."""
-        self.copter.heading.turn_to(yaw, radians(self.value("ATC_SLEW_YAW") / 100.0), dt, ahead)
+        self.copter.heading.turn_to(yaw, self.copter.slew_yaw, dt, ahead)
 
     def face(self, north: float, east: float, dt: float, wanted: object) -> None:
         """Turn towards a position, if `wanted` and not too close; otherwise keep the heading."""
@@ -195,7 +197,7 @@ class Descent:
             track.seek(*self.place, level, dt)
             mode.report(*self.place, mode.autopilot.estimate.down)
         self._over = self._over or (self.place is not None and track.distance(*self.place) < DESCENT_RADIUS)
-        vertical = mode.vertical_limits()
+        vertical = mode.copter.limits.down
         track.climb(-self.speed() if self._over else 0.0, MotionLimits(10.0, vertical.acceleration, vertical.jerk), dt)
         track.down = min(track.down, mode.autopilot.estimate.down + DESCENT_LEASH)
         mode.copter.heading.spin(0.0, dt)

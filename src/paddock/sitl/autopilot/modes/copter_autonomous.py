@@ -177,7 +177,7 @@ class CopterGuided(CopterMode):
                 vn, ve, vd = (0.0, 0.0, 0.0) if self._stale() else target.velocity
                 track = self.copter.track
                 track.steer(vn, ve, self.level_limits(), dt)
-                track.climb(-self._vertical(vd), self.vertical_limits(), dt)
+                track.climb(-self._vertical(vd), self.copter.limits.down, dt)
                 if vn or ve or vd:
                     track.leash(self.autopilot.estimate)
             elif target.position is not None and target.velocity is not None:
@@ -231,7 +231,7 @@ class CopterGuided(CopterMode):
         track = self.copter.track
         track.seek(north, east, self.level_limits(speed), dt, (vn, ve))
         gap = max(-1.0, min(1.0, 0.8 * (down - track.down)))
-        track.climb(-self._vertical(vd + gap), self.vertical_limits(), dt)
+        track.climb(-self._vertical(vd + gap), self.copter.limits.down, dt)
         self.report(north, east, down)
 
     def _vertical(self, vd: float) -> float:
@@ -268,6 +268,6 @@ class CopterGuided(CopterMode):
         stick = 0.0 if isnan(target.thrust) else 2.0 * target.thrust - 1.0
         climb = stick * self.value("WPNAV_SPEED_UP" if stick > 0.0 else "WPNAV_SPEED_DN") / 100.0
         track.begin_horizontal(estimate)
-        track.climb(climb, self.vertical_limits("WPNAV_SPEED_UP", "PILOT_ACCEL_Z"), dt)
+        track.climb(climb, self.copter.limits.up._replace(acceleration=self.value("PILOT_ACCEL_Z") / 100.0), dt)
         track.leash(estimate)
         self.copter.lean(max(-most, min(most, roll)), max(-most, min(most, pitch)))

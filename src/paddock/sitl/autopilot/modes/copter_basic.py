@@ -38,7 +38,7 @@ class CopterAltHold(CopterMode):
             return
         track = self.copter.track
         track.begin_horizontal(self.autopilot.estimate)
-        track.climb(climb, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
+        track.climb(climb, self.pilot_limits(), dt)
         track.leash(self.autopilot.estimate)
         self.pilot_turn(dt)
         self.copter.lean(*self.pilot_lean())
@@ -59,7 +59,7 @@ class CopterLoiter(CopterMode):
         acceleration = self.value("LOIT_BRK_ACCEL" if vn == 0.0 == ve else "LOIT_ACC_MAX") / 100.0
         limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, acceleration, self.value("PSC_JERK_XY"))
         track.steer(vn, ve, limits, dt)
-        track.climb(climb, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
+        track.climb(climb, self.pilot_limits(), dt)
         if vn or ve or climb:  # a position that is held must not drift with gusts
             track.leash(self.autopilot.estimate)
         self.pilot_turn(dt)
@@ -144,6 +144,6 @@ class CopterBrake(CopterMode):
         track, most = self.copter.track, BRAKE_SHARE * GRAVITY * tan(radians(self.value("ANGLE_MAX") / 100.0))
         limits = MotionLimits(self.value("LOIT_SPEED") / 100.0, min(BRAKE_DECELERATION, most), BRAKE_JERK)
         track.steer(0.0, 0.0, limits, dt)
-        track.climb(0.0, self.vertical_limits("PILOT_SPEED_UP", "PILOT_ACCEL_Z"), dt)
+        track.climb(0.0, self.pilot_limits(), dt)
         self.copter.heading.spin(0.0, dt)
         self.copter.follow()
