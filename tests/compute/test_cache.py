@@ -204,10 +204,14 @@ def test_two_processes_compile_a_kernel_once(tmp_path: Path) -> None:
     assert sorted(map(result, both)) == [(2.0, 0, 1), (2.0, 1, 0)]
 
 
-def test_unwritable_cache_falls_back_to_a_temporary_one(tmp_path: Path) -> None:
+def test_without_a_writable_cache_a_second_process_compiles_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
     blocked = tmp_path / "a_file"
     blocked.write_text("not a folder")
     assert result(start_toy(tmp_path, blocked / "kernels")) == (2.0, 0, 1)
+    assert result(start_toy(tmp_path, blocked / "kernels")) == (2.0, 1, 0)
 
 
 def test_an_entry_is_written_once_and_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -148,6 +148,21 @@ def test_each_vehicle_and_task_has_the_zones_of_its_height() -> None:
     assert plan.done == 3 and plan.routes[1].tasks != ()
 
 
+def test_a_task_below_a_zone_that_is_above_it_names_the_zone() -> None:
+    """It travels at 100 m and would descend through the zone."""
+    home = (0.0, 0.0, 100.0, 0.0)
+    who = Vehicle("p", home, home, 17.5, 80.0, slope=0.2)
+    lid = CircleZone("lid", 2000.0, 0.0, 300.0, 60.0, 130.0)
+    low = Task("low", PointShape(2000.0, 0.0), 30.0)
+    (undone,) = solve(Problem((who,), (low,), (lid,)), "greedy").undone
+    assert undone.reason == (
+        "the no-fly zone 'lid' lies between its height of 30 m and the 100 m at which p travels: "
+        "vehicles change height on the way"
+    )
+    level = replace(who, pose=(0.0, 0.0, 30.0, 0.0), home=(0.0, 0.0, 30.0, 0.0))
+    assert solve(Problem((level,), (low,), (lid,)), "greedy").done == 1
+
+
 def test_a_zone_needs_a_floor_below_its_ceiling() -> None:
     with pytest.raises(InvalidValueError, match="zone 'z': its floor must be below its ceiling, not 80 and 50 m"):
         CircleZone("z", 0.0, 0.0, 10.0, 80.0, 50.0)

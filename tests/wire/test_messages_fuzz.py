@@ -39,7 +39,9 @@ ANSWERS = (
     replies.ResultMessage({"imu": {"ax": np.ones(4), "ids": np.arange(3)}}, b"blob"),
     replies.ControlRequestMessage(9, 0.5, ("red",), UPDATE),
 )
-ACTION = recordings.Action(4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}})
+ACTION = recordings.ActionMessage(
+    4, 1, "alice", "control", {"target": np.array([1, 2]), "inputs": {"steer": np.ones(2)}}
+)
 DECODERS: dict[str, tuple[Callable[[bytes], Any], tuple[bytes, ...]]] = {
     "request": (
         requests.decode_request,

@@ -25,7 +25,7 @@ from paddock.client.states import EVENT, MARKERS, STATE, Watching
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
 from paddock.wire.messages.markers import MarkerCommand
-from paddock.wire.messages.recordings import Action, EventMessage
+from paddock.wire.messages.recordings import ActionMessage, EventMessage
 from paddock.wire.messages.replies import ResultMessage
 from paddock.wire.messages.requests import MARKER_FIELDS, Call
 from paddock.wire.operations import OPERATIONS, Operation
@@ -57,7 +57,7 @@ RESULTS: dict[str, Callable[[Any], Any]] = {
     "orders": lambda found: [RemoteOverride(**one) for one in found],
     "routes": lambda found: [RemoteRoute(**one) for one in found],
     "events": lambda found: [EventMessage(**one) for one in found],
-    "log": lambda found: [Action(**one) for one in found],
+    "log": lambda found: [ActionMessage(**one) for one in found],
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
     "mission_view": lambda found: view_from(found) if found else None,
 }

@@ -196,7 +196,7 @@ class RecordingWriter:
 
     def action(self, posted: Posted, log_time: int, wall_time: int) -> None:
         """Write an action applied to the run."""
-        action = recordings.Action(**posted.to_tree())
+        action = recordings.ActionMessage(**posted.to_tree())
         self.writer.write(channels.ACTIONS, log_time, wall_time, recordings.encode_action(action))
         if isinstance(posted.action, FrameAction):
             frames = foxglove.named_frame(posted.action, log_time)

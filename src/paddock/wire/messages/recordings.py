@@ -11,7 +11,7 @@ REASONS = ("start", "reset", "restore")
 HEX = frozenset("0123456789abcdef")
 
 
-class Action(NamedTuple):
+class ActionMessage(NamedTuple):
     """An action from outside, with the fields of the engine's `Posted.to_tree()`."""
 
     tick: int
@@ -50,15 +50,15 @@ class EventMessage(NamedTuple):
     detail: str = ""
 
 
-def _action_fields(action: Action) -> dict[str, Any]:
+def _action_fields(action: ActionMessage) -> dict[str, Any]:
     fields = action._asdict()
     json, arrays = to_tree(fields.pop("action"))
     return {**fields, "json": json, "arrays": arrays}
 
 
-def _action(message: pb.Action) -> Action:
+def _action(message: pb.Action) -> ActionMessage:
     action = _members(from_tree(message.json, message.arrays, "action"), "action")
-    return Action(**fields_of(message, Action._fields[:-1]), action=action)
+    return ActionMessage(**fields_of(message, ActionMessage._fields[:-1]), action=action)
 
 
 def _hash(message: pb.StateHash) -> StateHash:
@@ -94,7 +94,7 @@ def _members(value: Any, what: str) -> dict[str, Any]:
 
 
 EVENT = Codec(EventMessage, pb.Event, what="event")
-ACTION = Codec(Action, pb.Action, _action_fields, _action, what="action")
+ACTION = Codec(ActionMessage, pb.Action, _action_fields, _action, what="action")
 STATE_HASH = Codec(StateHash, pb.StateHash, read=_hash, what="hash", check=True)
 RUN_START = Codec(RunStart, pb.RunStart, _start_fields, _start, what="start of a run")
 encode_event, decode_event = EVENT.encode, EVENT.decode
