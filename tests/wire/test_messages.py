@@ -28,7 +28,7 @@ from paddock.wire.messages.markers import (
 )
 from paddock.wire.messages.recordings import (
     REASONS,
-    Action,
+    ActionMessage,
     EventMessage,
     RunStart,
     StateHash,
@@ -262,7 +262,7 @@ def test_markers_round_trip(markers: list[MarkerMessage]) -> None:
 
 @given(U64, U64, TEXT, TEXT, OBJECTS)
 def test_actions_round_trip(tick: int, sequence: int, source: str, kind: str, tree: Any) -> None:
-    action = Action(tick, sequence, source, kind, tree)
+    action = ActionMessage(tick, sequence, source, kind, tree)
     assert same(action, decode_action(encode_action(action)))
 
 
@@ -288,7 +288,7 @@ def test_records_round_trip(event: EventMessage, state_hash: StateHash, start: R
 def test_a_posted_action_of_the_engine_survives() -> None:
     ids, steer = np.array([3, 4, 7]), np.array([0.1, -0.2, math.pi])
     posted = Posted(12, 3, EngineControl(ids, {"steer": steer, "brake": 0.5}, 0.25), "alice")
-    back = Posted.from_tree(decode_action(encode_action(Action(**posted.to_tree())))._asdict())
+    back = Posted.from_tree(decode_action(encode_action(ActionMessage(**posted.to_tree())))._asdict())
     assert (back.tick, back.sequence, back.source) == (12, 3, "alice")
     assert same(dataclasses.asdict(posted.action), dataclasses.asdict(back.action))
 
