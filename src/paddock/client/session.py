@@ -62,6 +62,7 @@ class Session:
         self.on_topic: Callable[[bytes, bytes], None] = lambda topic, data: None
         self.on_return: Callable[[], None] = lambda: None  # after a new Hello
         self._asked: dict[int, Asked] = {}
+        self._denied: PaddockError | None = None  # why the server refuses the connection
         self._subscribing: dict[bytes, Subscribing] = {}  # by the topic of the answer
         self._numbers = count(1)
         self._heard = monotonic()
@@ -154,8 +155,9 @@ class Session:
             asked.future.set_result(reply)
 
     def on_denied(self, reason: str) -> None:
-        """Fail all requests: the server refuses the connection."""
-        self._fail_all(PaddockError(f"{self.url}: {reason}"))
+        """Fail all requests, also later ones: the server refuses the connection."""
+        self._denied = PaddockError(f"{self.url}: {reason}")
+        self._fail_all(self._denied)
 
     def on_moment(self) -> None:
         """Send heartbeats; fail requests that time out."""
@@ -188,7 +190,10 @@ class Session:
         number = next(self._numbers)
         data = encode_request(RequestMessage(number, asked.body, self.token or ""))
         self._asked[number] = asked
-        self.channel.post(data, asked.future, wake)
+        if self._denied is not None:
+            self._fail_all(self._denied)
+        else:
+            self.channel.post(data, asked.future, wake)
 
     def _refused(self, asked: Asked | None, error: Error) -> None:
         if error.code == "hello" and self.welcome is not None:
@@ -205,7 +210,8 @@ class Session:
 
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
-            self._asked.pop(number).future.set_exception(error)
+            if (asked := self._asked.pop(number, None)) is not None:  # another thread may be faster
+                asked.future.set_exception(error)
         for answer in list(self._subscribing):
             self._subscribed(answer, error)
 
