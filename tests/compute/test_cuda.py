@@ -79,6 +79,18 @@ def run_simulation(device: str, *models: str) -> list[Any]:
         return [*hashes, *map(float, sim.snapshot()["q[1]"].position)]
 
 
+def alarm_events(device: str, model: str) -> list[Any]:
+    """Return the events of four vehicles, of which one has a state that is not a number; quads fall to the ground."""
+    line = {"line": {"start": [0, 0, 2], "end": [9, 0, 2]}}
+    fleet = {"name": "q", "model": model, "count": 4, "spawn": line}
+    fleet |= {"commands": {"armed": 0}} if model == "quad" else {}
+    with paddock.load({"clock": {"rate": 240}, "vehicles": [fleet], "on_nan": "remove"}, device=device) as sim:
+        sim.step(50)
+        sim.engine.programs["q"].fleet.state[6, 1] = np.nan
+        sim.step(150)
+        return [[e.tick, e.kind, e.subject, e.detail] for e in sim.events.since()]
+
+
 def sensor_deviations(*names: str) -> list[float]:
     return [_sensor_agreement(name, 3).value for name in names]
 
@@ -87,6 +99,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "kernels": compare_kernels,
     "simulation": run_simulation,
     "sensors": sensor_deviations,
+    "alarms": alarm_events,
 }
 
 
@@ -111,7 +124,7 @@ OTHERS = (
     ("kernels", "car.kinematic", "float64"),
 )
 SENSORS = ("barometer",)
-ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS))
+ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS), ("alarms", "cuda", "point"))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "rest"])
@@ -125,6 +138,15 @@ def test_the_generated_kernel_computes_what_the_cpu_kernel_does(calls: tuple[tup
 def test_a_simulation_on_the_device_has_the_same_state_as_on_the_cpu(models: tuple[str, ...]) -> None:
     call = ("simulation", "cuda", *models)
     assert in_simulator(*(ONCE if call in ONCE else (call,)))[call] == run_simulation("cpu", *models)
+
+
+@pytest.mark.parametrize("model", ["point", pytest.param("quad", marks=pytest.mark.slow)])
+def test_crashes_and_states_that_are_not_finite_are_events_of_their_tick_on_the_device(model: str) -> None:
+    call = ("alarms", "cuda", model)
+    events = in_simulator(*(ONCE if call in ONCE else (call,)))[call]
+    assert events == alarm_events("cpu", model)
+    assert [event[:3] for event in events[:2]] == [[51, "not_finite", "q[1]"], [51, "removed", "q[1]"]]
+    assert [event[1] for event in events[2:]] == (["crashed"] * 3 if model == "quad" else [])
 
 
 def test_without_a_gpu_there_is_a_message() -> None:

@@ -10,7 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.contract import compile_error
-from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value, fields, parameter_names, tuple_classes
+from paddock.compute.kernel import (
+    Each,
+    KernelSpec,
+    Rows,
+    Shared,
+    Value,
+    alarm_lines,
+    fields,
+    parameter_names,
+    tuple_classes,
+)
+from paddock.compute.math import select
 from paddock.compute.twin import compiled
 from paddock.errors import MissingFeatureError
 
@@ -70,15 +81,29 @@ class CudaKernel:
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
+        self._ignored: tuple[Any, ...] | None = None  # alarms of calls that do not watch
         self._compiled = self._compile(require_gpu().simulated)
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
-        """Run the function on the first `n` vehicles, `substeps` times over."""
+        """Run the function on the first `n` vehicles, `substeps` times over; alarms are ignored."""
+        if self.spec.crash_sink is None:
+            self.watch(n, substeps, *arrays)
+            return
+        if self._ignored is None or len(self._ignored[0]) < n:
+            self._ignored = alarm_arrays(n, self.spec.dtype)
+        self.watch(n, substeps, *arrays, 1, *self._ignored)
+
+    def watch(self, n: int, ticks: int, *arrays: Any) -> None:
+        """Launch. A kernel with alarms takes `substeps` and the three arrays of `alarm_arrays` too.
+
+        `alarms` (n,) holds 0, or the first alarm of a vehicle in this launch: the squared speed of a crash in m2/s2, or
+        NaN; `alarm_ticks` (n,) the ticks until then; `raised` (1,) counts the alarms.
+        """
         if n:
             dtype = np.dtype(self.spec.dtype)
             values = [dtype.type(a) if isinstance(a, float) else a for a in arrays]
             try:
-                self._compiled[(n + THREADS - 1) // THREADS, THREADS](n, substeps, *values)
+                self._compiled[(n + THREADS - 1) // THREADS, THREADS](n, ticks, *values)
             except Exception as error:  # the first call compiles
                 raise compile_error(error) from None
 
@@ -91,6 +116,8 @@ class CudaKernel:
         number = np.dtype(self.spec.dtype).type if simulated else getattr(numba, self.spec.dtype)
         names: dict[str, Any] = {"cuda": cuda, "function": function, "number": number, "__name__": __name__}
         names |= tuple_classes(self.spec)
+        if self.spec.crash_sink is not None:
+            names["select"] = compiled(select, self.spec.dtype, from_python=simulated)
         exec(cuda_source(self.spec), names)
         return cuda.jit(names["kernel"])
 
@@ -107,19 +134,32 @@ def to_device(array: NDArray[Any], dtype: str = "float64") -> Any:
     return cuda_module().to_device(np.ascontiguousarray(cast))
 
 
+def alarm_arrays(n: int, dtype: str = "float64") -> tuple[Any, ...]:
+    """Return `alarms`, `alarm_ticks` and `raised` of a kernel with alarms, all 0, on the device."""
+    return tuple(map(cuda_module().to_device, (np.zeros(n, dtype), np.zeros(n, np.int64), np.zeros(1, np.int64))))
+
+
 def cuda_source(spec: KernelSpec) -> str:
     """Return the Python source of the CUDA kernel: load a vehicle's rows, loop over the substeps, store the rows."""
     moving = [a for a in spec.arguments if isinstance(a, Rows) and a.access != "read"]
     given = [a for a in spec.arguments if not (isinstance(a, Rows) and a.access == "write")]
     passed = ", ".join(a.name if isinstance(a, Value) else f"{a.name}_now" for a in given)
-    lines = [f"def kernel(n, substeps, {', '.join(parameter_names(spec.arguments))}):"]
-    lines += ["    i = cuda.grid(1)", "    if i < n:"]
-    lines += [f"        {a.name}_now = {_loaded(a)}" for a in given if not isinstance(a, Value)]
-    lines += ["        for _ in range(substeps):"]
-    lines += [f"            {', '.join(f'{a.name}_new' for a in moving)} = function({passed})"]
+    step = [f"{', '.join(f'{a.name}_new' for a in moving)} = function({passed})"]
+    names, loops = ["substeps", *parameter_names(spec.arguments)], ["for _ in range(substeps):"]
+    if spec.crash_sink is not None:
+        names = ["ticks", *names[1:], "substeps", "alarms", "alarm_ticks", "raised"]
+        loops = ["for tick in range(ticks):", "    for _ in range(substeps):"]
+        now, new, ground = "{name}_now.{field}", "{name}_new.{field}", "environment_now.ground_z"
+        step += alarm_lines(spec.arguments, spec.crash_sink, now, new, ground)
+        step += ["if alarm != 0.0 and alarms[i] == 0.0:", "    alarms[i], alarm_ticks[i] = alarm, tick + 1"]
+        step += ["    cuda.atomic.add(raised, 0, 1)"]
     for a in moving:  # of one type in every round, even where the function returns a literal
         cast = ", ".join(f"number({a.name}_new.{f})" for f in fields(a.fields))
-        lines += [f"            {a.name}_now = {a.name}_tuple({cast})"]
+        step += [f"{a.name}_now = {a.name}_tuple({cast})"]
+    lines = [f"def kernel(n, {', '.join(names)}):", "    i = cuda.grid(1)", "    if i < n:"]
+    lines += [f"        {a.name}_now = {_loaded(a)}" for a in given if not isinstance(a, Value)]
+    lines += ["        " + line for line in loops]
+    lines += ["        " + "    " * len(loops) + line for line in step]
     for a in moving:
         lines += [f"        {a.name}[{k}, i] = {a.name}_now.{f}" for k, f in enumerate(fields(a.fields))]
     return "\n".join(lines) + "\n"

@@ -76,7 +76,7 @@ class KernelSpec:
     function: Callable[..., Any]
     arguments: tuple[Argument, ...]
     dtype: str = "float64"
-    # a CPU kernel raises alarms about the rows that it updates: values that are not finite, and contacts with the
+    # the kernel raises alarms about the rows that it updates: values that are not finite, and contacts with the
     # ground (columns z, vx, vy, vz) at a larger sink rate, m/s; None: no alarms
     crash_sink: float | None = None
 
@@ -249,20 +249,29 @@ def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
 
     The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
     """
+    lines = alarm_lines(arguments, crash_sink, "{name}_{field}[i]", "result.{field}", "environment_ground_z")
+    lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
+    return lines
+
+
+def alarm_lines(arguments: Sequence[Argument], crash_sink: float, before: str, after: str, ground: str) -> list[str]:
+    """Return the lines that compute `alarm` of a vehicle: 0, the squared speed of a crash (m2/s2), or NaN.
+
+    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step.
+    """
     watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
-    terms = [f"result.{f}" for f in fields(watched.fields)]
+    terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields)]
     while len(terms) > 1:
         terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
     lines = [f"total = {terms[0]}", "alarm = total - total"]
     if isfinite(crash_sink):
-        vx, vy, vz = (f"{watched.name}_{v}[i]" for v in ("vx", "vy", "vz"))
-        ground = "environment_ground_z"
+        z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("z", "vx", "vy", "vz"))
+        landed = f"({after.format(name=watched.name, field='z')} <= {ground})"
         lines += [
-            f"falls = ({vz} < {-crash_sink!r}) & ({watched.name}_z[i] > {ground}) & (result.z <= {ground})",
+            f"falls = ({vz} < {-crash_sink!r}) & ({z} > {ground}) & {landed}",
             f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
         ]
-    lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
     return lines
 
 

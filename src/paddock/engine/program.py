@@ -64,43 +64,53 @@ class CpuMotion:
         """Yield the new alarms; the blocks that have stopped can continue."""
         alarms, (ticks, known, _) = self._alarms, self._progress
         for row in np.flatnonzero((alarms != 0.0) & ~np.isinf(alarms)).tolist():
-            at, speed = int(ticks[row // BLOCK]), np.sqrt(alarms[row])
-            if np.isnan(speed):
-                yield Alarm(at, row, NOT_FINITE, broken_column(fleet, row))
-                alarms[row] = np.inf  # known
-                known[row // BLOCK] += 1
-            else:
-                yield Alarm(at, row, CRASHED, f"hit the ground at {speed:.1f} m/s")
-                alarms[row] = 0.0
+            found = raised_alarm(fleet, row, int(ticks[row // BLOCK]), alarms[row])
+            known[row // BLOCK] += found.kind == NOT_FINITE
+            alarms[row] = np.inf if found.kind == NOT_FINITE else 0.0  # infinite: known
+            yield found
 
 
 class CudaMotion:
-    """Dynamics on a GPU: the state stays there until the fleet's own tables are read. It is checked only then."""
+    """Dynamics on a GPU: the state stays there until the fleet's own tables are read."""
 
     def __init__(self, spec: KernelSpec) -> None:
-        from paddock.compute.cuda import cuda_kernel, to_device
+        from paddock.compute.cuda import alarm_arrays, cuda_kernel, to_device
 
         self.kernel: Kernel | None = None  # for the CPU
-        self._launch = cuda_kernel(spec)
+        self._launch = cuda_kernel(spec).watch
         self._to_device = to_device
+        self._alarm_arrays = alarm_arrays
         self._state: Any = None
         self._command: Any = None
         self._constants: Any = None
+        self._alarms: Any = ((), (), ())  # alarms, ticks until them, their number
 
     def move(self, fleet: Fleet, ticks: int, substeps: int, constants: tuple[Floats, ...], dt: float) -> list[Alarm]:
-        """Copy data that the host may have changed, then launch the kernel; return the alarms of the state before."""
-        broken: Any = ()
+        """Copy data that the host may have changed, then launch the kernel; return the first alarm of each vehicle."""
         if fleet.bring_back is None:
-            broken = broken_rows(fleet)
             self._state = self._to_device(fleet.state)
             self._constants = [self._to_device(values) for values in constants]
         if fleet.command_changed:
             self._command = self._to_device(fleet.command)
             fleet.command_changed = False
-        found = [Alarm(0, int(row), NOT_FINITE, broken_column(fleet, row)) for row in broken]
-        self._launch(fleet.n, ticks * substeps, self._state, self._command, *self._constants, dt)
+        if len(self._alarms[0]) != fleet.n:
+            self._alarms = self._alarm_arrays(fleet.n)
+        self._launch(fleet.n, ticks, self._state, self._command, *self._constants, dt, substeps, *self._alarms)
         fleet.bring_back = lambda: self._state.copy_to_host(fleet.tables["state"])
-        return found
+        return self._take_alarms(fleet) if self._alarms[2].copy_to_host()[0] else []
+
+    def _take_alarms(self, fleet: Fleet) -> list[Alarm]:
+        alarms, ticks = (array.copy_to_host() for array in self._alarms[:2])
+        self._alarms = self._alarm_arrays(fleet.n)
+        rows = np.flatnonzero(alarms).tolist()
+        return [raised_alarm(fleet, row, int(ticks[row]), alarms[row]) for row in rows]
+
+
+def raised_alarm(fleet: Fleet, row: int, ticks: int, alarm: float) -> Alarm:
+    """Return an alarm of a kernel: NaN, or the squared speed of a crash."""
+    if np.isnan(alarm):
+        return Alarm(ticks, row, NOT_FINITE, broken_column(fleet, row))
+    return Alarm(ticks, row, CRASHED, f"hit the ground at {np.sqrt(alarm):.1f} m/s")
 
 
 def broken_rows(fleet: Fleet) -> Ints:
