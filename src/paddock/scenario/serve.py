@@ -17,6 +17,16 @@ TickKinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres"], 
 ENDPOINTS = ("web", "stream", "vds1", "zmq", "shm", "metrics")
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether an address, or the name localhost, is of this machine only."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
 def split_address(address: str) -> tuple[str, int]:
     """Split `host:port`; ValueError for anything else."""
     host, colon, port = address.rpartition(":")
@@ -181,7 +191,7 @@ class Serve(Section):
     @property
     def local(self) -> bool:
         """Whether only this machine can connect."""
-        return self.bind == "localhost" or ipaddress.ip_address(self.bind).is_loopback
+        return is_loopback(self.bind)
 
     @property
     def endpoints(self) -> dict[str, EndpointSection]:

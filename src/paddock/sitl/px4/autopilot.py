@@ -26,9 +26,9 @@ FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
-def launch_lines(instance: int) -> list[str]:
-    """Return the command lines for one instance, and where ground stations and MAVSDK find it."""
-    host = "PX4_SIM_HOSTNAME=127.0.0.1 "
+def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
+    """Return the command lines for one instance that connects to `address`, and where ground stations find it."""
+    host = f"PX4_SIM_HOSTNAME={address} "
     binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
     shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
     return [
