@@ -88,6 +88,7 @@ COUNTERS = {
 }
 HUB_COUNTERS = {
     "aux_unsupported": "Commands with aux_accel or aux_speed, which are not supported.",
+    "cookies_sent": "Cookies sent to senders that have not proved where they receive.",
     "cut_off": "Connections ended by the server, by reason.",
     "datagrams_received": "Datagrams received.",
     "datagrams_refused": "Datagrams refused, by reason.",
