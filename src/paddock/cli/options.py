@@ -116,6 +116,9 @@ class ServeOptions:
     insecure: Flag = False
     "Allow a non-loopback address without a token."
 
+    hosts: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "Host name under which browsers reach the page without a token, besides the machine's own; may be repeated."
+
     lock: Flag = False
     "Prevent clients from stepping, pausing and resetting."
 
@@ -156,7 +159,8 @@ class ServeOptions:
 
     def _given(self) -> dict[str, Any]:
         """Return the options other than endpoints."""
-        values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
+        values: dict[str, Any] = {"bind": self.bind, "token": self.token, "hosts": self.hosts or None}
+        values |= {"insecure": self.insecure or None, "lock": self.lock or None}
         return {name: value for name, value in values.items() if value is not None}
 
 

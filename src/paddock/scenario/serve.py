@@ -148,6 +148,11 @@ class Serve(Section):
         description="Token that clients must send; required to listen beyond this machine.",
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
+    hosts: tuple[Text, ...] = Field(
+        default=(),
+        description="Names under which browsers reach the page and the metrics without a token, besides addresses and "
+        "the machine's own name.",
+    )
     lock: Flag = Field(default=False, description="Whether clients may not step, pause and reset.")
     web: WebEndpoint | None = Field(default=None, description="The page: a port, true, or a mapping.")
     stream: StreamEndpoint | None = Field(
@@ -171,6 +176,14 @@ class Serve(Section):
         if isinstance(token, str) and len(token.encode()) > LONGEST_TOKEN:
             raise invalid(f"a token has at most {LONGEST_TOKEN} bytes, not {len(token.encode())}")
         return token
+
+    @field_validator("hosts", mode="after")
+    @classmethod
+    def _are_names(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for name in hosts:
+            if not all(part.replace("-", "").replace("_", "").isalnum() for part in name.split(".")):
+                raise invalid(f"hosts are names such as sim.example, without a port, not {name!r}")
+        return hosts
 
     @field_validator("bind", mode="after")
     @classmethod
