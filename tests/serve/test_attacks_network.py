@@ -8,10 +8,13 @@ import os
 import resource
 import socket
 import struct
+import subprocess
+import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from subprocess import PIPE
 from typing import Any
 
 import pytest
@@ -69,7 +72,7 @@ def test_vds1_sends_a_forged_address_no_more_than_was_sent_in_its_name(
         assert len(cookie) == 28 and struct.unpack_from("<IHH", cookie) == (0x56445331, 4, COOKIE_TYPE)
         assert count("datagrams_sent") == 0
 
-        link.sendto(cookie, server)  # as another server would: answers to answers could go on for ever
+        link.sendto(cookie, server)  # as another server would: answers to answers would never end
         assert eventually(lambda: count("datagrams_refused") == 1)
         sequence, vehicle = struct.unpack_from("<II", cookie, 8)
         for wrong in (
@@ -172,7 +175,7 @@ def test_idle_connections_of_other_endpoints_are_limited(
     """Without a token: the limits of clients (4) and of connections that have not sent anything yet."""
     option = {"zmq": "clients", "stream": "connections"}[endpoint]
     with serving(**{endpoint: {"port": 0, option: 4}}) as host, ExitStack() as stack:
-        before, limit = descriptors(host), 4 + {"zmq": 192, "stream": 64}[endpoint]
+        before, limit = descriptors(host), 4 + {"zmq": 128, "stream": 64}[endpoint]
         links = idle_connections(stack, host.addresses[endpoint]["port"], 400)
 
         def ended() -> float:
@@ -211,6 +214,33 @@ def test_the_hub_may_open_as_many_files_as_the_system_permits() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     [files] = [line.split()[3:5] for line in limits if line.startswith("Max open files")]
     assert files == [str(hard), str(hard)]
+
+
+FEW_FILES = """
+import resource, sys, paddock
+resource.setrlimit(resource.RLIMIT_NOFILE, (400, 400))
+endpoints = {name: {"port": 0} for name in ("web", "stream", "zmq", "metrics")}
+with paddock.load({"vehicles": []}) as sim, paddock.share(sim, lambda line: None, **endpoints) as host:
+    ports = [host.addresses[name]["port"] for name in endpoints]
+    print(host.addresses["zmq"]["publish"], *ports, host.hub_pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_idle_connections_do_not_use_up_the_files_of_a_process_with_few() -> None:
+    """400 files, and 150 idle connections at each of five ports."""
+    with subprocess.Popen([sys.executable, "-c", FEW_FILES], stdin=PIPE, stdout=PIPE, text=True) as child:
+        assert child.stdout is not None
+        *ports, pid = map(int, child.stdout.readline().split())
+        with ExitStack() as stack:
+            for port in ports:
+                idle_connections(stack, port, 150)
+            link = http.client.HTTPConnection("127.0.0.1", ports[-1], timeout=20)
+            link.request("GET", "/metrics")
+            assert link.getresponse().status == 200
+            link.close()
+            assert len(os.listdir(f"/proc/{pid}/fd")) < 400 - 100
+        child.communicate("")
 
 
 def test_a_foreign_page_cannot_use_its_name_for_this_server() -> None:

@@ -10,6 +10,11 @@ from urllib.parse import urlsplit
 
 from paddock.scenario.serve import Serve, is_loopback
 
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]
+
 T = TypeVar("T", bound=Hashable)
 
 
@@ -74,8 +79,16 @@ def is_named(options: Serve, host: str | None) -> bool:
 
 def raise_file_limit() -> None:
     """Let this process open as many files and connections as the system permits."""
-    with suppress(ImportError, ValueError, OSError):  # not on Windows, or not permitted
-        import resource
-
+    if resource is not None:
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        with suppress(ValueError, OSError):  # unlimited, but not by the kernel
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+ENOUGH = 1024  # open files with which the usual numbers of slots fit beside the clients
+
+
+def share_of_files(slots: int) -> int:
+    """Return a number of slots, fewer in a process that may open few files, so that these do not run out."""
+    limit = ENOUGH if resource is None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return slots if limit < 0 or limit >= ENOUGH else max(4, slots * limit // ENOUGH)

@@ -16,7 +16,7 @@ from starlette.types import Scope
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddock.serve.admission import Slots, is_named
+from paddock.serve.admission import Slots, is_named, share_of_files
 from paddock.serve.hub import WAITING, Endpoint, listening_socket
 
 PATIENCE = 10.0  # s that a client has for its first request
@@ -90,7 +90,7 @@ class HttpServer:
 
     def __init__(self, application: Any, connections: int, **options: Any) -> None:
         """`connections`: maximum number at a time, without WebSockets; `options`: uvicorn's, for these."""
-        self.slots: Slots[HttpProtocol] = Slots(connections, HttpProtocol.end)
+        self.slots: Slots[HttpProtocol] = Slots(share_of_files(connections), HttpProtocol.end)
         config = Config(
             application,
             http=partial(HttpProtocol, self.slots),  # type: ignore[arg-type]

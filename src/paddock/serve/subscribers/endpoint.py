@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
-from paddock.serve.admission import Slots
+from paddock.serve.admission import Slots, share_of_files
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.methods.vehicles import DEBUG
@@ -51,7 +51,8 @@ class SubscriberEndpoint(Endpoint):
         self.requests = float(options["requests"])
         self.connections = int(options["connections"])
         self.clients: set[Client] = set()
-        self._strangers: Slots[Client] = Slots(STRANGERS, lambda client: client.connection.drop("slots"))
+        most = share_of_files(STRANGERS)
+        self._strangers: Slots[Client] = Slots(most, lambda client: client.connection.drop("slots"))
         self._encoder = GroupEncoder(hub.mirror)
         self._refreshed = 0.0
         self._debug_id: int | None = None

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import zmq
 
-from paddock.serve.admission import Slots
+from paddock.serve.admission import Slots, share_of_files
 from paddock.serve.hub import Endpoint
 
 T = TypeVar("T")
@@ -131,22 +131,23 @@ class Gate:
 
 
 EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a descriptor
-SPARE = 192  # connections of a socket, besides those of clients
+SPARE = 128  # young connections of a socket
 
 
 class Doorkeeper:
     """Limits the connections of a listening socket, which libzmq does not.
 
     libzmq ends connections without a finished handshake after some seconds: older ones are of clients. One more than
-    the limit ends the first of the younger ones (of the address that has most of them), or the new one itself.
+    the limit of younger ones ends the first of them (of the address that has most), or the new one itself.
     """
 
     def __init__(self, context: zmq.Context[Any], endpoint: Endpoint, guarded: Port, clients: int, name: str) -> None:
         """Watch a socket before it listens; `clients` is the maximum number of its clients."""
         self._endpoint, self._guarded = endpoint, guarded
-        self._most = clients + SPARE
+        self._spare = share_of_files(SPARE)
+        self._most = clients + self._spare
         self._since: dict[int, float] = {}  # descriptor of an open connection -> when it was accepted, s
-        self._young: Slots[int] = Slots(self._most, self._end)
+        self._young: Slots[int] = Slots(self._spare, self._end)
         self.port = Port(context, zmq.PAIR, ZAP_MOST, self._take)
         self.port.socket.setsockopt(zmq.RCVHWM, 0)  # or libzmq would wait for the hub
         guarded.socket.monitor(f"inproc://{name}", zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
@@ -165,7 +166,8 @@ class Doorkeeper:
             now = monotonic()
             for known in [one for one, since in self._since.items() if now - since > DEAD_MS / 1000.0]:
                 self._young.leave(known)
-            self._young.most = max(0, self._most - len(self._since) + len(self._young))
+            settled = len(self._since) - len(self._young)
+            self._young.most = min(self._spare, max(0, self._most - settled))
             self._since[descriptor] = now
             self._young.enter(descriptor, self._with(descriptor, lambda peer: str(peer.getpeername()[0])) or "")
 
