@@ -154,7 +154,8 @@ class ServeOptions:
             return Served(serve_options(fields), asked, movable, self.open)
         except PaddockError as error:
             flag = TOKEN if token and self.token is None else "--token"
-            flags = {"serve.bind": "--bind", "serve.token": flag, "insecure: true": "--insecure", "serve.": "--serve "}
+            flags = {"serve.bind": "--bind", "serve.token": flag, "serve.hosts": "--hosts"}
+            flags |= {"insecure: true": "--insecure", "serve.": "--serve "}
             raise PaddockError(as_flags(str(error), flags)) from None
 
     def _given(self) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class Px4Autopilot(Autopilot):
         self._unsent.clear()
         self._parser = mav.MAVLink(None)
         self._parser.robust_parsing = True  # bad data is a message, not an exception
+        self._heard = False  # the peer has sent something
         self._acted = False  # it has sent controls
         self._lockstep = True
         self._fresh = False  # controls not collected yet
@@ -194,7 +195,7 @@ class Px4Autopilot(Autopilot):
         if not data:
             self._begin()
             return
-        self._heard_at = monotonic()
+        self._heard, self._heard_at = True, monotonic()
         try:
             for message in self._parser.parse_buffer(data) or []:
                 self._handle(message)
@@ -202,8 +203,8 @@ class Px4Autopilot(Autopilot):
             self._reject(str(error))
 
     def _greet(self, newcomer: socket.socket) -> None:
-        """Take a new peer; refuse a second one."""
-        if self._peer is not None:
+        """Take a new peer; refuse a second one, unless the first has sent nothing, as a PX4 does at once."""
+        if self._peer is not None and self._heard:
             newcomer.close()
             self.status.rejected += 1
             self.status.note = f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i"
