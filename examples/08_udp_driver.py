@@ -27,7 +27,7 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
             link.sendto(encode_command(Command(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
             state = decode(link.recv(2048))
             while not (isinstance(state, State) and state.vehicle == vehicle):  # skip states of other cars
-                if isinstance(state, Cookie):  # a server on another machine asks whether this program receives
+                if isinstance(state, Cookie):  # a server that others can reach asks whether this program receives
                     link.sendto(encode_subscribe(state.echo), address)
                 state = decode(link.recv(2048))
             car = state.named()

@@ -99,9 +99,10 @@ class Vds1Endpoint(EndpointSection):
         default="127.0.0.1:7002", description="Permanent receiver of states, host:port; null is none."
     )
     subscribers: Whole = Field(default=64, ge=1, description="Maximum number of subscribers.")
-    cookie: Literal["remote", "all"] = Field(
-        default="remote",
-        description="Senders that must echo a cookie before they receive states: those on other machines, or all.",
+    cookie: Literal["all", "remote"] | None = Field(
+        default=None,
+        description="Senders that must echo a cookie before they receive states: all, or those on other machines; null "
+        "is all if others can connect.",
     )
     datagrams: Positive = Field(default=20000.0, description="Maximum datagram rate of one client, in Hz.")
     vehicles: Whole = Field(default=1024, ge=1, description="Maximum number of cars whose state is sent.")

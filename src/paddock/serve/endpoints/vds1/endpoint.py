@@ -34,7 +34,8 @@ class Vds1Server(Endpoint):
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, every)
         self.port = options["port"]
-        self.clients = Senders(options["subscribers"], options["datagrams"], options["cookie"] == "all")
+        cookie = options["cookie"] or ("remote" if hub.options.local else "all")
+        self.clients = Senders(options["subscribers"], options["datagrams"], cookie == "all")
         self.cars = Cars(hub, self._roster_known)
         self.inbox = Inbox(self, self.cars, self.clients, options["timeout"])
         self.publisher = StatePublisher(options["vehicles"])

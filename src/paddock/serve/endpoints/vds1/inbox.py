@@ -185,7 +185,11 @@ class Inbox:
                 self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
             elif isinstance(message, Command):
                 self._wait(message, sender)
-            return client.challenge_due(now)
+            if not client.challenge_due(now):
+                return False
+            if not client.proven_until:
+                self.log.warn("cookie", f"{sender}: it receives states as soon as it echoes the cookie sent to it")
+            return True
         return False
 
     def _wait(self, command: Command, sender: str) -> None:

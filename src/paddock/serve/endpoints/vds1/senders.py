@@ -1,8 +1,8 @@
 """Senders of datagrams: sequence numbers, limits, and the cookies that prove where they receive.
 
-Source addresses of UDP can be forged. States therefore go only to senders on this machine, which others cannot forge,
-and to those that have echoed a cookie: 64 bits that only a program at that address can know. Until then a sender is a
-stranger: its commands count, and it is sent no more bytes than it sends.
+Source addresses of UDP can be forged. Where other machines can connect, states therefore go only to senders that have
+echoed a cookie: 64 bits that only a program at their address can know. Until then a sender is a stranger: its commands
+count, and it is sent no more bytes than it sends.
 """
 
 import hashlib
