@@ -5,7 +5,7 @@ import socket
 import sys
 
 import paddock
-from paddock.wire.vds1 import Command, State, decode, encode_command
+from paddock.wire.vds1 import Command, Cookie, State, decode, encode_command, encode_subscribe
 
 RADIUS, SPEED = 20.0, 8.0  # m, m/s
 
@@ -27,6 +27,8 @@ def drive(address: tuple[str, int], vehicle: int, commands: int) -> None:
             link.sendto(encode_command(Command(number, vehicle, 0.0, steer, throttle, brake=0.0)), address)
             state = decode(link.recv(2048))
             while not (isinstance(state, State) and state.vehicle == vehicle):  # skip states of other cars
+                if isinstance(state, Cookie):  # a server that others can reach asks whether this program receives
+                    link.sendto(encode_subscribe(state.echo), address)
                 state = decode(link.recv(2048))
             car = state.named()
             steer, throttle = driven(car)

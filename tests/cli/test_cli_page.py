@@ -155,6 +155,7 @@ def test_runs_without_a_page(capsys: pytest.CaptureFixture[str], small: Path, fl
         (["--no-web", "--open"], "--open requires --serve: nothing is served"),
         (["--headless", "--token", "12345678"], "--token requires --serve: nothing is served"),
         (["--bind", "0.0.0.0"], "listening on 0.0.0.0 needs a token, or --insecure"),
+        (["--hosts", "http://sim"], "--hosts: hosts are names such as sim.example"),
     ],
 )
 def test_invalid_flags(capsys: pytest.CaptureFixture[str], small: Path, flags: list[str], error: str) -> None:

@@ -25,7 +25,7 @@ def test_the_number_of_vehicles(ports: list[str], capsys: pytest.CaptureFixture[
     flags = ["--vehicles", "3", "--type", "rover", "--seconds", "2", "--pace", "0", "--headless", *ports]
     assert exit_code(["sitl", *flags]) == 0
     out = capsys.readouterr().out
-    assert f"1       rover[0]  builtin rover  udp {ports[1]}   udp 127.0.0.1:{ports[3]}" in out
+    assert f"1       rover[0]  builtin rover  udp 127.0.0.1:{ports[1]}  udp 127.0.0.1:{ports[3]}" in out
     for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
         assert station in out
     assert "3 vehicles, 2.000 s simulated" in out and "autopilots: 3, 0 armed\n" in out
@@ -43,7 +43,7 @@ def test_ports_are_printed_when_clients_are_answered(
 
     monkeypatch.setattr(session, "_first_tick", watched)
     assert exit_code(["sitl", "--vehicles", "1", "--seconds", "0.5", "--pace", "0", "--headless", *ports]) == 0
-    assert printed_before == [""] and f"udp {ports[1]}" in capsys.readouterr().out
+    assert printed_before == [""] and f"udp 127.0.0.1:{ports[1]}" in capsys.readouterr().out
 
 
 def test_a_demo_with_other_ports_and_a_log(
@@ -63,14 +63,14 @@ def test_the_physics_of_ardupilots(capsys: pytest.CaptureFixture[str]) -> None:
     flags = ["--instances", "2", "--first-instance", "80", "--seconds", "0.1", "--headless"]
     assert exit_code(["sitl", "--ardupilot", "rover-skid", *flags]) == 0
     out = capsys.readouterr().out
-    assert "udp 9802" in out and "udp 9812" in out
+    assert "udp 127.0.0.1:9802" in out and "udp 127.0.0.1:9812" in out
     assert "--model JSON:127.0.0.1" in out and "tcp:127.0.0.1:6560" in out
 
 
 def test_the_physics_of_a_px4(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_code(["sitl", "--px4", "copter", "--first-instance", "80", "--seconds", "0.1", "--headless"]) == 0
     out = capsys.readouterr().out
-    assert "tcp 4640" in out and "px4 -i 80" in out
+    assert "tcp 127.0.0.1:4640" in out and "px4 -i 80" in out
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,11 @@ def test_it_loads_back_equal() -> None:
         ({"bind": "::", "stream": True}, "serve.bind: listening on :: needs a token"),
         ({"bind": "0.0.0.0", "token": "12345678", "vds1": True}, "serve.vds1: vds1 cannot check a token"),
         ({"token": "short"}, "serve.token: "),
+        (
+            {"hosts": ["sim.lan:8000"]},
+            "serve.hosts: hosts are names such as sim.example, without a port, not 'sim.lan:8000'",
+        ),
+        ({"vds1": {"cookie": "none"}}, "serve.vds1.cookie: "),
         ({"shm": "a/b"}, "serve.shm"),
     ],
 )

@@ -7,7 +7,7 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
-from paddock.serve.checker import MOST_TEXT, Checker, problems_of, read
+from paddock.serve.checker import MOST_TEXT, Checker, Turns, problems_of, read
 from paddock.serve.operations.world import shown_text
 from paddock.serve.trust import installed_names
 
@@ -96,6 +96,46 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
         await checker.close()
 
     asyncio.run(ask())
+
+
+def test_clients_take_turns_and_cancelled_checks_are_skipped() -> None:
+    async def take() -> list[str]:
+        turns, order = Turns(), list[str]()
+
+        async def one(client: str) -> None:
+            async with turns.take(client):
+                order.append(client)
+                await asyncio.sleep(0)
+
+        tasks = [asyncio.create_task(one(client)) for client in "aaaabbc"]
+        await asyncio.sleep(0)  # all have asked, the first has its turn
+        tasks[1].cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return order
+
+    assert asyncio.run(take()) == ["a", "a", "b", "c", "a", "b"]
+
+
+def test_a_client_has_a_quota_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("paddock.serve.checker.monotonic", lambda: now[0])
+
+    async def take() -> None:
+        turns = Turns()
+
+        async def one(client: str, seconds: float) -> None:
+            async with turns.take(client):
+                now[0] += seconds
+
+        await one("a", 20.0)
+        await one("a", 20.0)  # 35 s used: 20 s, less a quarter of the 20 s that have passed, and 20 s
+        with pytest.raises(PaddockError, match="more than 30 s; try again in 20 s"):
+            await one("a", 1.0)
+        await one("b", 1.0)
+        now[0] += 20.0
+        await one("a", 1.0)
+
+    asyncio.run(take())
 
 
 def test_the_source_text_is_shown_without_a_token(tmp_path: Path) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,7 +82,7 @@ def test_a_page_sees_mode_link_and_waypoints_and_may_not_drive(own_links: Links)
                 break
         ids = {name: sim.snapshot()[name].id for name in ("rover", "copter")}
         assert [rover["id"], rover["system"], copter["id"], copter["system"]] == [ids["rover"], 1, ids["copter"], 2]
-        assert copter["link"] == f"udp {links['port'] + 1}, to udp 127.0.0.1:{links['station'] + 1}"
+        assert copter["link"] == f"udp 127.0.0.1:{links['port'] + 1}, to udp 127.0.0.1:{links['station'] + 1}"
         assert rover["item"] == "1/4" and copter["autopilot"] == "builtin"
         assert rover["waypoints"] == pytest.approx(np.array(SQUARE), abs=1.0)  # home has the error of the receiver
         assert copter["waypoints"] == pytest.approx(np.array([[20, 0, 8], [20, 10, 8], [30, 10, 8]]), abs=1.0)
@@ -188,13 +190,74 @@ def test_ports_and_hints(own_links: Links) -> None:
     with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
         host = host_of(sim)
         assert [(row.sysid, row.name, row.listens, row.speaks) for row in host.ports()] == [
-            (1, "copter[0]", f"udp {ports['port']}", f"udp 127.0.0.1:{ports['station']}"),
-            (2, "copter[1]", f"udp {ports['port'] + 1}", f"udp 127.0.0.1:{ports['station'] + 1}"),
+            (1, "copter[0]", f"udp 127.0.0.1:{ports['port']}", f"udp 127.0.0.1:{ports['station']}"),
+            (2, "copter[1]", f"udp 127.0.0.1:{ports['port'] + 1}", f"udp 127.0.0.1:{ports['station'] + 1}"),
         ]
         text = "\n".join(host.hints())
         for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
             assert station in text
         assert f"udpin:127.0.0.1:{ports['station']}" in text
+
+
+def bound() -> dict[tuple[str, int], str]:
+    """The sockets of this process that receive, as the kernel lists them: (protocol, port) -> address."""
+    links = (os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())
+    own = {link[8:-1] for link in links if link.startswith("socket:[")}
+    found = {}
+    for protocol, receiving in (("udp", "07"), ("tcp", "0A")):
+        for line in Path(f"/proc/self/net/{protocol}").read_text().splitlines()[1:]:
+            _, local, _, state, *_, inode = line.split()[:10]
+            if inode in own and state == receiving:
+                address, port = local.split(":")
+                found[protocol, int(port, 16)] = socket.inet_ntoa(int(address, 16).to_bytes(4, sys.byteorder))
+    return found
+
+
+def all_kinds(links: dict[str, Any]) -> dict[str, Any]:
+    """A built-in autopilot, an ArduPilot, a PX4 and a Gazebo, with every kind of socket."""
+    copters = [{"name": name, "model": "quad", "preset": "iris"} for name in ("own", "ardu", "px4")]
+    pilots = [
+        {"vehicles": "own"},
+        {"vehicles": "ardu", "autopilot": "ardupilot", "instance": 71},
+        {"vehicles": "px4", "autopilot": "px4", "instance": 71},
+        {"adapter": "garden", "craft": "copter", "count": 1},
+    ]
+    garden = {"name": "garden", "type": "ardupilot_gazebo", "options": {"port": 19302}}
+    section = {"mavlink": links, "adapters": [garden], "pilots": pilots}
+    return {"clock": {"rate": 1000}, "vehicles": copters, "sitl": section}
+
+
+@pytest.mark.skipif(not Path("/proc/self/net/udp").exists(), reason="where the kernel lists no sockets")
+def test_autopilots_bind_loopback_unless_the_user_asks_for_more(own_links: Links) -> None:
+    links = own_links(5)
+    links["shared"] = links["port"] + 4
+    scenario, before = all_kinds(links), bound()
+    own = {("udp", links["port"]), ("udp", links["port"] + 3), ("udp", links["shared"]), ("udp", 9712), ("tcp", 4631)}
+    with paddock.load(scenario) as sim:
+        opened = {key: address for key, address in bound().items() if key not in before}
+        assert own <= opened.keys() and set(opened.values()) == {"127.0.0.1"}
+        assert all("127.0.0.1:" in row.listens for row in host_of(sim).ports())
+    scenario["sitl"]["listen"] = "0.0.0.0"
+    with paddock.load(scenario) as sim:
+        opened = {key: address for key, address in bound().items() if key not in before}
+        assert {opened[key] for key in own} == {"0.0.0.0"}
+        assert f"udp 0.0.0.0:{links['port']}" in [row.listens for row in host_of(sim).ports()]
+
+
+def test_ground_stations_elsewhere_need_an_address_to_listen_on(own_links: Links) -> None:
+    scenario = all_kinds(own_links(4))
+    scenario["sitl"]["mavlink"]["host"] = "192.0.2.77"
+    with pytest.raises(PaddockError, match=r"sitl\.mavlink\.host: ground stations at 192\.0\.2\.77 cannot .* listen"):
+        paddock.load(scenario)
+    scenario["sitl"]["listen"] = "127.0.0.1"
+    with pytest.raises(PaddockError, match="cannot be reached from 127"):
+        paddock.load(scenario)
+    for wrong in ("::1", "everywhere", "10.0.0"):
+        scenario["sitl"]["listen"] = wrong
+        with pytest.raises(PaddockError, match=rf"sitl\.listen: listen is an IPv4 address .*, not '{wrong}'"):
+            paddock.load(scenario)
+    scenario["sitl"] |= {"listen": None, "pilots": scenario["sitl"]["pilots"][1:2]}  # an ArduPilot has its own links
+    paddock.load(scenario).close()
 
 
 def test_a_shared_port_sends_all_systems_to_the_first_ground_station(own_links: Links) -> None:
@@ -214,7 +277,7 @@ def test_a_shared_port_sends_all_systems_to_the_first_ground_station(own_links: 
 def test_hints_show_how_to_start_real_autopilots() -> None:
     with paddock.load(quick_scenario("copter", 2, "ardupilot", instance=70)) as sim:
         host = host_of(sim)
-        assert [row.listens for row in host.ports()] == ["udp 9702", "udp 9712"]
+        assert [row.listens for row in host.ports()] == ["udp 127.0.0.1:9702", "udp 127.0.0.1:9712"]
         text = "\n".join(host.hints())
         assert "--model JSON:127.0.0.1" in text and "-I 70" in text and "--home 35.6812" in text
         sim.step(12)  # no wait for a peer that never connected

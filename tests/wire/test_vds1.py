@@ -14,15 +14,18 @@ from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.vds1 import (
     CMD_RECORD,
+    COOKIE_RECORD,
     STATE_NAMES,
     STATE_RECORD,
     SUBSCRIBE_RECORD,
     Command,
+    Cookie,
     State,
     Subscribe,
     decode,
     decode_states,
     encode_command,
+    encode_cookie,
     encode_states,
     encode_subscribe,
 )
@@ -54,10 +57,11 @@ def command_body(
 COMMAND = sealed(header(1) + command_body())
 STATE = sealed(header(2) + struct.pack("<51d", *range(51)))
 SUBSCRIBE = sealed(header(3))
+COOKIE = sealed(header(16))
 
 
 def test_sizes_and_offsets_of_the_specification() -> None:
-    assert (CMD_RECORD.size, STATE_RECORD.size, SUBSCRIBE_RECORD.size) == (76, 436, 28)
+    assert (CMD_RECORD.size, STATE_RECORD.size, SUBSCRIBE_RECORD.size, COOKIE_RECORD.size) == (76, 436, 28, 28)
     offsets = {name: offset for name, (_, offset) in CMD_RECORD.dtype.fields.items()}  # type: ignore[union-attr]
     assert [offsets[name] for name in ("steer", "throttle", "brake", "gear", "handbrake", "pad")] == [
         24,
@@ -103,6 +107,8 @@ def test_messages_packed_by_hand_are_read() -> None:
     assert decode(COMMAND) == Command(17, 3, 2.5, 0.1, 0.5, 0.0, 1, False, None, None)
     assert decode(STATE) == State(17, 3, 2.5, tuple(map(float, range(51))))
     assert decode(SUBSCRIBE) == Subscribe(17, 3, 2.5)
+    cookie = decode(COOKIE)
+    assert isinstance(cookie, Cookie) and cookie == (17, 3, 2.5) and encode_subscribe(cookie.echo) == SUBSCRIBE
     assert decode(memoryview(bytearray(COMMAND))) == decode(COMMAND)
     used = decode(sealed(header(1) + command_body(-0.2, 0.0, 1.0, -1, 1, (1.5, 20.0))))
     assert used == Command(17, 3, 2.5, -0.2, 0.0, 1.0, -1, True, 1.5, 20.0)
@@ -117,6 +123,7 @@ def test_padding_is_ignored() -> None:
 def test_messages_are_packed_as_by_hand() -> None:
     assert encode_command(Command(17, 3, 2.5, 0.1, 0.5, 0.0)) == COMMAND
     assert encode_subscribe(Subscribe(17, 3, 2.5)) == SUBSCRIBE
+    assert encode_cookie(Cookie(17, 3, 2.5)) == COOKIE
     assert encode_states([3], [17], 2.5, np.arange(51.0)[:, None])[0].tobytes() == STATE
 
 
@@ -153,7 +160,7 @@ def test_every_error_has_its_reason(reason: str, datagram: bytes) -> None:
 
 
 def test_errors_list_the_valid_values() -> None:
-    with pytest.raises(WireError, match=r"unknown type 9; valid: 1 CMD, 2 STATE, 3 SUBSCRIBE"):
+    with pytest.raises(WireError, match=r"unknown type 9; valid: 1 CMD, 2 STATE, 3 SUBSCRIBE, 16 COOKIE"):
         decode(sealed(header(9)))
     with pytest.raises(WireError, match=r"STATE has 436 bytes, not 28"):
         decode(sealed(header(2)))

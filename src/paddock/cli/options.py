@@ -116,6 +116,9 @@ class ServeOptions:
     insecure: Flag = False
     "Allow a non-loopback address without a token."
 
+    hosts: Annotated[tuple[str, ...], Parameter(negative="", show_default=False)] = ()
+    "Host name under which browsers reach the page without a token, besides the machine's own; may be repeated."
+
     lock: Flag = False
     "Prevent clients from stepping, pausing and resetting."
 
@@ -151,12 +154,14 @@ class ServeOptions:
             return Served(serve_options(fields), asked, movable, self.open)
         except PaddockError as error:
             flag = TOKEN if token and self.token is None else "--token"
-            flags = {"serve.bind": "--bind", "serve.token": flag, "insecure: true": "--insecure", "serve.": "--serve "}
+            flags = {"serve.bind": "--bind", "serve.token": flag, "serve.hosts": "--hosts"}
+            flags |= {"insecure: true": "--insecure", "serve.": "--serve "}
             raise PaddockError(as_flags(str(error), flags)) from None
 
     def _given(self) -> dict[str, Any]:
         """Return the options other than endpoints."""
-        values = {"bind": self.bind, "token": self.token, "insecure": self.insecure or None, "lock": self.lock or None}
+        values: dict[str, Any] = {"bind": self.bind, "token": self.token, "hosts": self.hosts or None}
+        values |= {"insecure": self.insecure or None, "lock": self.lock or None}
         return {name: value for name, value in values.items() if value is not None}
 
 

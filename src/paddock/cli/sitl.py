@@ -28,10 +28,10 @@ class SitlOptions:
     "Action on a timeout: free_run, hold or stop."
 
     listen: str | None = None
-    "Address to listen on; 0.0.0.0 for all interfaces."
+    "Address that all sockets of autopilots bind; 0.0.0.0 for all interfaces; default: 127.0.0.1."
 
     station_host: str | None = None
-    "Host of the ground stations; default: 127.0.0.1."
+    "Host of the ground stations; default: 127.0.0.1. Another machine needs --listen."
 
     station_port: Whole = None
     "UDP port of the ground station of system 1; default: 14550."

@@ -17,6 +17,16 @@ TickKinds = tuple[Literal["positions", "telemetry", "fpv", "lines", "spheres"], 
 ENDPOINTS = ("web", "stream", "vds1", "zmq", "shm", "metrics")
 
 
+def is_loopback(host: str) -> bool:
+    """Return whether an address, or the name localhost, is of this machine only."""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return host == "localhost"
+    mapped = address.ipv4_mapped if isinstance(address, ipaddress.IPv6Address) else None
+    return (mapped or address).is_loopback
+
+
 def split_address(address: str) -> tuple[str, int]:
     """Split `host:port`; ValueError for anything else."""
     host, colon, port = address.rpartition(":")
@@ -89,6 +99,11 @@ class Vds1Endpoint(EndpointSection):
         default="127.0.0.1:7002", description="Permanent receiver of states, host:port; null is none."
     )
     subscribers: Whole = Field(default=64, ge=1, description="Maximum number of subscribers.")
+    cookie: Literal["all", "remote"] | None = Field(
+        default=None,
+        description="Senders that must echo a cookie before they receive states: all, or those on other machines; null "
+        "is all if others can connect.",
+    )
     datagrams: Positive = Field(default=20000.0, description="Maximum datagram rate of one client, in Hz.")
     vehicles: Whole = Field(default=1024, ge=1, description="Maximum number of cars whose state is sent.")
 
@@ -134,6 +149,11 @@ class Serve(Section):
         description="Token that clients must send; required to listen beyond this machine.",
     )
     insecure: Flag = Field(default=False, description="Listen beyond this machine without a token.")
+    hosts: tuple[Text, ...] = Field(
+        default=(),
+        description="Names under which browsers reach the page and the metrics without a token, besides addresses and "
+        "the machine's own name.",
+    )
     lock: Flag = Field(default=False, description="Whether clients may not step, pause and reset.")
     web: WebEndpoint | None = Field(default=None, description="The page: a port, true, or a mapping.")
     stream: StreamEndpoint | None = Field(
@@ -158,6 +178,14 @@ class Serve(Section):
             raise invalid(f"a token has at most {LONGEST_TOKEN} bytes, not {len(token.encode())}")
         return token
 
+    @field_validator("hosts", mode="after")
+    @classmethod
+    def _are_names(cls, hosts: tuple[str, ...]) -> tuple[str, ...]:
+        for name in hosts:
+            if not all(part.replace("-", "").replace("_", "").isalnum() for part in name.split(".")):
+                raise invalid(f"hosts are names such as sim.example, without a port, not {name!r}")
+        return hosts
+
     @field_validator("bind", mode="after")
     @classmethod
     def _is_address(cls, bind: str) -> str:
@@ -181,7 +209,7 @@ class Serve(Section):
     @property
     def local(self) -> bool:
         """Whether only this machine can connect."""
-        return self.bind == "localhost" or ipaddress.ip_address(self.bind).is_loopback
+        return is_loopback(self.bind)
 
     @property
     def endpoints(self) -> dict[str, EndpointSection]:

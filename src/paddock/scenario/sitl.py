@@ -1,16 +1,18 @@
 """The section `sitl`: autopilots in the loop, the vehicles they fly, their simulators, time and ground stations."""
 
+import ipaddress
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from paddock.errors import suggestion
 from paddock.scenario.base import Flag, Number, Numbers, Positive, Section, Text, Vector3, Whole, invalid
-from paddock.scenario.serve import LAST_PORT
+from paddock.scenario.serve import LAST_PORT, is_loopback
 from paddock.scenario.vehicle import VehicleEntry
 
 WORLD = "world"  # the built-in adapter: this scenario's own vehicles
 LAST_SYSID = 254
+LOCAL = "127.0.0.1"
 FARTHEST = 100_000.0  # largest distance of a mission point from the vehicle's start, along each axis, in m
 Port = Annotated[Whole, Field(ge=1, le=LAST_PORT)]
 CraftName = Literal["copter", "rover", "rover_ackermann", "plane"]
@@ -140,6 +142,16 @@ def _adapters_differ(adapters: tuple[AdapterEntry, ...]) -> tuple[AdapterEntry, 
     return adapters
 
 
+def _checked_listen(listen: str | None) -> str | None:
+    """Check the address that sockets bind: they use IPv4."""
+    try:
+        ipaddress.IPv4Address(LOCAL if listen in (None, "localhost") else listen)
+    except ValueError:
+        text = f"listen is an IPv4 address of this machine, or 0.0.0.0 for all of them, not {listen!r}"
+        raise invalid(text) from None
+    return listen
+
+
 class Sitl(Section):
     """Autopilots in the loop."""
 
@@ -156,17 +168,30 @@ class Sitl(Section):
     on_timeout: Literal["free_run", "hold", "stop"] = Field(
         default="free_run", description="On timeout: continue without it until it is back, keep waiting, or stop."
     )
-    listen: Text | None = Field(
+    listen: Annotated[Text | None, AfterValidator(_checked_listen)] = Field(
         default=None,
-        min_length=1,
-        description="Address that autopilots listen on, 0.0.0.0 for other machines; null is this machine only, "
-        "unless the ground stations are elsewhere.",
+        description="Address that all sockets of autopilots bind: one of this machine's, or 0.0.0.0 for all; null is "
+        "127.0.0.1. Ground stations on another machine need it.",
     )
     mavlink: Mavlink = Field(default=Mavlink(), description="Connection of ground stations to the built-in autopilots.")
     parameters: Text | None = Field(
         default=None, description="Folder of the built-in autopilots' parameters; null is none."
     )
     truth: Flag = Field(default=False, description="Whether built-in autopilots use the true state, not an estimate.")
+
+    @model_validator(mode="after")
+    def _reaches_stations(self) -> Self:
+        """Reject ground stations on another machine unless the user listens beyond this one."""
+        host, flown = self.mavlink.host, any(entry.autopilot == "builtin" for entry in self.pilots)
+        if flown and is_loopback(self.address) and not is_loopback(host):
+            text = f"ground stations at {host} cannot be reached from {self.address}; set listen (--listen), too: the"
+            raise invalid(f"{text} address of this machine in their network, or 0.0.0.0 for all", ("mavlink", "host"))
+        return self
+
+    @property
+    def address(self) -> str:
+        """The address that every socket of autopilots binds."""
+        return self.listen or LOCAL
 
 
 def check_sitl(sitl: Sitl, vehicles: tuple[VehicleEntry, ...]) -> None:

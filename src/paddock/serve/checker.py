@@ -5,6 +5,10 @@ import json
 import signal
 import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from paddock.errors import PaddockError
@@ -15,8 +19,69 @@ if TYPE_CHECKING:
     from paddock.serve.trust import Known
 
 PATIENCE = 30.0  # s for one check, including the start of the process
-MOST_WAITING = 8  # checks that may wait
+MOST_WAITING = 64  # checks that may wait
+MOST_OF_ONE = 4  # checks of one client at a time, waiting ones included
+QUOTA, SHARE = 30.0, 0.25  # s of checking that a client may use at once, and s that it gets back per s
 LONGEST_ANSWER = 1 << 20  # bytes
+
+
+class Turns:
+    """One check at a time. Clients take turns: one with many checks delays another by a single one."""
+
+    def __init__(self) -> None:
+        self._queues: dict[str, deque[asyncio.Future[None]]] = {}  # client -> its waiting checks; the next client first
+        self._busy = ""  # the client whose turn it is
+        self._used: dict[str, tuple[float, float]] = {}  # client -> s of checking that it has used, at a time
+
+    @asynccontextmanager
+    async def take(self, client: str) -> AsyncIterator[None]:
+        """Wait for the client's turn; PaddockError if it has too many checks, or has used its quota."""
+        self._refuse_more(client)
+        if self._busy:
+            mine: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._queues.setdefault(client, deque()).append(mine)
+            try:
+                await mine
+            except asyncio.CancelledError:
+                if mine.done() and not mine.cancelled():  # its turn has come at the same time
+                    self._pass_on()
+                raise
+        self._busy, since = client, monotonic()
+        try:
+            yield
+        finally:
+            self._used[client] = self._spent(client) + monotonic() - since, monotonic()
+            self._pass_on()
+
+    def _refuse_more(self, client: str) -> None:
+        waiting = {name: sum(not one.done() for one in queue) for name, queue in self._queues.items()}
+        if waiting.get(client, 0) + (self._busy == client) >= MOST_OF_ONE:
+            raise PaddockError(f"{MOST_OF_ONE} scenarios of this client are being checked already; try again")
+        if sum(waiting.values()) >= MOST_WAITING:
+            raise PaddockError(f"{MOST_WAITING} scenarios are being checked already; try again")
+        self._used = {name: used for name, used in self._used.items() if self._spent(name)}
+        if (over := self._spent(client) - QUOTA) > 0.0:
+            wait = f"try again in {over / SHARE:.0f} s"
+            raise PaddockError(f"scenarios of this client have been checked for more than {QUOTA:g} s; {wait}")
+
+    def _spent(self, client: str) -> float:
+        used, at = self._used.get(client, (0.0, 0.0))
+        return max(0.0, used - SHARE * (monotonic() - at))
+
+    def _pass_on(self) -> None:
+        """Give the turn to the next client."""
+        self._busy = ""
+        while self._queues:
+            client, queue = next(iter(self._queues.items()))
+            del self._queues[client]
+            while queue and (first := queue.popleft()).done():  # cancelled
+                pass
+            if queue:
+                self._queues[client] = queue  # last
+            if not first.done():
+                self._busy = client
+                first.set_result(None)
+                return
 
 
 class Checker:
@@ -24,22 +89,15 @@ class Checker:
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+        self._turns = Turns()
 
-    async def check(self, text: str, known: dict[str, list[str]] | None) -> list[dict[str, Any]]:
-        """Return the errors of a scenario: {line, column, message} each.
+    async def check(self, text: str, known: dict[str, list[str]] | None, client: str = "-") -> list[dict[str, Any]]:
+        """Return the errors of a scenario: {line, column, message} each; `client` is the name of who asks.
 
         `known` are the models, behaviours and sensors that it may name; None: those of installed plug-ins.
         """
-        if self._waiting >= MOST_WAITING:
-            raise PaddockError(f"{MOST_WAITING} scenarios are being checked already; try again")
-        self._waiting += 1
-        try:
-            async with self._turn:
-                return await self._checked({"text": text, "known": known})
-        finally:
-            self._waiting -= 1
+        async with self._turns.take(client):
+            return await self._checked({"text": text, "known": known})
 
     async def close(self) -> None:
         """End the process."""

@@ -1,26 +1,83 @@
-"""The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop."""
+"""The HTTP server of the web and metrics endpoints: uvicorn on its own socket, in the hub's event loop.
+
+Connections without a WebSocket are limited: one more ends that whose last response is oldest. Those without a request
+end after some seconds, as do those that stay open after one.
+"""
 
 import asyncio
 import logging
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import Scope
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from paddock.serve.hub import WAITING, listening_socket
+from paddock.serve.admission import Slots, is_named, share_of_files
+from paddock.serve.hub import WAITING, Endpoint, listening_socket
 
 PATIENCE = 10.0  # s that a client has for its first request
 SHUTTING_DOWN = 0.3  # s for open requests to finish
 
 
+def single_header(scope: Scope, name: str) -> str | None:
+    """Return the value of a header; None if it is missing, empty if it is repeated."""
+    values = Headers(scope=scope).getlist(name)
+    return None if not values else values[0].strip() if len(values) == 1 else ""
+
+
+def misdirected(endpoint: Endpoint, scope: Scope) -> Response | None:
+    """Return the refusal of a request for a host that is not this server; None if it is."""
+    options = endpoint.hub.options
+    if is_named(options, single_header(scope, "host")):
+        return None
+    endpoint.count("refused", reason="host")
+    if options.local:
+        problem = "this server is for this machine only: use http://localhost or http://127.0.0.1"
+    else:
+        problem = "unknown host name: use the address of this server, or start it with --hosts NAME"
+    return Response(f"{problem}\n", 421, media_type="text/plain")
+
+
 class HttpProtocol(H11Protocol):
-    """Closes connections that send no request."""
+    """One connection; closed if it sends no request, or loses its slot."""
+
+    def __init__(self, slots: "Slots[HttpProtocol]", *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._slots = slots
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timer of the first request."""
         super().connection_made(transport)
+        self._slots.enter(self, self._address)
         self.loop.call_later(PATIENCE, self._close_if_silent)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Free the slot."""
+        self._slots.leave(self)
+        super().connection_lost(exc)
+
+    def handle_websocket_upgrade(self, event: Any) -> None:
+        """Free the slot: the endpoint limits WebSockets."""
+        self._slots.leave(self)
+        super().handle_websocket_upgrade(event)
+
+    def on_response_complete(self) -> None:
+        """Renew the slot."""
+        if self in self._slots:
+            self._slots.enter(self, self._address)
+        super().on_response_complete()
+
+    def end(self) -> None:
+        """Close at once, even if the peer does not read."""
+        self.transport.abort()
+
+    @property
+    def _address(self) -> str:
+        return self.client[0] if self.client else ""
 
     def _close_if_silent(self) -> None:
         upgraded = self.transport.get_protocol() is not self
@@ -32,10 +89,11 @@ class HttpServer:
     """An ASGI application on a port."""
 
     def __init__(self, application: Any, connections: int, **options: Any) -> None:
-        """`connections`: maximum number at a time; `options`: uvicorn's, for WebSockets."""
+        """`connections`: maximum number at a time, without WebSockets; `options`: uvicorn's, for these."""
+        self.slots: Slots[HttpProtocol] = Slots(share_of_files(connections), HttpProtocol.end)
         config = Config(
             application,
-            http=HttpProtocol,
+            http=partial(HttpProtocol, self.slots),  # type: ignore[arg-type]
             **{"ws": "none", **options},
             lifespan="off",
             interface="asgi3",
@@ -45,7 +103,6 @@ class HttpServer:
             proxy_headers=False,
             server_header=False,
             date_header=False,
-            limit_concurrency=connections,
             backlog=WAITING,
         )
         config.load()

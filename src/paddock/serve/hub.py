@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
+from paddock.serve.admission import raise_file_limit
 from paddock.serve.checker import Checker
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
 from paddock.serve.mirror import Mirror
@@ -337,6 +338,7 @@ class Hub:
 def main(link_number: int, bell_number: int) -> None:
     """Run the hub on the inherited sockets until the simulation ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    raise_file_limit()
     logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
     link = HubLink(socket.socket(fileno=link_number))
     bell = socket.socket(fileno=bell_number)

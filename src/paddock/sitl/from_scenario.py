@@ -111,7 +111,7 @@ def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, ind
 
 
 def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Autopilot:
-    dt, address = sim.engine.world.clock.dt, listen_address(sitl)
+    dt, address = sim.engine.world.clock.dt, sitl.address
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 
@@ -127,12 +127,6 @@ def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, 
 
     folder = None if sitl.parameters is None else Path(sitl.parameters)
     return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth)
-
-
-def listen_address(sitl: Sitl) -> str:
-    """Return the address to bind: all interfaces where ground stations are on other machines."""
-    local = sitl.mavlink.host == "localhost" or sitl.mavlink.host.startswith("127.")
-    return sitl.listen or ("127.0.0.1" if local else "0.0.0.0")
 
 
 def quick_scenario(

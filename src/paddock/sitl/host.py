@@ -12,7 +12,7 @@ from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario
-from paddock.scenario.sitl import WORLD
+from paddock.scenario.sitl import LOCAL, WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -21,7 +21,7 @@ from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
-from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles, listen_address
+from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
 from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
@@ -112,7 +112,7 @@ class SitlHost:
         from paddock.sitl.mavlink.link import Ports
 
         links = self.section.mavlink
-        ports = Ports(listen_address(self.section), links.port, links.host, links.station, links.shared)
+        ports = Ports(self.section.address, links.port, links.host, links.station, links.shared)
         ports.refuse_overlap([vehicle.placed.id for vehicle in vehicles])
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for vehicle in vehicles:
@@ -187,12 +187,13 @@ class SitlHost:
             sysid, kind = vehicle.placed.id, vehicle.entry.autopilot
             if self.hub is not None and sysid in self.hub.vehicles:
                 host, port = self.hub.ports.station(sysid)
-                listens, speaks = f"udp {self.hub.ports.own(sysid)}", f"udp {host}:{port}"
+                listens, speaks = f"udp {self.section.address}:{self.hub.ports.own(sysid)}", f"udp {host}:{port}"
                 if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
                     speaks = f"with all others: {speaks}"  # from the shared port, not from its own
             else:
                 scheme = "tcp" if kind == "px4" else "udp"
-                listens, speaks = f"{scheme} {getattr(vehicle.autopilot, 'port', '-')}", "any client"
+                own = getattr(vehicle.autopilot, "port", "-")
+                listens, speaks = f"{scheme} {self.section.address}:{own}", "any client"
             found.append(PortRow(sysid, vehicle.placed.name, f"{kind} {vehicle.placed.craft}", listens, speaks))
         return found
 
@@ -223,16 +224,17 @@ class SitlHost:
         own = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"]
         real = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot != "builtin"]
         lines = _connection_hints(self.sim.scenario, own) if own else []
+        reached = LOCAL if self.section.address == "0.0.0.0" else self.section.address
         for vehicle in real[:SHOWN_LAUNCHES]:
             lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
             if vehicle.entry.autopilot == "px4":
                 from paddock.sitl.px4.autopilot import launch_lines as px4_lines
 
-                started = px4_lines(vehicle.instance)
+                started = px4_lines(vehicle.instance, reached)
             else:
                 frame = vehicle.entry.frame or FRAME_OF_CRAFT[vehicle.placed.craft]
                 origin = Origin(*self.sim.scenario.world.origin)
-                started = launch_lines(frame, vehicle.instance, origin, vehicle.placed.heading)
+                started = launch_lines(frame, vehicle.instance, origin, vehicle.placed.heading, reached)
             lines += [f"  {line}" for line in started]
         if len(real) > SHOWN_LAUNCHES:
             lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")

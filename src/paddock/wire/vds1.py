@@ -1,4 +1,4 @@
-"""VDS1 version 4, the datagrams of the driving interface: CMD (76 bytes), STATE (436) and SUBSCRIBE (28).
+"""VDS1 version 4, the datagrams of the driving interface: CMD (76 bytes), STATE (436), SUBSCRIBE and COOKIE (28).
 
 All start with the same 24 bytes and end with a CRC32 of everything before it. World ENU, body x forward, y left, z up;
 wheels in the order front left, front right, rear left, rear right.
@@ -24,14 +24,15 @@ Records = NDArray[np.void]
 MAGIC = 0x56445331
 VERSION = 4
 CMD, STATE, SUBSCRIBE = 1, 2, 3
-NAMES = {CMD: "CMD", STATE: "STATE", SUBSCRIBE: "SUBSCRIBE"}  # the types of messages
+COOKIE = 16  # an addition of Paddock, as all types from 16 on
+NAMES = {CMD: "CMD", STATE: "STATE", SUBSCRIBE: "SUBSCRIBE", COOKIE: "COOKIE"}  # the types of messages
 
 HEADER = (
     Field("magic", "<u4", "", f"0x{MAGIC:08X}"),
     Field("version", "<u2", "", f"{VERSION}"),
     Field("type", "<u2", "", ", ".join(f"{number} {name}" for number, name in NAMES.items())),
-    Field("sequence", "<u4", "", "counter of the sender for this vehicle"),
-    Field("vehicle", "<u4", "", "id of the vehicle; SUBSCRIBE: ignored"),
+    Field("sequence", "<u4", "", "counter of the sender for this vehicle; SUBSCRIBE, COOKIE: half of a cookie"),
+    Field("vehicle", "<u4", "", "id of the vehicle; SUBSCRIBE, COOKIE: the other half"),
     Field("time", "<f8", "s", "simulation time"),
 )
 CRC = Field("crc", "<u4", "", "CRC32 (IEEE, as zlib) of all bytes before it")
@@ -93,7 +94,8 @@ CMD_RECORD = Record(
 )
 STATE_RECORD = Record("STATE", (*HEADER, *STATE_VALUES, CRC))
 SUBSCRIBE_RECORD = Record("SUBSCRIBE", (*HEADER, CRC))
-RECORDS = {CMD: CMD_RECORD, STATE: STATE_RECORD, SUBSCRIBE: SUBSCRIBE_RECORD}
+COOKIE_RECORD = Record("COOKIE", (*HEADER, CRC))
+RECORDS = {CMD: CMD_RECORD, STATE: STATE_RECORD, SUBSCRIBE: SUBSCRIBE_RECORD, COOKIE: COOKIE_RECORD}
 
 _BULK = Record("STATE", (*HEADER, Field("values", "<f8", "", "", len(STATE_VALUES)), CRC))
 _HEAD = struct.Struct("<IHHIId")
@@ -135,14 +137,27 @@ class State(NamedTuple):
 
 
 class Subscribe(NamedTuple):
-    """A request to receive STATE, which renews the subscription."""
+    """A request to receive STATE, which renews the subscription; it may echo a cookie."""
 
     sequence: int
-    vehicle: int = 0  # ignored
+    vehicle: int = 0
     time: float = 0.0  # s
 
 
-def decode(datagram: Buffer) -> Command | State | Subscribe:
+class Cookie(NamedTuple):
+    """The server's question whether the sender receives at its address: 64 bits, to be echoed."""
+
+    sequence: int
+    vehicle: int
+    time: float = 0.0  # s
+
+    @property
+    def echo(self) -> Subscribe:
+        """The answer, to be sent from the same address."""
+        return Subscribe(self.sequence, self.vehicle, self.time)
+
+
+def decode(datagram: Buffer) -> Command | State | Subscribe | Cookie:
     """Decode one datagram; WireError with the reason `length`, `magic`, `version`, `type`, `crc` or `value`."""
     size = len(datagram)
     if size not in _VALID_SIZES:
@@ -156,7 +171,7 @@ def decode(datagram: Buffer) -> Command | State | Subscribe:
         return _command(sequence, vehicle, time, _CMD_BODY.unpack_from(datagram, _HEAD.size))
     if kind == STATE:
         return State(sequence, vehicle, time, _STATE_BODY.unpack_from(datagram, _HEAD.size))
-    return Subscribe(sequence, vehicle, time)
+    return (Subscribe if kind == SUBSCRIBE else Cookie)(sequence, vehicle, time)
 
 
 def _misfit(magic: int, version: int, kind: int, size: int) -> WireError:
@@ -201,10 +216,19 @@ def encode_command(command: Command) -> bytes:
 
 def encode_subscribe(subscribe: Subscribe) -> bytes:
     """Encode a SUBSCRIBE, 28 bytes."""
+    return _encode_header(SUBSCRIBE, subscribe, "subscription")
+
+
+def encode_cookie(cookie: Cookie) -> bytes:
+    """Encode a COOKIE, 28 bytes."""
+    return _encode_header(COOKIE, cookie, "cookie")
+
+
+def _encode_header(kind: int, message: Subscribe | Cookie, what: str) -> bytes:
     try:
-        packed = _HEAD.pack(MAGIC, VERSION, SUBSCRIBE, *subscribe)
+        packed = _HEAD.pack(MAGIC, VERSION, kind, *message)
     except struct.error as error:
-        raise InvalidValueError(f"this subscription cannot be sent: {error}") from error
+        raise InvalidValueError(f"this {what} cannot be sent: {error}") from error
     return packed + _CHECK.pack(crc32(packed))
 
 

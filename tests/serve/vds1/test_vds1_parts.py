@@ -9,9 +9,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from paddock.serve.endpoints.vds1.endpoint import StateMapping, StatePublisher
-from paddock.serve.endpoints.vds1.inbox import Senders, SequenceTrack
+from paddock.serve.endpoints.vds1.senders import STRANGERS, Senders, SequenceTrack
 from paddock.serve.hub import LimitedLog
-from paddock.wire.vds1 import STATE_NAMES, decode_states
+from paddock.wire.vds1 import STATE_NAMES, Command, Subscribe, decode_states
 from paddock.world.layout import POSE, FleetLayout, Layout
 from paddock.world.snapshot import Snapshot
 
@@ -156,22 +156,72 @@ def test_a_restarted_client_is_accepted() -> None:
     assert [at_once.takes(s, 0.1) for s in (0, 1, 2, 3, 2)] == [False, False, True, True, False]
 
 
+HELLO = Subscribe(0)
+
+
 def test_silent_clients_are_removed_after_two_seconds() -> None:
     clients = Senders(most=2, rate=100)
     ann, bob, eve = (("127.0.0.1", port) for port in (1, 2, 3))
-    assert clients.receive(ann, 0.0) and clients.receive(bob, 1.0)
-    assert clients.receive(eve, 1.5) is None and len(clients.known) == 2
+    assert clients.receive(ann, HELLO, 0.0) and clients.receive(bob, HELLO, 1.0)
+    assert clients.receive(eve, HELLO, 1.5) is None and len(clients.known) == 2
     assert clients.forget(2.0) == 0 and clients.forget(2.5) == 1
     assert list(clients.known) == [bob]
-    assert clients.receive(eve, 2.6) and clients.receive(ann, 3.5)  # bob is forgotten for ann
+    assert clients.receive(eve, HELLO, 2.6) and clients.receive(ann, HELLO, 3.5)  # bob is forgotten for ann
     assert list(clients.known) == [eve, ann]
 
 
 def test_the_rate_of_a_client_is_limited() -> None:
-    client = Senders(most=1, rate=3).receive(("127.0.0.1", 1), 0.0)
+    client = Senders(most=1, rate=3).receive(("127.0.0.1", 1), HELLO, 0.0)
     assert client is not None
     assert [client.allowance.take(0.1) for _ in range(5)] == [True, True, True, False, False]
     assert client.allowance.take(1.0)
+
+
+def test_senders_elsewhere_subscribe_with_the_cookie_of_their_address() -> None:
+    clients = Senders(most=2, rate=100)
+    ann, eve = ("192.0.2.7", 4000), ("192.0.2.7", 4001)
+    assert clients.receive(("127.0.0.1", 1), HELLO, 0.0) and clients.receive(("::ffff:127.0.0.1", 2, 0, 0), HELLO, 0.0)
+    assert len(clients.known) == 2 and clients.forget(3.0) == 2
+    cookie = clients.cookies.fresh(ann, 4.0)
+    for message in (HELLO, cookie.echo._replace(vehicle=cookie.vehicle ^ 1), Command(1, 1, 0.0, 0.0, 0.0, 0.0)):
+        stranger = clients.receive(ann, message, 4.0)
+        assert stranger is not None and not clients.known
+    assert stranger.challenge_due(4.0) and not stranger.challenge_due(4.1) and stranger.challenge_due(4.2)
+    clients.receive(eve, cookie.echo, 4.5)  # of another address
+    assert not clients.known
+    assert clients.receive(ann, cookie.echo, 5.0) is stranger and list(clients.known) == [ann]
+    assert Senders(most=2, rate=100).cookies.fresh(ann, 4.0) != cookie  # each server has a secret of its own
+
+
+def test_a_proof_expires_unless_a_newer_cookie_is_echoed() -> None:
+    clients = Senders(most=1, rate=100)
+    ann = ("192.0.2.7", 4000)
+    first = clients.cookies.fresh(ann, 10.0)  # of the period from 0 to 30 s
+    ticks = [0.5 * k for k in range(20, 240)]
+    for now in ticks:
+        clients.receive(ann, first.echo, now)
+        clients.forget(now)
+        assert (ann in clients.known) == (now < 60.0), now
+    second = clients.cookies.fresh(ann, 120.0)
+    asked = []
+    for now in [120.0 + tick for tick in ticks]:
+        client = clients.receive(ann, second.echo, now)
+        assert client is not None and clients.forget(now) == 0
+        if client.challenge_due(now):
+            asked.append(now)
+            second = clients.cookies.fresh(ann, now)
+    assert asked == [165.0, 195.0, 225.0]  # 15 s before the end of each proof
+
+
+def test_strangers_are_forgotten_and_take_no_place_of_a_subscriber() -> None:
+    clients = Senders(most=1, rate=100)
+    for number in range(STRANGERS + 50):
+        clients.receive((f"192.0.2.{number % 250}", 1000 + number), HELLO, 0.0)
+    assert len(clients.strangers) == STRANGERS and not clients.known
+    ann = ("198.51.100.1", 7)
+    assert clients.receive(ann, clients.cookies.fresh(ann, 1.0).echo, 1.0) and list(clients.known) == [ann]
+    clients.forget(2.5)
+    assert not clients.strangers
 
 
 def test_one_line_per_reason_and_interval(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

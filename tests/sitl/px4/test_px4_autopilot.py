@@ -213,6 +213,20 @@ def test_a_second_px4_is_refused(pilot: Px4Autopilot, px4: Any) -> None:
     assert second.socket.recv(10) == b""
 
 
+def test_a_silent_connection_does_not_keep_px4_out(pilot: Px4Autopilot, px4: Any) -> None:
+    silent = px4()
+    pilot.offer(sensors(4000))
+    assert pilot.status.connected
+    px4().controls(0.2)
+    commands = pilot.collect(1.0) or pilot.collect(1.0)
+    pilot.offer(sensors(8000))
+    commands = commands or pilot.collect(1.0)
+    assert commands is not None and commands.motors[0] == pytest.approx(0.2) and pilot.status.rejected == 0
+    silent.socket.settimeout(10.0)
+    while silent.socket.recv(4096):  # it is closed
+        pass
+
+
 def test_malformed_bytes_are_counted_and_skipped(pilot: Px4Autopilot, px4: Any) -> None:
     peer = px4()
     good = mav.MAVLink_hil_actuator_controls_message(0, [0.25] * 16, 129, 1).pack(peer.encoder)

@@ -11,8 +11,10 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope
+from starlette.types import Send as Reply
 
-from paddock.serve.http import HttpServer
+from paddock.serve.http import HttpServer, misdirected
 from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.world.snapshot import Snapshot
 
@@ -23,14 +25,16 @@ STALE = 3.0  # s without a message from the simulation after which it counts as 
 class MetricsServer(Endpoint):
     """Serves GET requests; /metrics requires the token."""
 
+    name = "metrics"
+
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, every)
         self.port = options["port"]
         self._shown = False
         routes = {"/metrics": self._metrics, "/healthz": self._health, "/readyz": self._readiness}
-        application = Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
-        application.add_exception_handler(404, _not_found)
-        self._server = HttpServer(application, CONNECTIONS)
+        self._application = Starlette(routes=[Route(path, answer) for path, answer in routes.items()])
+        self._application.add_exception_handler(404, _not_found)
+        self._server = HttpServer(self._on_request, CONNECTIONS)
 
     async def open(self) -> dict[str, Any]:
         self.port = await self._server.open(self.hub.options.bind, self.port)
@@ -44,6 +48,10 @@ class MetricsServer(Endpoint):
     async def close(self) -> None:
         self._server.stop_listening()
         await self._server.close()
+
+    async def _on_request(self, scope: Scope, receive: Receive, send: Reply) -> None:
+        """Answer a request for this server: the ASGI application."""
+        await (misdirected(self, scope) or self._application)(scope, receive, send)
 
     async def _metrics(self, request: Request) -> Response:
         expected = f"Bearer {self.hub.options.token}".encode()
@@ -88,6 +96,7 @@ COUNTERS = {
 }
 HUB_COUNTERS = {
     "aux_unsupported": "Commands with aux_accel or aux_speed, which are not supported.",
+    "cookies_sent": "Cookies sent to senders that have not proved where they receive.",
     "cut_off": "Connections ended by the server, by reason.",
     "datagrams_received": "Datagrams received.",
     "datagrams_refused": "Datagrams refused, by reason.",

@@ -1,15 +1,12 @@
 """The web endpoint: the page over HTTP, clients over WebSocket, and the checks of Host and Origin."""
 
 import asyncio
-import ipaddress
 import logging
 import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
@@ -17,7 +14,7 @@ from uvicorn.protocols.utils import ClientDisconnected
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 from websockets.protocol import State
 
-from paddock.serve.http import HttpServer
+from paddock.serve.http import HttpServer, misdirected, single_header
 from paddock.serve.hub import Hub
 from paddock.serve.page import FOLDER, NOT_BUILT, find_file
 from paddock.serve.subscribers.client import Connection, Lost, OnMessage
@@ -29,7 +26,7 @@ from paddock.wire.stream.split import JSON_STARTS, JsonLine, frames_in
 LOG = logging.getLogger("paddock.web")
 SOCKET = "/ws"
 LARGEST_MESSAGE = 1 << 20  # bytes of a message from a page
-FOR_FILES = 64  # connections for files besides those of pages: browsers open several
+FOR_FILES = 64  # connections for files, besides those of pages: browsers open several
 SILENCE = 20.0  # s between two pings, and s to answer one
 POLICY = "; ".join(
     [
@@ -61,7 +58,7 @@ class WebServer(SubscriberEndpoint):
         self._port = int(options["port"])
         self._server = HttpServer(
             self._on_request,
-            self.connections + FOR_FILES,
+            FOR_FILES,
             ws=SocketProtocol,
             ws_max_size=LARGEST_MESSAGE,
             ws_ping_interval=SILENCE,
@@ -82,10 +79,8 @@ class WebServer(SubscriberEndpoint):
     async def _on_request(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request for a file, or serve a WebSocket until it closes: the ASGI application."""
         host, origin = (single_header(scope, name) for name in ("host", "origin"))
-        local = self.hub.options.local and self.hub.options.token is None
-        if local and not is_loopback(host):  # DNS rebinding: a foreign page's host name; a proxy's needs a token
-            problem = "this server is for this machine only: use http://localhost or http://127.0.0.1"
-            answer = self._refusal("host", 421, problem)
+        if (refused := misdirected(self, scope)) is not None:
+            answer = refused
         elif scope["type"] != "websocket":
             answer = await _file(Request(scope))
         elif scope["path"] != SOCKET:
@@ -131,21 +126,6 @@ async def _file(request: Request) -> Response:
     if path in ("/", "/index.html"):
         return Response(NOT_BUILT, 200, {"Cache-Control": "no-store"}, "text/html")
     return Response("no such file\n", 404, media_type="text/plain")
-
-
-def single_header(scope: Scope, name: str) -> str | None:
-    """Return the value of a header; None if it is missing, empty if it is repeated."""
-    values = Headers(scope=scope).getlist(name)
-    return None if not values else values[0].strip() if len(values) == 1 else ""
-
-
-def is_loopback(host: str | None) -> bool:
-    """Return whether a Host header names this machine by a name that DNS cannot redirect."""
-    try:
-        name = urlsplit(f"//{host or ''}").hostname or ""
-        return name == "localhost" or ipaddress.ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def is_foreign(origin: str | None, host: str | None) -> bool:

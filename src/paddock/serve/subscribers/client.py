@@ -115,6 +115,12 @@ class Connection(ABC):
         group, self._group = self._group, None
         return group
 
+    def drop(self, reason: str) -> None:
+        """Close immediately, for a reason."""
+        if not self._closed:
+            self._reason = reason
+            self.close()
+
     @abstractmethod
     def close(self) -> None:
         """Close immediately."""
@@ -134,6 +140,7 @@ class Client:
         self.endpoint = endpoint
         self.hub = endpoint.hub
         self.name = f"{endpoint.name} client {address}"
+        self.host = address.rpartition(":")[0]
         self.subscription: Subscription | None = None
         self.roster = -1  # number of the last roster sent
         self.admitted = self.hub.options.token is None
@@ -141,7 +148,8 @@ class Client:
         self.allowance = Allowance(endpoint.requests, monotonic())
         self.markers: MarkerFeed | None = None
         self._lists = 0  # lists of columns so far
-        self._since = monotonic()
+        self.since = monotonic()
+        self.silent = True  # has sent nothing yet
         self._tasks: set[asyncio.Task[None]] = set()  # one for each call
         self._refused = 0  # calls without an answer, since the last notification
         self._notified = 0.0  # time of that notification
@@ -170,7 +178,11 @@ class Client:
         """Check a token; RpcError if it is wrong. Repeated errors end the connection."""
         expected = self.hub.options.token
         if expected is None or hmac.compare_digest(token.encode(), expected.encode()):
-            self.admitted = True
+            if not self.admitted:
+                self.admitted = True
+                self.endpoint.admit(self)
+            if not self.connection.open:
+                raise rpc.RpcError("connections", "the connection ends", TOO_MANY)
             return
         self._wrong_tokens += 1
         self.endpoint.count("wrong_tokens")
@@ -216,7 +228,7 @@ class Client:
 
     def look_after(self, now: float) -> None:
         """Disconnect a client that sends no token in time."""
-        if not self.admitted and now - self._since > PATIENCE:
+        if not self.admitted and now - self.since > PATIENCE:
             self.connection.cut_off("token", f"no token within {PATIENCE:g} s; call authenticate")
 
     def _begin(self, subscription: Subscription) -> None:
@@ -246,6 +258,7 @@ class Client:
 
     def receive(self, message: StreamFrame | JsonLine) -> None:
         """Handle a message."""
+        self.silent = False
         if isinstance(message, StreamFrame):
             if self._allowed(None):
                 self._start(self._command(message.payload))

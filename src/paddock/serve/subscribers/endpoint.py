@@ -8,10 +8,11 @@ from time import monotonic
 from typing import Any, Protocol, TypeVar, get_type_hints
 
 from paddock.errors import PaddockError
+from paddock.serve.admission import Slots, share_of_files
 from paddock.serve.hub import Endpoint, Hub, OperationError, OperationOutcome, Send
 from paddock.serve.methods import HUB_HANDLERS
 from paddock.serve.methods.vehicles import DEBUG
-from paddock.serve.subscribers.client import GRACE, Client, Connect, Connection
+from paddock.serve.subscribers.client import GRACE, PATIENCE, Client, Connect, Connection
 from paddock.serve.subscribers.groups import GroupEncoder
 from paddock.serve.subscribers.markers import deleted_markers, shown_markers
 from paddock.serve.subscribers.subscription import Subscription, roster_tree
@@ -22,6 +23,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 T = TypeVar("T")
+STRANGERS = 64  # connections without a token, and refused ones that still read why
 SWEEP = 0.1  # s between checks for timeouts and late subscribers
 FRESH = 0.05  # s for which a snapshot is recent enough for reads
 SOON = 0.05  # s after which a changed roster or changed frames are sent
@@ -49,6 +51,8 @@ class SubscriberEndpoint(Endpoint):
         self.requests = float(options["requests"])
         self.connections = int(options["connections"])
         self.clients: set[Client] = set()
+        most = share_of_files(STRANGERS)
+        self._strangers: Slots[Client] = Slots(most, lambda client: client.connection.drop("slots"))
         self._encoder = GroupEncoder(hub.mirror)
         self._refreshed = 0.0
         self._debug_id: int | None = None
@@ -139,14 +143,33 @@ class SubscriberEndpoint(Endpoint):
         ]
 
     def welcome(self, connect: Connect, address: str) -> Client:
-        """Accept a client. OSError if it has already disconnected."""
+        """Accept a client. OSError if it has already disconnected.
+
+        Clients without the token have slots of their own, so that they never keep out those with it.
+        """
         client = Client(self, connect, address)
         self.clients.add(client)
-        if len(self.clients) > self.connections:
-            client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
-        elif self.hub.mirror.preparing:
+        if client.admitted:
+            self.admit(client)
+        else:
+            self._strangers.enter(client, client.host)
+        if client.connection.open and self.hub.mirror.preparing:
             self._send_preparing(client)
         return client
+
+    def admit(self, client: Client) -> None:
+        """Count a client that needs no token, or has sent it; cut it off if there are too many."""
+        self._strangers.leave(client)
+        admitted = [one for one in self.clients if one.admitted and one.connection.open]
+        if len(admitted) <= self.connections:
+            return
+        long_ago = monotonic() - PATIENCE
+        idle = [one for one in admitted if one.silent and one.since < long_ago]
+        if idle:  # has used its place for nothing
+            min(idle, key=lambda one: one.since).connection.drop("silent")
+            return
+        client.connection.cut_off("connections", f"the limit of {self.connections} connections is reached")
+        self._strangers.enter(client, client.host)
 
     def newest(self) -> Snapshot:
         """Return a copy of the newest snapshot."""
@@ -194,6 +217,7 @@ class SubscriberEndpoint(Endpoint):
     def forget(self, client: Client, reason: str) -> None:
         """Remove a client that has disconnected, or was disconnected for a reason."""
         self.clients.discard(client)
+        self._strangers.leave(client)
         self.hub.report(gone=client.name)
         if reason:
             self.count("cut_off", reason=reason)

@@ -193,10 +193,12 @@ def json_port(instance: int) -> int:
     return JSON_PORT + PORT_STEP * instance
 
 
-def launch_lines(frame: str, instance: int, origin: Origin, heading: float = 0.0) -> list[str]:
+def launch_lines(
+    frame: str, instance: int, origin: Origin, heading: float = 0.0, address: str = "127.0.0.1"
+) -> list[str]:
     """Return the command lines for one instance, with and without sim_vehicle.py, and where to connect.
 
-    `heading` (rad, clockwise from north) only counts until the first state arrives.
+    `heading` (rad, clockwise from north) only counts until the first state arrives; `address` is that of Paddock.
     """
     found = find_frame(frame)
     home = f"{origin.latitude_deg:.7f},{origin.longitude_deg:.7f},{origin.height_m:.2f},{degrees(heading) % 360.0:.1f}"
@@ -204,9 +206,9 @@ def launch_lines(frame: str, instance: int, origin: Origin, heading: float = 0.0
     number = f" -I {instance} --sysid {instance + 1}" if instance else ""
     files = ",".join([*(f"{PARAMETERS}/{name}" for name in found.defaults), *own])
     return [
-        f"start:    sim_vehicle.py -v {found.vehicle} -f {found.sim_frame} --model JSON:127.0.0.1 "
+        f"start:    sim_vehicle.py -v {found.vehicle} -f {found.sim_frame} --model JSON:{address} "
         f"--custom-location={home}{number}{''.join(f' --add-param-file={file}' for file in own)}",
-        f"or:       build/sitl/bin/{found.binary} --model JSON:127.0.0.1 --home {home}{number} --defaults {files}",
+        f"or:       build/sitl/bin/{found.binary} --model JSON:{address} --home {home}{number} --defaults {files}",
         f"connect:  tcp:127.0.0.1:{MAVLINK_PORT + PORT_STEP * instance}",
         *([f"note:     {found.caution}"] if found.caution else []),
     ]

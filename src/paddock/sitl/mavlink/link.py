@@ -34,7 +34,7 @@ class Ports:
     `shared_port` is one more socket for all vehicles, which sends to `station_port`; None: none.
     """
 
-    host: str = "127.0.0.1"  # address that vehicles bind; 0.0.0.0 accepts other machines
+    host: str = "127.0.0.1"  # address that all sockets bind, the scenario's `listen`; 0.0.0.0 accepts other machines
     base_port: int = 18570
     station_host: str = "127.0.0.1"
     station_port: int = 14550

@@ -26,9 +26,9 @@ FIRST_US = 1_000_000  # PX4's clock starts here: it takes 0 for no time
 SYSTEM, COMPONENT = 1, 51  # ids of a simulator
 
 
-def launch_lines(instance: int) -> list[str]:
-    """Return the command lines for one instance, and where ground stations and MAVSDK find it."""
-    host = "PX4_SIM_HOSTNAME=127.0.0.1 "
+def launch_lines(instance: int, address: str = "127.0.0.1") -> list[str]:
+    """Return the command lines for one instance that connects to `address`, and where ground stations find it."""
+    host = f"PX4_SIM_HOSTNAME={address} "
     binary = f"{host}PX4_SYS_AUTOSTART={AIRFRAME} build/px4_sitl_default/bin/px4 -i {instance}"
     shared = f" (shared by all instances from {LAST_OFFBOARD} on)" if instance > LAST_OFFBOARD else ""
     return [
@@ -83,6 +83,7 @@ class Px4Autopilot(Autopilot):
         self._unsent.clear()
         self._parser = mav.MAVLink(None)
         self._parser.robust_parsing = True  # bad data is a message, not an exception
+        self._heard = False  # the peer has sent something
         self._acted = False  # it has sent controls
         self._lockstep = True
         self._fresh = False  # controls not collected yet
@@ -194,7 +195,7 @@ class Px4Autopilot(Autopilot):
         if not data:
             self._begin()
             return
-        self._heard_at = monotonic()
+        self._heard, self._heard_at = True, monotonic()
         try:
             for message in self._parser.parse_buffer(data) or []:
                 self._handle(message)
@@ -202,8 +203,8 @@ class Px4Autopilot(Autopilot):
             self._reject(str(error))
 
     def _greet(self, newcomer: socket.socket) -> None:
-        """Take a new peer; refuse a second one."""
-        if self._peer is not None:
+        """Take a new peer; refuse a second one, unless the first has sent nothing, as a PX4 does at once."""
+        if self._peer is not None and self._heard:
             newcomer.close()
             self.status.rejected += 1
             self.status.note = f"refused a second PX4 at tcp {self._address}:{self.port}; start it with -i"

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import split_address
-from paddock.serve.endpoints.vds1.inbox import Address, Cars, Inbox, Senders
+from paddock.serve.endpoints.vds1.inbox import Cars, Inbox
+from paddock.serve.endpoints.vds1.senders import Address, Senders
 from paddock.serve.hub import Endpoint, Hub, Send
 from paddock.wire.vds1 import STATE_NAMES, STATE_RECORD, STATE_VALUES, encode_states
 from paddock.world.columns import Floats
@@ -33,7 +34,8 @@ class Vds1Server(Endpoint):
     def __init__(self, hub: Hub, options: dict[str, Any], every: int) -> None:
         super().__init__(hub, every)
         self.port = options["port"]
-        self.clients = Senders(options["subscribers"], options["datagrams"])
+        cookie = options["cookie"] or ("remote" if hub.options.local else "all")
+        self.clients = Senders(options["subscribers"], options["datagrams"], cookie == "all")
         self.cars = Cars(hub, self._roster_known)
         self.inbox = Inbox(self, self.cars, self.clients, options["timeout"])
         self.publisher = StatePublisher(options["vehicles"])

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from paddock.errors import PaddockError, UnknownNameError
-from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog
+from paddock.serve.endpoints.vds1.senders import Address, Senders
+from paddock.serve.hub import Endpoint, Hub, LimitedLog
 from paddock.wire.error import WireError
-from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode
+from paddock.wire.vds1 import STATE_RECORD, Command, Subscribe, decode, encode_cookie
 from paddock.world.columns import Floats
 from paddock.world.layout import Layout
 
-Address = tuple[Any, ...]  # as in the socket module: (host, port), and two more numbers for IPv6
 CLIENT = "vds1"  # the client name of VDS1 commands
 INPUTS = ("steer", "throttle", "brake", "gear", "handbrake")
 """The inputs of a CMD, in the order of paddock.wire.vds1.Command."""
@@ -129,7 +129,7 @@ INPUT_FIELDS = slice(Command._fields.index(INPUTS[0]), Command._fields.index(INP
 class Inbox:
     """Receives datagrams from a non-blocking socket."""
 
-    def __init__(self, endpoint: Endpoint, cars: Cars, clients: "Senders", timeout: float) -> None:
+    def __init__(self, endpoint: Endpoint, cars: Cars, clients: Senders, timeout: float) -> None:
         """`timeout`: simulated s until a command expires."""
         self.hub, self.cars, self.clients = endpoint.hub, cars, clients
         self._count = endpoint.count
@@ -148,7 +148,8 @@ class Inbox:
             except OSError:  # no more data, or an error of an earlier datagram
                 count -= 1
                 break
-            self._take(datagram, address, now)
+            if self._take(datagram, address, now):
+                self._challenge(source, address, now)
         self._count("datagrams_received", count)
         self.flush()
 
@@ -157,30 +158,46 @@ class Inbox:
         if self._timer is not None:
             self._timer.cancel()
 
-    def _take(self, datagram: bytes, address: Address, now: float) -> None:
+    def _challenge(self, source: socket.socket, address: Address, now: float) -> None:
+        """Send a cookie: at most as many bytes as were received."""
+        with suppress(OSError):
+            source.sendto(encode_cookie(self.clients.cookies.fresh(address, now)), address)
+            self._count("cookies_sent")
+
+    def _take(self, datagram: bytes, address: Address, now: float) -> bool:
+        """Handle a datagram; return whether its sender is due to receive a cookie."""
         sender = f"{address[0]}:{address[1]}"
         try:
             message = decode(datagram)
         except WireError as error:
             self._refuse(error.reason, f"{sender}: {error}")
-            return
+            return False
         if not isinstance(message, Command | Subscribe):
-            self._refuse("type", f"{sender}: VDS1 STATE is sent by the server, not to it")
+            self._refuse("type", f"{sender}: STATE and COOKIE are sent by the server, not to it")
         elif isinstance(message, Command) and (trouble := self.cars.trouble(message.vehicle)):
             self._misdirected(f"{sender}: {trouble}")
-        elif (client := self.clients.receive(address, now)) is None:
+        elif (client := self.clients.receive(address, message, now)) is None:
             self._refuse("full", f"{sender}: the limit of {self.clients.most} subscribers is reached")
         elif not client.allowance.take(now):
             self._refuse("rate", f"{sender}: more than {self.clients.rate:g} datagrams per second")
-        elif not isinstance(message, Command):
-            return
-        elif not client.takes(message.vehicle, message.sequence, now):
-            self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
         else:
-            if message.aux_accel is not None or message.aux_speed is not None:
-                self._count("aux_unsupported")
-                self.log.warn("aux", f"{sender}: aux_accel and aux_speed are not supported and must be NaN")
-            self._waiting[message.vehicle] = message
+            if isinstance(message, Command) and not client.takes(message.vehicle, message.sequence, now):
+                self._refuse("stale", f"{sender}: sequence number {message.sequence} is old or a duplicate")
+            elif isinstance(message, Command):
+                self._wait(message, sender)
+            if not client.challenge_due(now):
+                return False
+            if not client.proven_until:
+                self.log.warn("cookie", f"{sender}: it receives states as soon as it echoes the cookie sent to it")
+            return True
+        return False
+
+    def _wait(self, command: Command, sender: str) -> None:
+        """Keep a valid command until the next message to the simulation."""
+        if command.aux_accel is not None or command.aux_speed is not None:
+            self._count("aux_unsupported")
+            self.log.warn("aux", f"{sender}: aux_accel and aux_speed are not supported and must be NaN")
+        self._waiting[command.vehicle] = command
 
     def flush(self) -> None:
         """Forward waiting commands; later, if the last message is too recent or facts about cars are missing."""
@@ -216,83 +233,3 @@ class Inbox:
     def _misdirected(self, message: str) -> None:
         self._count("misdirected")
         self.log.warn("misdirected", message)
-
-
-SILENCE = 2.0  # s of silence after which a sender is forgotten
-PAUSE = 1.0  # s after which any sequence number counts as a restart
-WINDOW = 1000  # how far a late datagram may be behind; further back counts as a restart of its sender
-IN_A_ROW = 3  # datagrams that count up one by one from an older number and count as a restart
-HALF = 1 << 31
-
-
-class SequenceTrack:
-    """The sequence numbers of one sender for one car."""
-
-    __slots__ = ("at", "last", "older", "row")
-
-    def __init__(self, sequence: int, now: float) -> None:
-        self.last, self.at = sequence, now
-        self.older, self.row = 0, 0  # the last old number, and how many counted up to it
-
-    def takes(self, sequence: int, now: float) -> bool:
-        """Return whether to accept a datagram; duplicates, replays and late ones are refused. `now` in s.
-
-        A restarted sender is accepted after a pause or from far back, otherwise with its third datagram.
-        """
-        behind = (self.last - sequence) % (1 << 32)
-        if behind < HALF and behind <= WINDOW and now - self.at <= PAUSE and not self._begins_again(sequence):
-            return False
-        self.last, self.at, self.row = sequence, now, 0
-        return True
-
-    def _begins_again(self, sequence: int) -> bool:
-        counts_up = self.row > 0 and sequence == (self.older + 1) % (1 << 32)
-        self.row = self.row + 1 if counts_up else 1
-        self.older = sequence
-        return self.row >= IN_A_ROW
-
-
-class Vds1Sender:
-    """The sender at one address."""
-
-    __slots__ = ("allowance", "last_seen", "tracks")
-
-    def __init__(self, rate: float, now: float) -> None:
-        self.allowance = Allowance(rate, now)  # datagrams per second
-        self.last_seen = now  # s
-        self.tracks: dict[int, SequenceTrack] = {}  # car -> its sequence numbers
-
-    def takes(self, vehicle: int, sequence: int, now: float) -> bool:
-        """Return whether to accept its datagram for a car."""
-        track = self.tracks.get(vehicle)
-        if track is None:
-            self.tracks[vehicle] = SequenceTrack(sequence, now)
-            return True
-        return track.takes(sequence, now)
-
-
-class Senders:
-    """The recent senders, up to a limit, each with a limit of datagrams per second."""
-
-    def __init__(self, most: int, rate: float) -> None:
-        self.most, self.rate = most, rate
-        self.known: dict[Address, Vds1Sender] = {}
-
-    def receive(self, address: Address, now: float) -> Vds1Sender | None:
-        """Return the sender of a datagram; None if the limit is reached."""
-        client = self.known.get(address)
-        if client is None:
-            if len(self.known) >= self.most:
-                self.forget(now)
-            if len(self.known) >= self.most:
-                return None
-            client = self.known[address] = Vds1Sender(self.rate, now)
-        client.last_seen = now
-        return client
-
-    def forget(self, now: float) -> int:
-        """Remove silent senders; return how many."""
-        silent = [address for address, client in self.known.items() if now - client.last_seen > SILENCE]
-        for address in silent:
-            del self.known[address]
-        return len(silent)

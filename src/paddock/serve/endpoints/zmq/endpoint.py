@@ -13,7 +13,7 @@ import zmq
 
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.serve.endpoints.zmq.port import Gate, Port
+from paddock.serve.endpoints.zmq.port import Doorkeeper, Gate, Port
 from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
@@ -48,6 +48,7 @@ class ZmqServer(Endpoint):
         self.publisher = Publisher(self, self._context, every)
         guarded = self._router, self.publisher.port
         self._gate = None if hub.options.token is None else Gate(self._context, self, *guarded)
+        self._doors: list[Doorkeeper] = []
         self._timer: Any = None
 
     @property
@@ -55,6 +56,8 @@ class ZmqServer(Endpoint):
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
+        ports, most = {"requests": self._router, "states": self.publisher.port}, self.peers.most_clients
+        self._doors = [Doorkeeper(self._context, self, port, most, name) for name, port in ports.items()]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
@@ -78,6 +81,8 @@ class ZmqServer(Endpoint):
     async def close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
+        for door in self._doors:
+            door.close()
         self._router.close()
         self.publisher.close()
         if self._gate is not None:

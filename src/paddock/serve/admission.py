@@ -1,0 +1,94 @@
+"""Which connections the hub admits: names of this server in HTTP requests, slots, and its limit of open files."""
+
+import ipaddress
+import socket
+from collections import Counter
+from collections.abc import Callable, Hashable
+from contextlib import suppress
+from typing import Generic, TypeVar
+from urllib.parse import urlsplit
+
+from paddock.scenario.serve import Serve, is_loopback
+
+try:
+    import resource
+except ImportError:  # Windows has no such limit
+    resource = None  # type: ignore[assignment]
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Slots(Generic[T]):
+    """Connections of which only so many may stay, because they have not shown yet that they are of use.
+
+    One more ends another: of the address that has most of them the one that entered first. So a client that opens many
+    displaces its own.
+    """
+
+    def __init__(self, most: int, end: Callable[[T], None]) -> None:
+        """`end` closes a connection that has lost its slot."""
+        self.most = most
+        self._end = end
+        self._held: dict[T, str] = {}  # connection -> address; the first to enter comes first
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    def __contains__(self, one: T) -> bool:
+        return one in self._held
+
+    def enter(self, one: T, address: str) -> None:
+        """Give a connection a slot, or renew it; `address` is that of its host."""
+        self._held.pop(one, None)
+        self._held[one] = address
+        while len(self._held) > self.most:
+            counts = Counter(self._held.values())
+            busiest = max(counts, key=lambda each: counts[each])
+            displaced = next(each for each, at in self._held.items() if at == busiest)
+            del self._held[displaced]
+            self._end(displaced)
+
+    def leave(self, one: T) -> None:
+        """Free a slot, if it has one."""
+        self._held.pop(one, None)
+
+
+def is_named(options: Serve, host: str | None) -> bool:
+    """Return whether a Host header names this server, by a name that a stranger's DNS cannot have redirected to it.
+
+    A page under such a name would count as of the same origin. Addresses cannot be redirected. With a token every name
+    is valid, as that of a proxy: the page does not know the token.
+    """
+    if options.token is not None:
+        return True
+    try:
+        name = (urlsplit(f"//{host or ''}").hostname or "").lower()
+    except ValueError:
+        return False
+    if is_loopback(name) or name in map(str.lower, options.hosts):
+        return True
+    if options.local:
+        return False
+    try:
+        ipaddress.ip_address(name)
+        return True
+    except ValueError:
+        own = socket.gethostname().lower()
+        return bool(name) and name in (own, f"{own}.local")
+
+
+def raise_file_limit() -> None:
+    """Let this process open as many files and connections as the system permits."""
+    if resource is not None:
+        _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with suppress(ValueError, OSError):  # unlimited, but not by the kernel
+            resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+ENOUGH = 1024  # open files with which the usual numbers of slots fit beside the clients
+
+
+def share_of_files(slots: int) -> int:
+    """Return a number of slots, fewer in a process that may open few files, so that these do not run out."""
+    limit = ENOUGH if resource is None else resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return slots if limit < 0 or limit >= ENOUGH else max(4, slots * limit // ENOUGH)
