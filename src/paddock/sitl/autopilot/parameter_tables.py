@@ -67,6 +67,11 @@ COMMON = (
     Parameter("SR0_PARAMS", 10, 0, 50, INT16, "Hz of PARAM_VALUE batches"),
 )
 
+SMART_RETURN = (
+    Parameter("SRTL_ACCURACY", 2, 0, 10, REAL32, "m: tolerance of the recorded path"),
+    Parameter("SRTL_POINTS", 300, 0, 500, INT16, "maximum points of the recorded path; 0: SmartRTL disabled"),
+)
+
 COPTER = (
     Parameter("FRAME_CLASS", 1, 1, 1, INT8, "1: quadrotor", fixed=True),
     Parameter("FRAME_TYPE", 1, 1, 1, INT8, "1: X", fixed=True),
@@ -119,7 +124,10 @@ COPTER = (
     Parameter("LOIT_SPEED", 1250, 20, 3500, REAL32, "cm/s at full stick"),
     Parameter("LOIT_ACC_MAX", 500, 100, 981, REAL32, "cm/s2"),
     Parameter("LOIT_BRK_ACCEL", 250, 25, 250, REAL32, "cm/s2: braking when the sticks are released"),
+    Parameter("PHLD_BRAKE_RATE", 8, 4, 12, INT16, "deg/s: how fast POSHOLD leans to brake"),
+    Parameter("PHLD_BRAKE_ANGLE", 3000, 2000, 4500, INT16, "cdeg: maximum lean of POSHOLD while it brakes"),
     # RTL, landing, circle
+    *SMART_RETURN,
     Parameter("RTL_ALT", 1500, 30, 300000, INT32, "cm above home: minimum altitude of the return"),
     Parameter("RTL_SPEED", 0, 0, 2000, INT16, "cm/s; 0: WPNAV_SPEED"),
     Parameter("RTL_LOIT_TIME", 5000, 0, 60000, INT32, "ms above home before the descent"),
@@ -167,8 +175,7 @@ ROVER = (
     Parameter("CIRC_DIR", 0, 0, 1, INT8, "0 clockwise, 1 counter-clockwise"),
     Parameter("LOIT_RADIUS", 2, 0.2, 20, REAL32, "m: drift at which LOITER drives back"),
     Parameter("RTL_SPEED", 0, 0, 100, REAL32, "m/s in RTL and SMARTRTL; 0: WP_SPEED"),
-    Parameter("SRTL_ACCURACY", 2, 0, 10, REAL32, "m: tolerance of the recorded path"),
-    Parameter("SRTL_POINTS", 300, 0, 500, INT16, "maximum points of the recorded path; 0: SMARTRTL disabled"),
+    *SMART_RETURN,
     Parameter("MIS_DONE_BEHAVE", 0, 0, 3, INT8, "after the mission: 0 HOLD, 1 LOITER, 2 ACRO, 3 MANUAL"),
     Parameter("ACRO_TURN_RATE", 180, 1, 360, REAL32, "deg/s at full stick in ACRO"),
 )

@@ -80,6 +80,7 @@ class VehicleControl(ABC):
     modes: ClassVar[Mapping[int, type[Mode]]]
     first_mode: ClassVar[int]  # after boot
     return_mode: ClassVar[int]  # RTL of failsafes and fences
+    smart_mode: ClassVar[int | None] = None  # return along the recorded path, where the type has that
     stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
     parameters: ClassVar["tuple[Parameter, ...]"]

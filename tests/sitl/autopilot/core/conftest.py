@@ -79,7 +79,7 @@ class BenchRover(BenchCopter):
     kind = "rover"
     mav_type = 10
     modes: ClassVar[Mapping[int, type[Mode]]] = {m.number: m for m in DRIVING}
-    first_mode, return_mode, stop_mode, hold_mode = 0, 11, 4, 4
+    first_mode, return_mode, smart_mode, stop_mode, hold_mode = 0, 11, 12, 4, 4
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     control_period_us = 20000
 
