@@ -185,12 +185,14 @@ def test_other_simulators_follow_the_engine(own_links: Links) -> None:
 
 def test_ports_and_hints(own_links: Links) -> None:
     ports = own_links(2)
+    ports["tcp"] = tcp = ports["port"]
     with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
         host = host_of(sim)
         assert [(row.sysid, row.name, row.listens, row.speaks) for row in host.ports()] == [
-            (1, "copter[0]", f"udp {ports['port']}", f"udp 127.0.0.1:{ports['station']}"),
-            (2, "copter[1]", f"udp {ports['port'] + 1}", f"udp 127.0.0.1:{ports['station'] + 1}"),
+            (1, "copter[0]", f"udp {ports['port']}, tcp {tcp}", f"udp 127.0.0.1:{ports['station']}"),
+            (2, "copter[1]", f"udp {ports['port'] + 1}, tcp {tcp + 10}", f"udp 127.0.0.1:{ports['station'] + 1}"),
         ]
+        assert f"mavproxy.py --master=tcp:127.0.0.1:{tcp}" in "\n".join(host.hints())
         text = "\n".join(host.hints())
         for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
             assert station in text

@@ -1,4 +1,4 @@
-"""The MAVLink sockets of all vehicles, serviced by the thread that ticks without blocking; each vehicle is a system."""
+"""The MAVLink sockets of all vehicles (UDP and TCP), serviced by the thread that ticks without blocking; each vehicle is a system."""
 
 import selectors
 import socket
@@ -12,12 +12,13 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
-from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, bind, open_log
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
 from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
+from paddock.sitl.mavlink.tcp import TcpLink, open_tcp
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
@@ -35,7 +36,8 @@ class MavlinkHub:
         self.vehicles: dict[int, MavlinkVehicle] = {}
         self._log_folder = log_folder
         self._selector = selectors.DefaultSelector()
-        self.links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
+        self.links: dict[int, UdpLink] = {}  # by system id; 0: shared
+        self.tcp_links: dict[int, TcpLink] = {}  # by system id
         self._now_us = -1
         self._contacted = False  # a packet has been received
         self._serviced_us = -PERIOD_US
@@ -55,28 +57,35 @@ class MavlinkHub:
         if self.ports.shared_port is not None and target == self.ports.shared_station():
             target = None  # the shared link already sends to it
         link = self._open(sysid, port, f"vehicle {sysid}", "--base-port", target)
+        log = None
         try:
-            folder = self._log_folder
-            vehicle = MavlinkVehicle(autopilot, open_log(folder / f"vehicle_{sysid}.tlog") if folder else None)
+            log = open_log(self._log_folder / f"vehicle_{sysid}.tlog") if self._log_folder else None
+            tcp = open_tcp(self.ports, sysid, self._selector)
         except PaddockError:
+            if log is not None:
+                log.close()
             self._close_link(sysid)
             raise
+        vehicle = MavlinkVehicle(autopilot, log)
         vehicle.now_us = max(self._now_us, 0)
         for each in (link, self.links.get(0)):
             if each is not None:
                 each.vehicles[sysid] = vehicle
                 vehicle.links.append(each)
         self.vehicles[sysid] = vehicle
+        if tcp is not None:
+            tcp.vehicles[sysid] = vehicle
+            self.tcp_links[sysid] = tcp
         return vehicle
 
-    def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
+    def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> UdpLink:
         opened = bind(self.ports.host, port, owner, option)
         if target is not None:
             try:
                 target = socket.gethostbyname(target[0]), target[1]  # replies come from numeric addresses
             except OSError as error:
                 raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
-        link = MavlinkLink(opened, target)
+        link = UdpLink(opened, target)
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
@@ -84,7 +93,7 @@ class MavlinkHub:
     def _close_link(self, key: int) -> None:
         link = self.links.pop(key)
         self._selector.unregister(link.socket)
-        link.socket.close()
+        link.close()
 
     def close(self) -> None:
         """Close all ports and logs."""
@@ -93,6 +102,8 @@ class MavlinkHub:
                 vehicle.log.close()
         for key in list(self.links):
             self._close_link(key)
+        for tcp in self.tcp_links.values():
+            tcp.close()
         self._selector.close()
 
     def service(self, now_us: int) -> None:
@@ -107,7 +118,8 @@ class MavlinkHub:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
                 vehicle.beat(wall)
-                vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
+                used = self.links[sysid], self.tcp_links.get(sysid)
+                vehicle.autopilot.status.rejected = sum(link.counters.rejected for link in used if link is not None)
             for link in self.links.values():
                 link.evict(wall)
             self._flush()
@@ -146,6 +158,9 @@ class MavlinkHub:
     def _flush(self) -> None:
         for link in self.links.values():
             link.flush()
+        for tcp in self.tcp_links.values():
+            if tcp.peers:
+                tcp.flush()
 
 
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
