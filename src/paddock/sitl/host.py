@@ -118,6 +118,7 @@ class SitlHost:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
             vehicle.autopilot.on_text.append(partial(self._log_warning, vehicle.placed.name))
+            vehicle.autopilot.on_event.append(partial(self._log_event, vehicle.placed.name))
         self._prepare_missions()
         self.bridge.after_exchange += [self._start_missions, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
@@ -136,6 +137,10 @@ class SitlHost:
         """Log an autopilot's warning as an event of the run."""
         if severity <= Severity.WARNING:
             self.sim.engine.applier.report("autopilot", name, text)
+
+    def _log_event(self, name: str, kind: str, detail: str) -> None:
+        """Log an autopilot's event as one of the run."""
+        self.sim.engine.applier.report(kind, name, detail)
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
@@ -255,14 +260,12 @@ class SitlHost:
             f"  pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
         ]
         if first in tcp:
-            lines.append(
-                f"System {first} over TCP, as with ArduPilot: mavproxy.py --master=tcp:127.0.0.1:{tcp[first].port}"
-            )
-        if missing := [
-            str(vehicle.placed.id) for vehicle in vehicles if vehicle.placed.id not in tcp and links.tcp != 0
-        ]:
-            systems = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-            lines.append(f"No TCP for system {systems}: the port is in use; choose others with --tcp")
+            at = tcp[first].port
+            lines.append(f"System {first} over TCP, as with ArduPilot: mavproxy.py --master=tcp:127.0.0.1:{at}")
+        wanted = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
+        if missing := [str(sysid) for sysid in wanted if sysid not in tcp]:
+            some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            lines.append(f"No TCP for system {some}: the port is in use; choose others with --tcp")
         if shared:
             lines.append(f"A program can also send to all of them: udpout:{links.host}:{links.shared}")
         if last > first:

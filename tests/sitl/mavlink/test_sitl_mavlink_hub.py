@@ -20,7 +20,7 @@ from paddock.errors import PaddockError  # noqa: E402
 from paddock.sitl.adapters.lightweight import LightweightAdapter  # noqa: E402
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot  # noqa: E402
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.link import MAX_PEERS, UdpLink, Ports  # noqa: E402
+from paddock.sitl.mavlink.link import MAX_PEERS, Ports, UdpLink  # noqa: E402
 
 PATIENCE = 60.0
 

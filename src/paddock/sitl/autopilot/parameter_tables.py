@@ -53,6 +53,9 @@ COMMON = (
     Parameter("RALLY_INCL_HOME", 1, 0, 1, INT8, "1: home counts as a rally point"),
     Parameter("MIS_TOTAL", 0, 0, 32766, INT16, "items in the mission", fixed=True),
     Parameter("MIS_RESTART", 0, 0, 1, INT8, "on entering AUTO: 0 resume, 1 restart the mission"),
+    # camera trigger
+    Parameter("CAM_TRIGG_DIST", 0, 0, 1000, REAL32, "m between pictures; 0: no pictures by distance"),
+    Parameter("CAM_MIN_INTERVAL", 0, 0, 10000, INT16, "ms: shortest time between pictures by distance"),
     # simulated faults
     Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS reports no fix"),
     Parameter("SIM_BATT_VOLTAGE", 0, 0, 120, REAL32, "V reported by the battery monitor; 0: as measured"),
@@ -220,7 +223,9 @@ def switch_prefix(kind: str) -> str:
 
 # read-only parameters that ground stations look for ------------------------------------------------------------------
 
-CHANNELS = 8  # RC and servo channels described
+CHANNELS = 8  # RC channels described
+SERVOS = 16  # servo channels
+RELAYS = 4
 THROTTLE_CHANNEL = 3
 STICK_CHANNELS = {"ROLL": 1, "PITCH": 2, "THROTTLE": 3, "YAW": 4}
 
@@ -235,9 +240,10 @@ SENSORS = (
     _fixed("GPS_TYPE", 1, INT8, "1: auto"),
     _fixed("COMPASS_USE", 1, INT8, "1: the compass is used for the heading"),
     *(_fixed(f"COMPASS_OFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
-    *(_fixed(f"INS_ACCOFFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
+    *(Parameter(f"INS_ACCOFFS_{axis}", 0, -5, 5, REAL32, "m/s2, calibrated", fixed=True) for axis in "XYZ"),
     *(_fixed(f"INS_ACCSCAL_{axis}", 1, REAL32, "no calibration needed") for axis in "XYZ"),
-    *(_fixed(f"INS_GYROFFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
+    *(Parameter(f"INS_GYROFFS_{axis}", 0, -1, 1, REAL32, "rad/s, calibrated", fixed=True) for axis in "XYZ"),
+    Parameter("BARO1_GND_PRESS", 0, 0, 200000, REAL32, "Pa, calibrated; 0: not yet", fixed=True),
     _fixed("LOG_BITMASK", 0, INT32, "0: no onboard log"),
 )
 
@@ -256,10 +262,13 @@ def ground_station_parameters(vehicle: type[VehicleControl]) -> Iterator[Paramet
     for k in range(1, CHANNELS + 1):
         yield from _pwm_range(f"RC{k}", PWM_MIN if k == THROTTLE_CHANNEL and not drives(kind) else PWM_MID)
     outputs = {channel: (function, rest) for channel, function, _, rest in vehicle.channels}
-    for k in range(1, CHANNELS + 1):
+    for k in range(1, SERVOS + 1):
         function, rest = outputs.get(k, (0, PWM_MID))
         yield _fixed(f"SERVO{k}_FUNCTION", function, summary="ArduPilot's number of the output function; 0: disabled")
         yield from _pwm_range(f"SERVO{k}", rest)
+    for k in range(1, RELAYS + 1):
+        yield Parameter(f"RELAY{k}_FUNCTION", 1, 0, 1, INT8, f"1: relay {k - 1} exists, 0: it does not")
+        yield Parameter(f"RELAY{k}_DEFAULT", 0, 0, 1, INT8, f"state of relay {k - 1} after boot: 0 off, 1 on")
     if kind == "copter":
         yield _fixed("MOT_PWM_MIN", PWM_MIN, summary="us: motor stopped")
         yield _fixed("MOT_PWM_MAX", PWM_MAX, summary="us: full thrust")

@@ -124,8 +124,8 @@ class VehicleControl(ABC):
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
-        pwm, values = [0] * 16, commands.tolist()
+        """Return the actuator row and set servos as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
+        pwm, values = list(self.autopilot.servos.widths), commands.tolist()
         for channel, _, column, rest in self.channels:
             pwm[channel - 1] = round(rest + (PWM_MAX - rest) * values[column])
         return pwm

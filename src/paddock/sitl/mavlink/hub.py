@@ -1,4 +1,4 @@
-"""The MAVLink sockets of all vehicles (UDP and TCP), serviced by the thread that ticks without blocking; each vehicle is a system."""
+"""The MAVLink sockets of all vehicles, serviced by the thread that ticks without blocking; each vehicle is a system."""
 
 import selectors
 import socket
@@ -10,10 +10,19 @@ from typing import Any, BinaryIO
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
-from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
+from paddock.sitl.autopilot.telemetry import (
+    CommandDone,
+    CurrentItem,
+    HomeChanged,
+    ItemReached,
+    Notice,
+    PictureTaken,
+    Severity,
+    StatusText,
+)
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
-from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of
+from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
@@ -361,6 +370,11 @@ class MavlinkVehicle:
             executor = self.autopilot.executor
             count, state = len(executor.items), int(executor.state)
             self.send(mav.MAVLink_mission_current_message(notice.sequence, count, state))
+        elif isinstance(notice, CommandDone):
+            self.commands.finish(notice.command, notice.ack)
+        elif isinstance(notice, PictureTaken):
+            for message in picture_messages(notice, self.sysid):
+                self.send(message)
         elif isinstance(notice, HomeChanged):
             for id in (mav.MAVLINK_MSG_ID_HOME_POSITION, mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN):
                 if (message := self.encode(id)) is not None:

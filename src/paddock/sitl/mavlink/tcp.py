@@ -1,7 +1,7 @@
 """MAVLink over TCP: a vehicle listens at one port and serves several clients, as ArduPilot's simulator does.
 
-Everything is non-blocking and polled by the hub. Each client has a bounded buffer for what it has not taken yet; one that
-is too slow is disconnected.
+Everything is non-blocking and polled by the hub. Each client has a bounded buffer for what it has not taken yet; one
+that is too slow is disconnected.
 """
 
 import errno
@@ -124,7 +124,7 @@ class TcpClient:
 
 
 def open_tcp(ports: Ports, sysid: int, selector: selectors.BaseSelector) -> TcpLink | None:
-    """Return the TCP link of a vehicle; None if TCP is off, or if no port was configured and the usual one is in use."""
+    """Return the TCP link of a vehicle; None if TCP is off, or if no port is configured and the usual one is in use."""
     port = ports.tcp(sysid)
     if port == 0:
         return None

@@ -91,7 +91,7 @@ class BenchEstimator:
         self.row = np.zeros(ESTIMATE_WIDTH)
         self.frame: LocalFrame | None = LocalFrame(*ORIGIN)
         self.health = (True, True, True, True, True)
-        self.standing = True
+        self.standing, self.use_truth, self.baro_altitude = True, False, 0.0
         self.believe(attitude_ok=1.0, position_ok=1.0, height_ok=1.0, horizontal_error=0.5)
 
     def believe(self, **values: float) -> None:

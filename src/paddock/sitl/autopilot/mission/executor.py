@@ -35,8 +35,9 @@ MAX_JUMPS = 64  # between two NAV items; more are an endless loop
 NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefined
 YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
-SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
-AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
+SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE, SET_SERVO, SET_RELAY = (195, 201), 197, 206, 183, 181
+AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 2001)
+"""Items that run as the command of the same number: home, relays, servos, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
 GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
@@ -141,7 +142,7 @@ class MissionActions:
     def _do(self, sequence: int, item: MissionItem) -> None:
         copter = self.autopilot.vehicle.kind == "copter"  # others always face their direction of travel
         if ITEM_KINDS[item.command].role is Role.CAMERA or (item.command in SET_ROI and not copter):
-            self._report(sequence, item, ", no camera on board")
+            self._report(sequence, item, ", no gimbal or video on board")
             return
         self._report(sequence, item)
         if item.command == DO_CHANGE_SPEED and item.p1 not in VERTICAL:
@@ -170,6 +171,8 @@ def describe(item: MissionItem) -> str:
         return f"{name} {item.p1:g} m" if item.p1 > 0.0 else f"{name} off"
     if item.command == CONDITION_YAW:
         return f"{name} {item.p1:g} deg"
+    if item.command in (SET_SERVO, SET_RELAY):
+        return f"{name} {item.p1:g} to {item.p2:g}"
     return name
 
 
