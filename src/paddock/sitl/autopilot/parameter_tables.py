@@ -116,6 +116,7 @@ COPTER = (
     Parameter("WPNAV_SPEED_DN", 150, 10, 500, REAL32, "cm/s descent rate"),
     Parameter("WPNAV_ACCEL", 250, 50, 500, REAL32, "cm/s2 horizontal acceleration"),
     Parameter("WPNAV_ACCEL_Z", 100, 50, 500, REAL32, "cm/s2 vertical acceleration"),
+    Parameter("WPNAV_ACCEL_C", 0, 0, 500, REAL32, "cm/s2 lateral acceleration of splines; 0: twice WPNAV_ACCEL"),
     Parameter("WPNAV_RADIUS", 200, 5, 1000, REAL32, "cm: acceptance radius, also how far corners may be cut"),
     Parameter("WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "heading: 0 fixed, 1 to the target, 2 except in RTL, 3 of the course"),
     # pilot

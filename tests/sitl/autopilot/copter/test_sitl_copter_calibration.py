@@ -51,7 +51,7 @@ def test_the_level_of_accelerometers_and_a_motion_that_fails(rig: Any) -> None:
     while autopilot.calibration.wanted:
         craft.step()
         force.append(craft.data.row[COLUMN["accel_x"] : COLUMN["accel_x"] + 3].copy())
-    expected = np.mean(force, axis=0) + (0.0, 0.0, 9.80665)
+    expected = np.mean(force, axis=0) + np.array([0.0, 0.0, 9.80665])
     assert autopilot.estimator.state[kalman.ACCEL_BIAS : kalman.ACCEL_BIAS + 3] == pytest.approx(expected, abs=0.03)
     craft.ready()
     refused = autopilot.command(CALIBRATE, (1.0,))

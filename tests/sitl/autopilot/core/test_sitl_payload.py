@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import nan
 from typing import Any
 
@@ -89,7 +90,7 @@ def test_pictures_are_triggered_by_distance_interval_and_command(copter: Any) ->
     copter.run(5.0)
     by_interval = pictures(copter)
     assert [p.number for p in by_interval] == [5, 6, 7]
-    assert [b.time_us - a.time_us for a, b in zip(by_interval, by_interval[1:], strict=False)] == [500_000, 500_000]
+    assert [b.time_us - a.time_us for a, b in pairwise(by_interval)] == [500_000, 500_000]
     assert order(copter, START_CAPTURE, 0.0, 0.2, 0.0) == CommandResult.ACCEPTED
     copter.run(1.0)
     assert order(copter, STOP_CAPTURE) == CommandResult.ACCEPTED

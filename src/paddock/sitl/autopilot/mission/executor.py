@@ -40,7 +40,7 @@ AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 200
 """Items that run as the command of the same number: home, relays, servos, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
-GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
+GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 
 
@@ -192,6 +192,7 @@ class MissionExecutor:
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
+        self.passed = False  # AUTO has followed a spline to its end
         self.running = False  # AUTO is active
         self.finished = False
         self.actions = MissionActions(autopilot)
@@ -266,7 +267,7 @@ class MissionExecutor:
 
     def _go(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
-        self.lead = inf
+        self.lead, self.passed = inf, False
         self.actions.load([(k, self.items[k]) for k in stretch.actions])
         if stretch.nav is None:
             self.actions.finish()
@@ -279,19 +280,25 @@ class MissionExecutor:
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
             start = self.autopilot.estimate.position
-        leg.target = replace(leg.target, start=start, after=self._after(leg))
+        after, curved = self._after(leg)
+        leg.target = replace(leg.target, start=start, after=after, curved=curved)
         self._leg, self.current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
 
-    def _after(self, leg: MissionLeg) -> Ned | None:
-        """Return the next waypoint, if the vehicle may pass this one without stopping."""
-        if leg.target.task is not NavTask.WAYPOINT or leg.wait > 0.0:
-            return None
+    def _after(self, leg: MissionLeg) -> tuple[Ned | None, bool]:
+        """Return the next waypoint, if the vehicle may pass this one without stopping, and whether it is a spline.
+
+        Before a spline a straight leg ends at its waypoint: the corner is part of the curve.
+        """
+        if leg.target.task not in (NavTask.WAYPOINT, NavTask.SPLINE) or leg.wait > 0.0:
+            return None, False
         following = next_stretch(self.items, leg.sequence + 1, dict(self._jumps)).nav
-        if following is None or ITEM_KINDS[self.items[following].command].task not in GO_THERE:
-            return None
-        return place_of(self.items[following], self.autopilot, leg.target.target)
+        task = None if following is None else ITEM_KINDS[self.items[following].command].task
+        curved = task is NavTask.SPLINE
+        if following is None or task not in GO_THERE or (curved and leg.target.task is NavTask.WAYPOINT):
+            return None, False
+        return place_of(self.items[following], self.autopilot, leg.target.target), curved
 
     def _target(self, leg: MissionLeg) -> NavTarget:
         """Return the leg's target with the speed that actions have set, and the yaw: of the ROI, else CONDITION_YAW."""

@@ -80,6 +80,7 @@ class NavTask(Enum):
 
     TAKEOFF = "takeoff"  # climb to the target altitude
     WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there
+    SPLINE = "spline"  # go there on a curve
     LOITER = "loiter"  # go there and stay
     CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
     LAND = "land"  # go there and land
@@ -97,6 +98,7 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
+    copters: bool = False  # for copters only
     ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
     task: NavTask | None = None  # of a NAV item
     wait: float = 0.0  # s at the target of a NAV item; NaN: p1
@@ -123,6 +125,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     20: ItemKind("RTL", NAV, task=NavTask.RETURN),
     21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
     22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
+    82: ItemKind(*("SplineWaypoint", NAV, True, True), copters=True, ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
     93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
     112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
     114: ItemKind("CondDistance", CONDITION, ranges={1: (0.0, 1e6)}),  # CONDITION_DISTANCE
@@ -180,7 +183,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
 def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
     kind = ITEM_KINDS.get(item.command)
-    if kind is None or (kind.flying and drives(vehicle_kind)):
+    if kind is None or (kind.flying and drives(vehicle_kind)) or (kind.copters and vehicle_kind != "copter"):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
     if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
@@ -240,6 +243,7 @@ class NavTarget:
     target: Ned = (0.0, 0.0, 0.0)
     start: Ned = (0.0, 0.0, 0.0)  # start of the leg: the previous waypoint
     after: Ned | None = None  # the next waypoint, for rounding corners
+    curved: bool = False  # the leg to it is a spline
     radius: float = 0.0  # m
     turns: float = 0.0
     hold: float = 0.0  # s
@@ -299,6 +303,9 @@ class MissionLeg:
             return self._circled(here)
         if task is NavTask.DELAY or (self.arrived and self.wait > 0.0):
             self.waited += dt
+        if task is NavTask.SPLINE:  # AUTO knows where the curve ends
+            self.arrived = self.arrived or autopilot.executor.passed
+            return self.arrived and self.waited >= self.wait
         self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
         return self.arrived and self.waited >= self.wait
 
