@@ -48,6 +48,9 @@ class SitlOptions:
     log: str | None = None
     "Folder for one .tlog file per system."
 
+    logs: str | None = None
+    "Folder for the on-board logs (.BIN) of the built-in autopilots."
+
     parameters: str | None = None
     "Folder for the parameters of the built-in autopilots."
 
@@ -58,7 +61,9 @@ class SitlOptions:
         """Return the given settings in the layout of the section."""
         links = {"host": self.station_host, "station": self.station_port, "port": self.base_port}
         links |= {"shared": self.shared_port, "tcp": self.tcp, "log": self.log}
-        values = {name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "parameters")}
+        values = {
+            name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "logs", "parameters")
+        }
         values |= {"truth": self.truth or None, "mavlink": {k: v for k, v in links.items() if v is not None} or None}
         return {name: value for name, value in values.items() if value is not None}
 

@@ -171,6 +171,9 @@ class Sitl(Section):
     parameters: Text | None = Field(
         default=None, description="Folder of the built-in autopilots' parameters; null is none."
     )
+    logs: Text | None = Field(
+        default=None, description="Folder of the built-in autopilots' on-board logs (.BIN); null is none."
+    )
     truth: Flag = Field(default=False, description="Whether built-in autopilots use the true state, not an estimate.")
 
 

@@ -15,6 +15,7 @@ from paddock.scenario.sitl import WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.autopilot.vehicle import drives
@@ -117,6 +118,9 @@ class SitlHost:
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
+            if self.section.logs is not None:
+                folder = Path(self.section.logs) / f"vehicle_{vehicle.placed.id}"
+                vehicle.autopilot.log = OnboardLog(vehicle.autopilot, folder)
             vehicle.autopilot.on_text.append(partial(self._log_warning, vehicle.placed.name))
             vehicle.autopilot.on_event.append(partial(self._log_event, vehicle.placed.name))
         self._prepare_missions()
@@ -153,6 +157,9 @@ class SitlHost:
             self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
             hub.close()
         self.bridge.close()
+        for vehicle in self.vehicles:
+            if isinstance(vehicle.autopilot, BuiltInAutopilot) and vehicle.autopilot.log is not None:
+                vehicle.autopilot.log.close()
 
     def _restarted(self, how: str) -> None:
         """Restart the bridge with the simulation; a reset may give vehicles other starting places."""

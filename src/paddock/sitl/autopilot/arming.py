@@ -70,6 +70,8 @@ class Arming:
             autopilot.home_position.set_here()
         autopilot.vehicle.reset_control()
         autopilot.armed = True
+        if autopilot.log is not None:
+            autopilot.log.update()  # it starts now
         self._attempt_us = -REPORTED_FOR_US
         text, severity = ("Arming motors (forced)", Severity.WARNING) if force else ("Arming motors", Severity.INFO)
         autopilot.send_text(severity, text)

@@ -42,6 +42,7 @@ from paddock.sitl.autopilot.group import (
 )
 from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.sitl.autopilot.health import Battery, Health
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import (
     AltitudeFrame,
@@ -85,6 +86,7 @@ class BuiltInAutopilot(Autopilot):
         """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
+        self.log: OnboardLog | None = None
         self.on_event: list[Callable[[str, str], None]] = []  # called with kind and detail of every event of the run
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
@@ -187,6 +189,8 @@ class BuiltInAutopilot(Autopilot):
 
     def reset(self) -> None:
         """Reboot: parameters and plans are kept."""
+        if self.log is not None:
+            self.log.reset()
         self.estimator.reset()
         self._boot()
 
@@ -261,6 +265,8 @@ class BuiltInAutopilot(Autopilot):
         self.arming.update()
         self.failsafes.update(dt)
         self.fence.update()
+        if self.log is not None:
+            self.log.update()
 
     @property
     def sensors(self) -> SensorColumns:

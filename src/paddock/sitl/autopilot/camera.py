@@ -78,6 +78,8 @@ class Camera:
             (estimate.qw, estimate.qx, estimate.qy, estimate.qz),
         )
         autopilot.outbox.append(picture)
+        if autopilot.log is not None:
+            autopilot.log.picture(picture)
         latitude, longitude, _ = picture.place
         where = "no position" if isnan(latitude) else f"{latitude:.7f}, {longitude:.7f}, {picture.height:.1f} m"
         autopilot.report_event("picture", f"{self.taken} at {where}")

@@ -56,6 +56,9 @@ COMMON = (
     # camera trigger
     Parameter("CAM_TRIGG_DIST", 0, 0, 1000, REAL32, "m between pictures; 0: no pictures by distance"),
     Parameter("CAM_MIN_INTERVAL", 0, 0, 10000, INT16, "ms: shortest time between pictures by distance"),
+    # on-board log
+    Parameter("LOG_BITMASK", 176126, 0, 2147483647, INT32, "records of the log (--logs), ArduPilot's bits; 0: no log"),
+    Parameter("LOG_DISARMED", 0, 0, 1, INT8, "1: log also while disarmed"),
     # simulated faults
     Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS reports no fix"),
     Parameter("SIM_BATT_VOLTAGE", 0, 0, 120, REAL32, "V reported by the battery monitor; 0: as measured"),
@@ -245,7 +248,6 @@ SENSORS = (
     *(_fixed(f"INS_ACCSCAL_{axis}", 1, REAL32, "no calibration needed") for axis in "XYZ"),
     *(Parameter(f"INS_GYROFFS_{axis}", 0, -1, 1, REAL32, "rad/s, calibrated", fixed=True) for axis in "XYZ"),
     Parameter("BARO1_GND_PRESS", 0, 0, 200000, REAL32, "Pa, calibrated; 0: not yet", fixed=True),
-    _fixed("LOG_BITMASK", 0, INT32, "0: no onboard log"),
 )
 
 

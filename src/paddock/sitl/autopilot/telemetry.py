@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.ack import Ack
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
+SIMULATED_EPOCH_US = 1_767_225_600_000_000
+"""Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
 BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5  # MAV_STATE
 
 

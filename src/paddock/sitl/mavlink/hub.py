@@ -22,6 +22,7 @@ from paddock.sitl.autopilot.telemetry import (
 )
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
+from paddock.sitl.mavlink.log_protocol import LogProtocol
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
@@ -196,10 +197,12 @@ class MavlinkVehicle:
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
+        self.logs = LogProtocol(self)
         self._handlers: dict[str, Handler] = {
             **self.parameters.handlers,
             **self.missions.handlers,
             **self.commands.handlers,
+            **self.logs.handlers,
             **Inputs(self).handlers,
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
@@ -210,7 +213,6 @@ class MavlinkVehicle:
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
             "SET_HOME_POSITION": self._set_home,
             "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
-            "LOG_REQUEST_LIST": lambda _, sender: self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender),
         }
 
     @property
@@ -303,6 +305,7 @@ class MavlinkVehicle:
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+        self.logs.service()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.autopilot.telemetry import PictureTaken, Telemetry
+from paddock.sitl.autopilot.telemetry import SIMULATED_EPOCH_US, PictureTaken, Telemetry
 from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
 from paddock.sitl.sensor_data import Floats, SensorColumns
 
@@ -18,8 +18,6 @@ MIN_COURSE_SPEED = 0.3  # m/s: slower, the course over the ground is noise
 BOARD_SUPPLY = 5000  # mV
 UNKNOWN = 255  # as a covariance, a signal strength or a number of satellites
 
-SIMULATED_EPOCH_US = 1_767_225_600_000_000
-"""Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
 PILOTED = frozenset({"MANUAL", "ACRO", "STABILIZE", "STEERING", "ALT_HOLD", "FBWA", "FBWB"})
 """Modes without the GUIDED flag."""
 ALWAYS = (
