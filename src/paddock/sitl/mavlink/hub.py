@@ -21,12 +21,14 @@ from paddock.sitl.autopilot.telemetry import (
     StatusText,
 )
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
+from paddock.sitl.mavlink.file_transfer import FileTransfer
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
 from paddock.sitl.mavlink.log_protocol import LogProtocol
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
+from paddock.sitl.mavlink.signing import Signing
 from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
 from paddock.sitl.mavlink.tcp import TcpLink, open_tcp
 
@@ -53,7 +55,8 @@ class MavlinkHub:
         self._serviced_us = -PERIOD_US
         self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
-            self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
+            shared = self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
+            shared.number = 1
 
     def add(self, autopilot: BuiltInAutopilot) -> "MavlinkVehicle":
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
@@ -193,16 +196,18 @@ class MavlinkVehicle:
         self._texts = 0
         self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
+        self.signing = Signing(autopilot)
         self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
-        self.logs = LogProtocol(self)
+        self.logs, self.transfer = LogProtocol(self), FileTransfer(self)
         self._handlers: dict[str, Handler] = {
             **self.parameters.handlers,
             **self.missions.handlers,
             **self.commands.handlers,
             **self.logs.handlers,
+            **self.transfer.handlers,
             **Inputs(self).handlers,
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
@@ -212,6 +217,7 @@ class MavlinkVehicle:
             ),
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
             "SET_HOME_POSITION": self._set_home,
+            "SETUP_SIGNING": self.signing.set_up,
             "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
         }
 
@@ -225,7 +231,10 @@ class MavlinkVehicle:
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
         if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        self._write_log(bytes(message.get_msgbuf()))
+        if not self.signing.accepts(message):
+            return
+        if message.get_msgId() != mav.MAVLINK_MSG_ID_SETUP_SIGNING:  # a log must not reveal the key
+            self._write_log(bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
         if handler is None:
             return
@@ -306,6 +315,7 @@ class MavlinkVehicle:
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
         self.logs.service()
+        self.transfer.service()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""

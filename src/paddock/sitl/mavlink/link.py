@@ -149,6 +149,8 @@ MAX_DATAGRAMS = 64  # per poll: one peer cannot stall the simulation
 class MavlinkLink:
     """A socket with its peers, in order of arrival, and vehicles: one vehicle's own, or the shared one."""
 
+    number = 0  # in signatures
+
     def __init__(self, opened: socket.socket) -> None:
         self.socket = opened
         self.peers: dict[Address, MavlinkPeer] = {}
@@ -160,7 +162,9 @@ class MavlinkLink:
         for peer in (only,) if only is not None else tuple(self.peers.values()):
             number = peer.sequences.get(sysid, 0)
             peer.sequences[sysid] = (number + 1) % 256
-            self.queue(peer, renumbered(packet, number, extra))
+            signing = self.vehicles[sysid].signing
+            signed = signing.sign(packet, number, extra, self.number) if signing.key else b""
+            self.queue(peer, signed or renumbered(packet, number, extra))
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
         """Keep a packet for the next `flush`."""

@@ -29,7 +29,7 @@ CAPABILITIES = sum(
     getattr(mav, f"MAV_PROTOCOL_CAPABILITY_{name}")
     for name in (
         *("MISSION_FLOAT", "PARAM_FLOAT", "MISSION_INT", "COMMAND_INT", "SET_POSITION_TARGET_LOCAL_NED"),
-        *("SET_POSITION_TARGET_GLOBAL_INT", "MAVLINK2", "MISSION_FENCE", "MISSION_RALLY"),
+        *("SET_POSITION_TARGET_GLOBAL_INT", "MAVLINK2", "MISSION_FENCE", "MISSION_RALLY", "FTP"),
     )
 )
 
@@ -75,7 +75,7 @@ def _fence_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 
 
 def _autopilot_version(a: BuiltInAutopilot, t: Telemetry) -> Fields:
-    """A release without file transfer."""
+    """The release whose protocol this follows."""
     attitude = mav.MAV_PROTOCOL_CAPABILITY_SET_ATTITUDE_TARGET if a.vehicle.kind == "copter" else 0
     return CAPABILITIES | attitude, VERSION, 0, 0, 0, (0,) * 8, (0,) * 8, (0,) * 8, 0, 0, a.sysid
 

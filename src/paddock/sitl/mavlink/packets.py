@@ -1,7 +1,7 @@
 """The MAVLink dialect (ardupilotmega, MAVLink 2, by pymavlink), the scaling of its fields, and datagrams to messages.
 
 No input raises an exception. A datagram holds whole packets, so invalid bytes from one sender never affect another.
-MAVLink 1 and 2 are read. Signatures are not checked: a signed packet counts as an unsigned one.
+MAVLink 1 and 2 are read. Signatures are checked by `signing`.
 """
 
 from collections.abc import Callable, Sequence

@@ -24,6 +24,8 @@ PAGE = 8000  # default port of the page: not taken unless it is configured
 class TcpLink(MavlinkLink):
     """A listening socket; each connection is a peer until it closes."""
 
+    number = 2
+
     def __init__(self, opened: socket.socket, selector: selectors.BaseSelector) -> None:
         super().__init__(opened)
         self.port: int = opened.getsockname()[1]

@@ -86,7 +86,7 @@ def test_the_clock_is_gps_time_of_the_simulated_date(log: tuple[Any, Path]) -> N
     _, folder = log
     reader = DFReader.DFReader_binary(str(next(folder.iterdir())))
     message = reader.recv_match(type="ATT")
-    assert reader.flightmode == "AUTO" and reader.mav_type == 2  # a quadrotor, from MSG
+    assert reader.flightmode == "GUIDED" and reader.mav_type == 2  # a quadrotor, from MSG
     # 1 January 2026 00:00 UTC, plus the simulated time
     assert message._timestamp == pytest.approx(1_767_225_600 + message.TimeUS * 1e-6, abs=0.01)
     close(reader)
