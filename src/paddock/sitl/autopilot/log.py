@@ -5,6 +5,7 @@ and pictures follow as they happen. Times are simulated, so the same run writes 
 written in blocks.
 """
 
+from collections.abc import Callable
 from math import atan2, degrees, hypot, isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -85,7 +86,8 @@ class OnboardLog:
         if self._file is None:
             return
         self._changes()
-        self._write(self._group.pack([PERIODIC[name](autopilot) for name in self._names]))
+        records: list[tuple[Any, ...]] = [PERIODIC[name](autopilot) for name in self._names]
+        self._write(self._group.pack(records))
         if not wanted:
             self.close()
         elif self._written + len(self._waiting) > LARGEST:
@@ -120,8 +122,8 @@ class OnboardLog:
         autopilot, now = self.autopilot, self.autopilot.now_us
         failsafes = tuple(each.active for each in autopilot.failsafes.all)
         landed = autopilot.telemetry.landed == Landed.ON_GROUND
-        seen = (autopilot.mode.number, autopilot.executor.current, autopilot.home, landed, autopilot.armed)
-        seen = (*seen, failsafes, autopilot.fence.breaches)
+        mode, item = autopilot.mode.number, autopilot.executor.current
+        seen = (mode, item, autopilot.home, landed, autopilot.armed, failsafes, autopilot.fence.breaches)
         before = self._seen or (None, 0, None, True, False, (False,) * len(failsafes), 0)
         self._seen = seen
         if seen == before:
@@ -269,7 +271,15 @@ def _battery(a: "BuiltInAutopilot") -> tuple[Any, ...]:
     return a.now_us, 0, s.battery_voltage, s.battery_current, a.battery.consumed, remaining
 
 
-PERIODIC = {
+def _outputs(a: "BuiltInAutopilot") -> tuple[Any, ...]:
+    return a.now_us, *a.vehicle.outputs(a.commands)[:14]
+
+
+def _inputs(a: "BuiltInAutopilot") -> tuple[Any, ...]:
+    return a.now_us, *a.rc.sticks.pwm[:14]
+
+
+PERIODIC: dict[str, Callable[["BuiltInAutopilot"], tuple[Any, ...]]] = {
     "ATT": _attitude,
     "POS": _position,
     "GPS": _gps,
@@ -277,6 +287,6 @@ PERIODIC = {
     "MAG": _compass,
     "BARO": _barometer,
     "BAT": _battery,
-    "RCOU": lambda a: (a.now_us, *a.vehicle.outputs(a.commands)[:14]),
-    "RCIN": lambda a: (a.now_us, *a.rc.sticks.pwm[:14]),
+    "RCOU": _outputs,
+    "RCIN": _inputs,
 }

@@ -38,7 +38,7 @@ class LogProtocol:
         self.handlers: dict[str, Callable[[Any, Sender], None]] = {
             "LOG_REQUEST_LIST": self._list,
             "LOG_REQUEST_DATA": self._request,
-            "LOG_REQUEST_END": lambda _, sender: self._downloads.pop(sender.key, None) and None,
+            "LOG_REQUEST_END": self._end,
             "LOG_ERASE": self._erase,
         }
 
@@ -70,6 +70,9 @@ class LogProtocol:
         size = path.stat().st_size
         end = min(message.ofs + message.count, size)
         self._downloads[sender.key] = LogDownload(sender, message.id, path, min(message.ofs, size), end)
+
+    def _end(self, message: Any, sender: "Sender") -> None:
+        self._downloads.pop(sender.key, None)
 
     def service(self) -> None:
         """Send the next packets of the downloads."""
