@@ -157,9 +157,6 @@ class SitlHost:
             self.sim.engine.on_idle[:] = [call for call in self.sim.engine.on_idle if call != hub.idle]
             hub.close()
         self.bridge.close()
-        for vehicle in self.vehicles:
-            if isinstance(vehicle.autopilot, BuiltInAutopilot) and vehicle.autopilot.log is not None:
-                vehicle.autopilot.log.close()
 
     def _restarted(self, how: str) -> None:
         """Restart the bridge with the simulation; a reset may give vehicles other starting places."""

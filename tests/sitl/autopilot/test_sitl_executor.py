@@ -186,6 +186,16 @@ def test_a_new_plan_starts_immediately() -> None:
     assert puppet.executor.current == 1
 
 
+def test_a_spline_knows_the_next_point_but_ends_level_before_a_landing() -> None:
+    puppet = Puppet(item(82, 50.0, 0.0), item(82, 80.0, 30.0), item(21, 80.0, 30.0))
+    puppet.executor.start()
+    first = puppet.executor.update(0.02)
+    assert first.curved and first.after == pytest.approx((80.0, 30.0, -20.0), abs=1e-6)
+    puppet.executor.passed = True
+    last = puppet.executor.update(0.02)
+    assert puppet.executor.current == 2 and last.after is None and not last.curved
+
+
 def test_return_to_launch_ends_with_a_landing() -> None:
     puppet = Puppet(MissionItem(20, 2))
     puppet.executor.start()

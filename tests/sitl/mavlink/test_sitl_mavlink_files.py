@@ -160,8 +160,9 @@ def test_requests_that_make_no_sense_are_refused(rover: Any) -> None:
     assert client.ask(WRITE, b"x", session=session)[::2] == (NAK, bytes((9,)))
     stranger = Client(rover)
     assert stranger.ask(READ, session=session)[::2] == (NAK, bytes((4,)))  # sessions belong to their sender
-    opened = [client.ask(OPEN, b"@PARAM/param.pck")[0] for _ in range(9)]
-    assert opened[-1] == NAK
+    opened = [client.ask(OPEN, b"@PARAM/param.pck", session=k) for k in range(20, 29)]
+    assert opened[0][:2] == (ACK, 20)  # the number that the client has chosen
+    assert opened[-1][0] == NAK
     assert client.ask(RESET)[0] == ACK and client.ask(OPEN, b"@PARAM/param.pck")[0] == ACK
     for size in (240, 255):
         assert client.ask(OPEN, b"@PARAM/param.pck", size=size)[::2] == (NAK, bytes((3,)))

@@ -184,8 +184,10 @@ class BuiltInAutopilot(Autopilot):
         self.status.connected = True
 
     def close(self) -> None:
-        """Mark the autopilot as disconnected."""
+        """Mark the autopilot as disconnected; end its log."""
         self.status.connected = False
+        if self.log is not None:
+            self.log.close()
 
     def reset(self) -> None:
         """Reboot: parameters and plans are kept."""

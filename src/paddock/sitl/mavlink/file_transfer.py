@@ -33,6 +33,7 @@ MAX_SESSIONS = 8  # of one vehicle; the one unused longest ends if more are need
 IDLE = 10.0  # s of wall time after which a session may be ended for another
 PACKETS_PER_POLL = 40  # of a burst: a receiver's socket buffer must hold them
 MAX_REMEMBERED = 32  # last replies, by sender
+SessionKey = tuple[tuple["Address", int, int], int]
 
 
 @dataclass
@@ -69,9 +70,9 @@ class FileTransfer:
 
     def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle, self.files = vehicle, VirtualFiles(vehicle.autopilot)
-        self._sessions: dict[int, FtpSession] = {}
+        self._sessions: dict[SessionKey, FtpSession] = {}  # by sender and the number that it has chosen
         self._replies: dict[tuple[Address, int, int], tuple[int, int, Any]] = {}  # number, opcode and the reply to it
-        self._operations: dict[int, Callable[[FtpRequest, Sender], tuple[int, bytes]]] = {
+        self._operations: dict[int, Callable[[FtpRequest, Sender], bytes]] = {
             TERMINATE: self._terminate,
             RESET: self._reset,
             LIST: self._list,
@@ -111,8 +112,7 @@ class FileTransfer:
             operation = self._operations.get(opcode)
             if operation is None:
                 raise FileError(UNKNOWN_COMMAND)
-            session, data = operation(request, sender)
-            reply = self._packet(request, sender, ACK, data, session=session)
+            reply = self._packet(request, sender, ACK, operation(request, sender))
         except FileError as problem:
             if str(problem):
                 self.vehicle.autopilot.send_text(Severity.WARNING, str(problem))
@@ -123,23 +123,22 @@ class FileTransfer:
             del self._replies[next(iter(self._replies))]
         self.vehicle.reply(reply, sender)
 
-    def _packet(
-        self, request: FtpRequest, sender: "Sender", opcode: int, data: bytes, session: int | None = None, **more: int
-    ) -> Any:
+    def _packet(self, request: FtpRequest, sender: "Sender", opcode: int, data: bytes, **more: int) -> Any:
         """Return a reply; `more`: number and offset of a burst, and whether it is complete."""
         number, offset = more.get("number", request.number + 1) % 65536, more.get("offset", request.offset)
-        own = request.session if session is None else session
-        head = HEADER.pack(number, own, opcode, len(data), request.opcode, more.get("complete", 0), 0, offset)
+        head = HEADER.pack(
+            number, request.session, opcode, len(data), request.opcode, more.get("complete", 0), 0, offset
+        )
         payload = list((head + data).ljust(HEADER.size + MOST, b"\0"))
         return mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, payload)
 
     def service(self) -> None:
         """Send the next packets of bursts."""
-        for number, session in list(self._sessions.items()):
+        for session in self._sessions.values():
             if session.burst is not None:
-                self._burst(number, session, session.burst)
+                self._burst(session, session.burst)
 
-    def _burst(self, number: int, session: FtpSession, request: FtpRequest) -> None:
+    def _burst(self, session: FtpSession, request: FtpRequest) -> None:
         assert session.content is not None
         most = min(request.size or MOST, MOST)
         data = session.content.read(request.offset, PACKETS_PER_POLL * most)
@@ -149,7 +148,7 @@ class FileTransfer:
             last = request.offset + len(part) >= session.content.size or not part
             more = {"number": request.number, "offset": request.offset, "complete": int(last)}
             opcode, content = (ACK, part) if part else (NAK, bytes((END_OF_FILE,)))
-            packet = self._packet(request, session.sender, opcode, content, number, **more)
+            packet = self._packet(request, session.sender, opcode, content, **more)
             self.vehicle.reply(packet, session.sender)
             request.offset += len(part)
         session.used = monotonic()
@@ -158,35 +157,35 @@ class FileTransfer:
 
     def _found(self, request: FtpRequest, sender: "Sender") -> FtpSession:
         """Return the session of a request; another sender's is not found."""
-        session = self._sessions.get(request.session)
-        if session is None or session.sender.key != sender.key:
+        session = self._sessions.get((sender.key, request.session))
+        if session is None:
             raise FileError(INVALID_SESSION)
         session.used = monotonic()
         return session
 
-    def _begin(self, session: FtpSession) -> int:
-        session.used = monotonic()
-        free = next((k for k in range(MAX_SESSIONS) if k not in self._sessions), None)
-        if free is None:
-            free = min(self._sessions, key=lambda k: self._sessions[k].used)
-            if session.used - self._sessions[free].used < IDLE:
+    def _begin(self, request: FtpRequest, session: FtpSession) -> None:
+        """Open a session with the number of the request, as ArduPilot does: MAVProxy expects it in the reply."""
+        session.used, key = monotonic(), (session.sender.key, request.session)
+        if key not in self._sessions and len(self._sessions) >= MAX_SESSIONS:
+            oldest = min(self._sessions, key=lambda k: self._sessions[k].used)
+            if session.used - self._sessions[oldest].used < IDLE:
                 raise FileError(NO_SESSIONS)
-        self._sessions[free] = session
-        return free
+            del self._sessions[oldest]
+        self._sessions[key] = session
 
-    def _terminate(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _terminate(self, request: FtpRequest, sender: "Sender") -> bytes:
         session = self._found(request, sender)
-        del self._sessions[request.session]
+        del self._sessions[sender.key, request.session]
         if session.take is not None:
             session.take(bytes(session.written))
-        return request.session, b""
+        return b""
 
-    def _reset(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _reset(self, request: FtpRequest, sender: "Sender") -> bytes:
         """End all sessions of the sender; what they have written is discarded."""
-        self._sessions = {k: each for k, each in self._sessions.items() if each.sender.key != sender.key}
-        return 0, b""
+        self._sessions = {key: each for key, each in self._sessions.items() if key[0] != sender.key}
+        return b""
 
-    def _list(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _list(self, request: FtpRequest, sender: "Sender") -> bytes:
         """Return entries from the one with the index of the offset, as many as fit."""
         names = self.files.names(request.path)[request.offset :]
         if not names:
@@ -197,23 +196,25 @@ class FileTransfer:
             if len(data) + len(entry) > MOST:
                 break
             data += entry
-        return request.session, data
+        return data
 
-    def _open(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _open(self, request: FtpRequest, sender: "Sender") -> bytes:
         content = self.files.open(request.path)
-        return self._begin(FtpSession(sender, content)), content.size.to_bytes(4, "little")
+        self._begin(request, FtpSession(sender, content))
+        return content.size.to_bytes(4, "little")
 
-    def _read(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _read(self, request: FtpRequest, sender: "Sender") -> bytes:
         session = self._found(request, sender)
         data = session.content.read(request.offset, min(request.size or MOST, MOST)) if session.content else b""
         if not data:
             raise FileError(END_OF_FILE)
-        return request.session, data
+        return data
 
-    def _create(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
-        return self._begin(FtpSession(sender, take=self.files.writer(request.path))), bytes(4)
+    def _create(self, request: FtpRequest, sender: "Sender") -> bytes:
+        self._begin(request, FtpSession(sender, take=self.files.writer(request.path)))
+        return bytes(4)
 
-    def _write(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _write(self, request: FtpRequest, sender: "Sender") -> bytes:
         session = self._found(request, sender)
         end = request.offset + len(request.data)
         if session.take is None:
@@ -222,25 +223,25 @@ class FileTransfer:
             raise FileError(FAIL, f"file is larger than {MAX_WRITTEN} bytes")
         session.written.extend(bytes(max(end - len(session.written), 0)))
         session.written[request.offset : end] = request.data
-        return request.session, b""
+        return b""
 
-    def _remove(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _remove(self, request: FtpRequest, sender: "Sender") -> bytes:
         if self.vehicle.autopilot.armed:
             raise FileError(PROTECTED)
         self.files.remove(request.path)
-        return request.session, b""
+        return b""
 
-    def _truncate(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _truncate(self, request: FtpRequest, sender: "Sender") -> bytes:
         self.files.writer(request.path)  # raises if it is read-only; what was written is discarded at the next open
-        return request.session, b""
+        return b""
 
-    def _checksum(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _checksum(self, request: FtpRequest, sender: "Sender") -> bytes:
         """CRC-32 with start value 0 and without the final inversion, as in the specification."""
         content = self.files.open(request.path)
         value = 0xFFFFFFFF  # the start value 0, inverted
         for at in range(0, content.size, 1 << 16):
             value = crc32(content.read(at, 1 << 16), value)
-        return request.session, (value ^ 0xFFFFFFFF).to_bytes(4, "little")
+        return (value ^ 0xFFFFFFFF).to_bytes(4, "little")
 
-    def _protected(self, request: FtpRequest, sender: "Sender") -> tuple[int, bytes]:
+    def _protected(self, request: FtpRequest, sender: "Sender") -> bytes:
         raise FileError(PROTECTED)

@@ -289,14 +289,16 @@ class MissionExecutor:
     def _after(self, leg: MissionLeg) -> tuple[Ned | None, bool]:
         """Return the next waypoint, if the vehicle may pass this one without stopping, and whether it is a spline.
 
-        Before a spline a straight leg ends at its waypoint: the corner is part of the curve.
+        Before a spline a straight leg ends at its waypoint: the corner is part of the curve. Before a landing a spline
+        ends level.
         """
         if leg.target.task not in (NavTask.WAYPOINT, NavTask.SPLINE) or leg.wait > 0.0:
             return None, False
         following = next_stretch(self.items, leg.sequence + 1, dict(self._jumps)).nav
         task = None if following is None else ITEM_KINDS[self.items[following].command].task
-        curved = task is NavTask.SPLINE
-        if following is None or task not in GO_THERE or (curved and leg.target.task is NavTask.WAYPOINT):
+        curved, bent = task is NavTask.SPLINE, leg.target.task is NavTask.SPLINE
+        stops = (curved and not bent) or (bent and task is NavTask.LAND)
+        if following is None or task not in GO_THERE or stops:
             return None, False
         return place_of(self.items[following], self.autopilot, leg.target.target), curved
 
