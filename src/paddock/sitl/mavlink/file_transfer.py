@@ -70,7 +70,7 @@ class FileTransfer:
 
     def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle, self.files = vehicle, VirtualFiles(vehicle.autopilot)
-        self._sessions: dict[SessionKey, FtpSession] = {}  # by sender and the number that it has chosen
+        self.sessions: dict[SessionKey, FtpSession] = {}  # by sender and the number that it has chosen
         self._replies: dict[tuple[Address, int, int], tuple[int, int, Any]] = {}  # number, opcode and the reply to it
         self._operations: dict[int, Callable[[FtpRequest, Sender], bytes]] = {
             TERMINATE: self._terminate,
@@ -134,7 +134,7 @@ class FileTransfer:
 
     def service(self) -> None:
         """Send the next packets of bursts."""
-        for session in self._sessions.values():
+        for session in self.sessions.values():
             if session.burst is not None:
                 self._burst(session, session.burst)
 
@@ -157,7 +157,7 @@ class FileTransfer:
 
     def _found(self, request: FtpRequest, sender: "Sender") -> FtpSession:
         """Return the session of a request; another sender's is not found."""
-        session = self._sessions.get((sender.key, request.session))
+        session = self.sessions.get((sender.key, request.session))
         if session is None:
             raise FileError(INVALID_SESSION)
         session.used = monotonic()
@@ -166,23 +166,23 @@ class FileTransfer:
     def _begin(self, request: FtpRequest, session: FtpSession) -> None:
         """Open a session with the number of the request, as ArduPilot does: MAVProxy expects it in the reply."""
         session.used, key = monotonic(), (session.sender.key, request.session)
-        if key not in self._sessions and len(self._sessions) >= MAX_SESSIONS:
-            oldest = min(self._sessions, key=lambda k: self._sessions[k].used)
-            if session.used - self._sessions[oldest].used < IDLE:
+        if key not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
+            oldest = min(self.sessions, key=lambda k: self.sessions[k].used)
+            if session.used - self.sessions[oldest].used < IDLE:
                 raise FileError(NO_SESSIONS)
-            del self._sessions[oldest]
-        self._sessions[key] = session
+            del self.sessions[oldest]
+        self.sessions[key] = session
 
     def _terminate(self, request: FtpRequest, sender: "Sender") -> bytes:
         session = self._found(request, sender)
-        del self._sessions[sender.key, request.session]
+        del self.sessions[sender.key, request.session]
         if session.take is not None:
             session.take(bytes(session.written))
         return b""
 
     def _reset(self, request: FtpRequest, sender: "Sender") -> bytes:
         """End all sessions of the sender; what they have written is discarded."""
-        self._sessions = {key: each for key, each in self._sessions.items() if key[0] != sender.key}
+        self.sessions = {key: each for key, each in self.sessions.items() if key[0] != sender.key}
         return b""
 
     def _list(self, request: FtpRequest, sender: "Sender") -> bytes:

@@ -314,8 +314,10 @@ class MavlinkVehicle:
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
-        self.logs.service()
-        self.transfer.service()
+        if self.logs.downloads:
+            self.logs.service()
+        if self.transfer.sessions:
+            self.transfer.service()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""

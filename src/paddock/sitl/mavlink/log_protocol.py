@@ -34,7 +34,7 @@ class LogProtocol:
     def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle = vehicle
         self.autopilot = vehicle.autopilot
-        self._downloads: dict[tuple[Address, int, int], LogDownload] = {}
+        self.downloads: dict[tuple[Address, int, int], LogDownload] = {}
         self.handlers: dict[str, Callable[[Any, Sender], None]] = {
             "LOG_REQUEST_LIST": self._list,
             "LOG_REQUEST_DATA": self._request,
@@ -61,22 +61,22 @@ class LogProtocol:
     def _request(self, message: Any, sender: "Sender") -> None:
         """Start a download; another one of the same receiver ends."""
         files = self.files()
-        self._downloads.pop(sender.key, None)
-        if not 1 <= message.id <= len(files) or len(self._downloads) >= MAX_DOWNLOADS:
+        self.downloads.pop(sender.key, None)
+        if not 1 <= message.id <= len(files) or len(self.downloads) >= MAX_DOWNLOADS:
             return
         if self.autopilot.log is not None:
             self.autopilot.log.flush()
         path = files[message.id - 1]
         size = path.stat().st_size
         end = min(message.ofs + message.count, size)
-        self._downloads[sender.key] = LogDownload(sender, message.id, path, min(message.ofs, size), end)
+        self.downloads[sender.key] = LogDownload(sender, message.id, path, min(message.ofs, size), end)
 
     def _end(self, message: Any, sender: "Sender") -> None:
-        self._downloads.pop(sender.key, None)
+        self.downloads.pop(sender.key, None)
 
     def service(self) -> None:
         """Send the next packets of the downloads."""
-        for key, download in list(self._downloads.items()):
+        for key, download in list(self.downloads.items()):
             try:
                 with download.path.open("rb") as file:
                     file.seek(download.at)
@@ -89,11 +89,11 @@ class LogProtocol:
                 self.vehicle.reply(mav.MAVLink_log_data_message(*fields), download.sender)
             download.at += len(data)
             if download.at >= download.end or not data:
-                del self._downloads[key]
+                del self.downloads[key]
 
     def _erase(self, message: Any, sender: "Sender") -> None:
         if self.autopilot.armed:
             self.autopilot.send_text(Severity.WARNING, "Logs not erased: disarm first")
         elif self.autopilot.log is not None:
-            self._downloads.clear()
+            self.downloads.clear()
             self.autopilot.log.erase()

@@ -105,8 +105,6 @@ class VirtualFiles:
                 data = packed_plan(self.autopilot, PLANS[plan])
                 return FileContent(data, len(data))
             case ["APM", "LOGS", log] if log in (files := self._logs()):
-                if self.autopilot.log is not None:
-                    self.autopilot.log.flush()
                 return FileContent(files[log], files[log].stat().st_size)
         raise FileError(NOT_FOUND)
 
@@ -131,6 +129,8 @@ class VirtualFiles:
                 raise FileError(PROTECTED)
 
     def _logs(self) -> dict[str, Path]:
+        if self.autopilot.log is not None:
+            self.autopilot.log.flush()
         return {} if self.autopilot.log is None else {path.name: path for path in self.autopilot.log.files()}
 
 
