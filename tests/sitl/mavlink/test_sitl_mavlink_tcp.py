@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from pymavlink import mavutil
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
@@ -144,6 +145,31 @@ def test_there_is_a_limit_of_clients_and_closing_frees_a_place(make_fleet: Any) 
         clients[0].close()
         fleet.pass_time(0.1)
         assert len(link.peers) == MAX_CLIENTS - 1
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_hostile_bytes_neither_stop_the_vehicle_nor_other_clients(make_fleet: Any) -> None:
+    base = free_tcp(1)
+    fleet = make_fleet(1, ports={"tcp_port": base})
+    generator = np.random.default_rng(3)
+    out = mavlink.MAVLink(None, srcSystem=255)
+    wanted = mavlink.MAVLink_param_request_read_message(1, 1, b"WP_SPEED", -1).pack(out)
+    clients = [socket.create_connection(("127.0.0.1", base)) for _ in range(3)]
+    try:
+        for attack in (bytes(5000), b"\xfd" * 5000, b"\xfe\xff" * 3000, generator.bytes(20_000), wanted[:-3] * 50):
+            clients[0].sendall(attack)
+            fleet.pass_time(0.1)
+        clients[1].sendall(wanted[:7])  # half a packet, and never more
+        clients[2].sendall(wanted)
+        fleet.pass_time(0.3)
+        received = mavlink.MAVLink(None)
+        received.robust_parsing = True
+        messages = received.parse_buffer(clients[2].recv(1 << 20)) or []
+        assert [m.param_value for m in messages if m.get_type() == "PARAM_VALUE"] == [2.0]
+        assert len(fleet.hub.tcp_links[1].peers) == 3
+        assert fleet.hub.vehicles[1].failures == 0
     finally:
         for client in clients:
             client.close()
