@@ -89,13 +89,19 @@ def test_two_clients_have_replies_and_rates_of_their_own(make_fleet: Any, connec
     assert counts == [pytest.approx(20.0), pytest.approx(250.0)]
 
 
-def test_a_configured_port_in_use_is_an_error_and_the_usual_one_is_skipped(make_fleet: Any) -> None:
-    base = free_tcp(1)
+def test_a_configured_port_in_use_is_an_error_and_the_usual_one_is_skipped(
+    make_fleet: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = free_tcp(2)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", base))
         taken.listen(1)
         with pytest.raises(PaddockError, match=rf"vehicle 1: TCP port {base} is in use by another program"):
             make_fleet(1, ports={"tcp_port": base})
+        monkeypatch.setattr("paddock.sitl.mavlink.link.ARDUPILOT_TCP", base)
+        assert list(make_fleet(2, ports={"tcp_port": None}).hub.tcp_links) == [
+            2
+        ]  # another program has that of system 1
 
 
 def test_a_stream_may_be_cut_anywhere_and_hold_garbage() -> None:

@@ -74,6 +74,22 @@ def test_poshold_brakes_no_harder_than_its_angle_and_holds_against_wind(rig: Any
     assert pitch(craft) == pytest.approx(calm, abs=0.7)
 
 
+def test_poshold_brakes_a_copter_that_enters_it_in_motion(rig: Any) -> None:
+    craft = rig("iris", PHLD_BRAKE_RATE=8)
+    craft.take_off(10.0)
+    place = craft.autopilot.frame.to_geodetic(60.0, 0.0, 0.0)
+    assert craft.autopilot.command(192, (-1.0, 0.0, 0.0, float("nan"), *place[:2], 10.0)).accepted
+    craft.run(30.0, lambda: craft.state.vy > 6.0)
+    assert craft.autopilot.set_mode(POSHOLD).accepted
+    leans = []
+    for _ in range(100):
+        craft.run(0.1)
+        leans.append(pitch(craft))
+    assert 5.0 < max(leans) <= 31.0 and abs(craft.state.vy) < 0.1
+    rising = np.diff(leans)[5 : int(np.argmax(leans))]
+    assert rising.max() < 0.8 + 0.4  # 8 deg/s, after the nose has come up
+
+
 def test_a_trail_in_three_dimensions_drops_loops_and_straight_points() -> None:
     trail = Trail[Ned]()
     trail.begin(50, 2.0, (0.0, 0.0, 0.0))

@@ -10,7 +10,7 @@ from paddock.sitl.autopilot.modes.copter import STICK_DEADBAND, CopterMode
 GRAVITY = 9.80665
 RETURN_RATE = 5.0  # 1/s: how fast a lean follows a stick that returns to its centre, at least at PHLD_BRAKE_RATE
 LONGEST_BRAKE = 6.0  # s
-STOPPED = 0.1  # m/s
+STOPPED, MOVING = 0.1, 1.0  # m/s
 SETTLING = 0.5  # s from nearly standing until the position is held
 LEVELLING = 1.5  # from the largest lean of a braking to its end: this many times the lean over PHLD_BRAKE_RATE
 WIND_TIME = 2.0  # s, of the mean of the lean that holds against the wind
@@ -82,11 +82,14 @@ class CopterPosHold(CopterMode):
     name, number = "POSHOLD", 16
 
     def enter(self) -> None:
-        """Hold the position where the copter stops."""
+        """Hold the position; a copter that moves brakes first."""
         super().enter()
-        self.forward, self.right = LeanAxis(), LeanAxis()
-        self.holding = True
-        self.wind = (0.0, 0.0)  # m/s2 north and east that hold against the wind
+        estimate, memory = self.autopilot.estimate, self.copter.memory
+        moves = hypot(estimate.vn, estimate.ve) > MOVING and not self.copter.landed
+        phase = PILOT if moves else READY  # as if the sticks had just been released
+        self.forward, self.right = LeanAxis(phase), LeanAxis(phase)
+        self.holding = not moves
+        self.wind = memory.item(at.I_NORTH), memory.item(at.I_EAST)  # m/s2 that hold against the wind, if known
 
     def update(self, dt: float) -> None:
         """Lean, brake or hold."""
@@ -130,7 +133,7 @@ class CopterPosHold(CopterMode):
 
     def _learn_wind(self, dt: float) -> None:
         """Average the acceleration that holds the position of a copter that stands."""
-        if self.copter.track.speed < STOPPED and hypot(self.autopilot.estimate.vn, self.autopilot.estimate.ve) < 1.0:
+        if self.copter.track.speed < STOPPED and hypot(self.autopilot.estimate.vn, self.autopilot.estimate.ve) < MOVING:
             share = dt / (WIND_TIME + dt)
             held = self.copter.memory.item(at.I_NORTH), self.copter.memory.item(at.I_EAST)
             self.wind = (

@@ -3,6 +3,7 @@
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.modes.copter import ARRIVED_RADIUS, ARRIVED_SPEED, Descent
+from paddock.sitl.autopilot.modes.copter_autonomous import MAX_LAG
 from paddock.sitl.autopilot.modes.copter_basic import CopterLand
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 
@@ -49,7 +50,8 @@ class CopterSmartRtl(CopterLand):
             if self.legs.ahead is not None or not self.legs.running:
                 self.path.pop(0)
                 self.legs.go(self.path[0], limits)
-        self.legs.advance(dt, track)
+        lag = track.distance(self.autopilot.estimate.north, self.autopilot.estimate.east)
+        self.legs.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)  # the track waits for a slower copter
         north, east, down = self.path[0]
         self.face(north, east, dt, self.value("WP_YAW_BEHAVIOR") in (1, 3))
         self.copter.follow()
