@@ -99,9 +99,7 @@ def test_a_configured_port_in_use_is_an_error_and_the_usual_one_is_skipped(
         with pytest.raises(PaddockError, match=rf"vehicle 1: TCP port {base} is in use by another program"):
             make_fleet(1, ports={"tcp_port": base})
         monkeypatch.setattr("paddock.sitl.mavlink.link.ARDUPILOT_TCP", base)
-        assert list(make_fleet(2, ports={"tcp_port": None}).hub.tcp_links) == [
-            2
-        ]  # another program has that of system 1
+        assert list(make_fleet(2, ports={"tcp_port": None}).hub.tcp_links) == [2]  # that of system 1 is taken
 
 
 def test_a_stream_may_be_cut_anywhere_and_hold_garbage() -> None:
@@ -118,9 +116,12 @@ def test_a_stream_may_be_cut_anywhere_and_hold_garbage() -> None:
         assert counters.received == 4 and counters.rejected >= 1
 
 
-def test_a_client_that_does_not_read_is_dropped_and_never_blocks(make_fleet: Any) -> None:
+def test_a_client_that_does_not_read_is_dropped_and_never_blocks(
+    make_fleet: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     base = free_tcp(1)
-    fleet = make_fleet(1, ports={"tcp_port": base}).settle()
+    monkeypatch.setattr("paddock.sitl.mavlink.tcp.MAX_WAITING", 20_000)
+    fleet = make_fleet(1, ports={"tcp_port": base})
     with socket.socket() as lazy:
         lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         lazy.connect(("127.0.0.1", base))

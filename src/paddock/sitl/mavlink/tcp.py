@@ -16,6 +16,7 @@ from paddock.sitl.mavlink.packets import read_stream
 
 MAX_CLIENTS = 8  # of one vehicle; more are refused
 MAX_WAITING = 1 << 18  # bytes that a client has not taken; more, and it is disconnected
+SEND_BUFFER = 1 << 16  # bytes in the system's buffer: a slow client must not see minutes of old telemetry
 CHUNK = 1 << 14  # bytes read at once
 MAX_CHUNKS = 4  # per poll: one client cannot stall the simulation
 PAGE = 8000  # default port of the page: not taken unless it is configured
@@ -46,6 +47,7 @@ class TcpLink(MavlinkLink):
                 continue
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
             address = f"tcp:{host}", port  # differs from the UDP peer with the same numbers
             self.peers[address] = MavlinkPeer(address, wall, permanent=True)
             self._clients[address] = client = TcpClient(self, self.peers[address], connection)
