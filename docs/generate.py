@@ -22,7 +22,7 @@ from paddock.serve.endpoints.vds1.endpoint import AXLES, PLAIN, WHEELS, sources
 from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, Role
+from paddock.sitl.autopilot.mission.items import ITEM_KINDS, ItemKind, Role
 from paddock.sitl.autopilot.parameter_tables import COMMON, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import find_vehicle
@@ -367,15 +367,15 @@ def item_table() -> str:
     """Return the supported mission items."""
     roles = {Role.NAV: "goes", Role.CONDITION: "waits", Role.DO: "does", Role.JUMP: "jumps"}
     rows = [
-        [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind.flying)]
+        [str(int(key)), f"`{command_name(key)}`", kind.name, roles.get(kind.role, "announces"), crafts_of(kind)]
         for key, kind in sorted(ITEM_KINDS.items())
     ]
     return table(["number", "item", "in status texts", "role", "vehicles"], rows)
 
 
-def crafts_of(flying: bool) -> str:
+def crafts_of(kind: ItemKind) -> str:
     """Return the vehicle types that support an item."""
-    return "copter, plane" if flying else "all"
+    return "copter" if kind.copters else "copter, plane" if kind.flying else "all"
 
 
 def command_table() -> str:

@@ -104,7 +104,7 @@ def udp_block() -> Callable[[int], int]:
 @pytest.fixture(scope="session")
 def own_links() -> Callable[[int], dict[str, Any]]:
     """`own_links(n)`: the `mavlink` section of n systems on unused ports."""
-    return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems}
+    return lambda systems: {"port": (base := _block(2 * systems)), "station": base + systems, "tcp": 0}
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from paddock.cli.main import exit_code
 def ports(udp_block: Callable[[int], int]) -> list[str]:
     """Flags with UDP ports that are free now, a block each for the vehicles and their stations."""
     base = udp_block(40)
-    return ["--base-port", str(base), "--station-port", str(base + 20)]
+    return ["--base-port", str(base), "--station-port", str(base + 20), "--tcp", "0"]
 
 
 def test_the_number_of_vehicles(ports: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ import paddock
 from paddock.errors import PaddockError
 from paddock.serve.live import LiveSource
 from paddock.sitl import from_scenario
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.ground_station import mission_file
 from paddock.sitl.host import SitlHost
@@ -187,12 +189,17 @@ def test_other_simulators_follow_the_engine(own_links: Links) -> None:
 
 def test_ports_and_hints(own_links: Links) -> None:
     ports = own_links(2)
+    ports["tcp"] = tcp = ports["port"]
     with paddock.load(quick_scenario("copter", 2, mavlink=ports)) as sim:
         host = host_of(sim)
         assert [(row.sysid, row.name, row.listens, row.speaks) for row in host.ports()] == [
-            (1, "copter[0]", f"udp 127.0.0.1:{ports['port']}", f"udp 127.0.0.1:{ports['station']}"),
-            (2, "copter[1]", f"udp 127.0.0.1:{ports['port'] + 1}", f"udp 127.0.0.1:{ports['station'] + 1}"),
+            (1, "copter[0]", f"udp 127.0.0.1:{ports['port']}, tcp {tcp}", f"udp 127.0.0.1:{ports['station']}"),
+            (
+                *(2, "copter[1]", f"udp 127.0.0.1:{ports['port'] + 1}, tcp {tcp + 10}"),
+                f"udp 127.0.0.1:{ports['station'] + 1}",
+            ),
         ]
+        assert f"mavproxy.py --master=tcp:127.0.0.1:{tcp}" in "\n".join(host.hints())
         text = "\n".join(host.hints())
         for station in ("QGroundControl", "Mission Planner", "MAVProxy", "MAVSDK"):
             assert station in text
@@ -421,3 +428,16 @@ def test_ports_that_overlap_are_refused(shared: bool, own_links: Links) -> None:
         paddock.load(quick_scenario("rover", 3, mavlink=wrong))
     with paddock.load(quick_scenario("rover", 3, mavlink={**wrong, "host": "127.0.0.1", **links, "shared": None})):
         pass
+
+
+def test_pictures_are_events_of_the_run(own_links: Links) -> None:
+    with paddock.load(quick_scenario("copter", 1, mavlink=own_links(1))) as sim:
+        sim.step(500)
+        autopilot = host_of(sim).vehicles[0].autopilot
+        assert isinstance(autopilot, BuiltInAutopilot)
+        assert autopilot.command(2000, (0.0, 0.5, 3.0)).accepted
+        sim.step(500)
+        found = [event for event in sim.events.since() if event.kind == "picture"]
+        assert [event.subject for event in found] == ["copter"] * 3
+        assert [event.detail.split(" at ")[0] for event in found] == ["1", "2", "3"]
+        assert [after.tick - before.tick for before, after in pairwise(found)] == [125, 125]  # 0.5 s at 250 Hz

@@ -42,8 +42,14 @@ class SitlOptions:
     shared_port: Whole = None
     "An additional UDP port shared by all systems."
 
+    tcp: Whole = None
+    "TCP port at which system 1 listens, 10 (k - 1) higher for system k; 0: none; default: 5760 where it is free."
+
     log: str | None = None
     "Folder for one .tlog file per system."
+
+    logs: str | None = None
+    "Folder for the on-board logs (.BIN) of the built-in autopilots."
 
     parameters: str | None = None
     "Folder for the parameters of the built-in autopilots."
@@ -54,8 +60,10 @@ class SitlOptions:
     def section(self) -> dict[str, Any]:
         """Return the given settings in the layout of the section."""
         links = {"host": self.station_host, "station": self.station_port, "port": self.base_port}
-        links |= {"shared": self.shared_port, "log": self.log}
-        values = {name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "parameters")}
+        links |= {"shared": self.shared_port, "tcp": self.tcp, "log": self.log}
+        values = {
+            name: getattr(self, name) for name in ("time", "timeout", "on_timeout", "listen", "logs", "parameters")
+        }
         values |= {"truth": self.truth or None, "mavlink": {k: v for k, v in links.items() if v is not None} or None}
         return {name: value for name, value in values.items() if value is not None}
 
@@ -65,6 +73,7 @@ FLAGS = {
     "sitl.mavlink.station": "--station-port",
     "sitl.mavlink.port": "--base-port",
     "sitl.mavlink.shared": "--shared-port",
+    "sitl.mavlink.tcp": "--tcp",
     "sitl.timeout": "--timeout",
     "sitl.listen": "--listen",
     "sitl.pilots[0].instance": "--first-instance",

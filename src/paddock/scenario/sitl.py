@@ -35,6 +35,11 @@ class Mavlink(Section):
     )
     port: Port = Field(default=18570, description="UDP port that system 1 binds; k - 1 more for system k.")
     shared: Port | None = Field(default=None, description="UDP port shared by all systems, for multi-vehicle stations.")
+    tcp: Annotated[Whole, Field(ge=0, le=LAST_PORT)] | None = Field(
+        default=None,
+        description="TCP port at which system 1 listens; 10 (k - 1) more for system k; 0 is none; null is 5760 where "
+        "that is free.",
+    )
     log: Text | None = Field(default=None, description="Folder for a .tlog file of each system.")
 
 
@@ -176,6 +181,9 @@ class Sitl(Section):
     mavlink: Mavlink = Field(default=Mavlink(), description="Connection of ground stations to the built-in autopilots.")
     parameters: Text | None = Field(
         default=None, description="Folder of the built-in autopilots' parameters; null is none."
+    )
+    logs: Text | None = Field(
+        default=None, description="Folder of the built-in autopilots' on-board logs (.BIN); null is none."
     )
     truth: Flag = Field(default=False, description="Whether built-in autopilots use the true state, not an estimate.")
 

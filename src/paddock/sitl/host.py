@@ -11,11 +11,11 @@ import numpy as np
 from paddock.engine.actions import PlaceAction
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
-from paddock.scenario import Scenario
 from paddock.scenario.sitl import LOCAL, WORLD
 from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT, launch_lines
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, PlanKind
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.autopilot.vehicle import drives
@@ -112,13 +112,17 @@ class SitlHost:
         from paddock.sitl.mavlink.link import Ports
 
         links = self.section.mavlink
-        ports = Ports(self.section.address, links.port, links.host, links.station, links.shared)
+        ports = Ports(self.section.address, links.port, links.host, links.station, links.shared, links.tcp)
         ports.refuse_overlap([vehicle.placed.id for vehicle in vehicles])
         self.hub = MavlinkHub(ports, None if links.log is None else Path(links.log))
         for vehicle in vehicles:
             assert isinstance(vehicle.autopilot, BuiltInAutopilot)
             self.hub.add(vehicle.autopilot)
+            if self.section.logs is not None:
+                folder = Path(self.section.logs) / f"vehicle_{vehicle.placed.id}"
+                vehicle.autopilot.log = OnboardLog(vehicle.autopilot, folder)
             vehicle.autopilot.on_text.append(partial(self._log_warning, vehicle.placed.name))
+            vehicle.autopilot.on_event.append(partial(self._log_event, vehicle.placed.name))
         self._prepare_missions()
         self.bridge.after_exchange += [self._start_missions, self.hub.service]
         self.bridge.meanwhile.append(self.hub.idle)
@@ -137,6 +141,10 @@ class SitlHost:
         """Log an autopilot's warning as an event of the run."""
         if severity <= Severity.WARNING:
             self.sim.engine.applier.report("autopilot", name, text)
+
+    def _log_event(self, name: str, kind: str, detail: str) -> None:
+        """Log an autopilot's event as one of the run."""
+        self.sim.engine.applier.report(kind, name, detail)
 
     def close(self) -> None:
         """Leave the simulation, close sockets and autopilots; idempotent."""
@@ -188,6 +196,8 @@ class SitlHost:
             if self.hub is not None and sysid in self.hub.vehicles:
                 host, port = self.hub.ports.station(sysid)
                 listens, speaks = f"udp {self.section.address}:{self.hub.ports.own(sysid)}", f"udp {host}:{port}"
+                if sysid in self.hub.tcp_links:
+                    listens += f", tcp {self.hub.tcp_links[sysid].port}"
                 if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
                     speaks = f"with all others: {speaks}"  # from the shared port, not from its own
             else:
@@ -223,7 +233,7 @@ class SitlHost:
         """Return lines on how to connect ground stations and start real autopilots."""
         own = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot == "builtin"]
         real = [vehicle for vehicle in self.vehicles if vehicle.entry.autopilot != "builtin"]
-        lines = _connection_hints(self.sim.scenario, own) if own else []
+        lines = self._connection_hints(own) if own else []
         reached = LOCAL if self.section.address == "0.0.0.0" else self.section.address
         for vehicle in real[:SHOWN_LAUNCHES]:
             lines += ["", f"system {vehicle.placed.id} {vehicle.placed.name}, waiting for {vehicle.entry.autopilot}:"]
@@ -240,6 +250,35 @@ class SitlHost:
             lines.append(f"and {len(real) - SHOWN_LAUNCHES} more, each with its own instance (-I)")
         return lines
 
+    def _connection_hints(self, vehicles: Sequence[FlownVehicle]) -> list[str]:
+        links, tcp = self.section.mavlink, {} if self.hub is None else self.hub.tcp_links
+        first, last = vehicles[0].placed.id, vehicles[-1].placed.id
+        shared = links.shared is not None  # then the first port has all systems
+        port, systems = (links.station, "all systems") if shared else (links.station + first - 1, f"system {first}")
+        how = "start it: it connects automatically" if port == QGROUNDCONTROL else f"add a UDP link with port {port}"
+        lines = [
+            "",
+            f"To connect to {systems}:",
+            f"  QGroundControl   {how}",
+            f"  Mission Planner  choose UDP, Connect, port {port}",
+            f"  MAVProxy         mavproxy.py --master=udpin:{links.host}:{port}",
+            f"  MAVSDK           udpin://{links.host}:{port}",
+            f"  pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
+        ]
+        if first in tcp:
+            at = tcp[first].port
+            lines.append(f"System {first} over TCP, as with ArduPilot: mavproxy.py --master=tcp:127.0.0.1:{at}")
+        wanted = [vehicle.placed.id for vehicle in vehicles] if links.tcp != 0 else []
+        if missing := [str(sysid) for sysid in wanted if sysid not in tcp]:
+            some = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+            lines.append(f"No TCP for system {some}: the port is in use; choose others with --tcp")
+        if shared:
+            lines.append(f"A program can also send to all of them: udpout:{links.host}:{links.shared}")
+        if last > first:
+            others = "Each system from 2 on also has" if shared else "Each other system has"
+            lines.append(f"{others} a port of its own, see the table: up to {links.station + last - 1}.")
+        return lines
+
 
 def _progress(autopilot: BuiltInAutopilot) -> Progress:
     estimate, executor, battery = autopilot.estimate, autopilot.executor, autopilot.sensors.battery_remaining
@@ -250,27 +289,3 @@ def _progress(autopilot: BuiltInAutopilot) -> Progress:
     height = f"{altitude:.1f}" if isfinite(altitude) and not drives(autopilot.vehicle.kind) else ""
     speed = hypot(estimate.vn, estimate.ve)
     return Progress(item, height, f"{speed:.1f}", f"{battery:.0%}" if isfinite(battery) else "")
-
-
-def _connection_hints(scenario: Scenario, vehicles: Sequence[FlownVehicle]) -> list[str]:
-    assert scenario.sitl is not None
-    links = scenario.sitl.mavlink
-    first, last = vehicles[0].placed.id, vehicles[-1].placed.id
-    shared = links.shared is not None  # then the first port has all systems
-    port, systems = (links.station, "all systems") if shared else (links.station + first - 1, f"system {first}")
-    how = "start it: it connects automatically" if port == QGROUNDCONTROL else f"add a UDP link with port {port}"
-    lines = [
-        "",
-        f"To connect to {systems}:",
-        f"  QGroundControl   {how}",
-        f"  Mission Planner  choose UDP, Connect, port {port}",
-        f"  MAVProxy         mavproxy.py --master=udpin:{links.host}:{port}",
-        f"  MAVSDK           udpin://{links.host}:{port}",
-        f"  pymavlink        mavutil.mavlink_connection('udpin:{links.host}:{port}')",
-    ]
-    if shared:
-        lines.append(f"A program can also send to all of them: udpout:{links.host}:{links.shared}")
-    if last > first:
-        others = "Each system from 2 on also has" if shared else "Each other system has"
-        lines.append(f"{others} a port of its own, see the table: up to {links.station + last - 1}.")
-    return lines

@@ -167,13 +167,13 @@ def test_yaw_follows_condition_yaw_and_roi() -> None:
     assert fixed.executor.update(0.02).yaw == pytest.approx(radians(45.0))
 
 
-def test_do_items_run_commands_and_camera_items_are_reported() -> None:
+def test_do_items_run_commands() -> None:
     puppet = Puppet(MissionItem(207, 2, 1.0), MissionItem(206, 2, 12.0), MissionItem(179, 3, 1.0), item(16, 50.0, 0.0))
     puppet.answer = Ack(CommandResult.FAILED, "no fence")
     puppet.executor.start()
     puppet.executor.update(0.02)
-    assert [order[0] for order in puppet.commanded] == [207, 179]
-    assert "Mission: 2 SetCamTrigDst 12 m, no camera on board" in puppet.texts
+    assert [order[0] for order in puppet.commanded] == [207, 206, 179]
+    assert "Mission: 2 SetCamTrigDst 12 m" in puppet.texts
     assert "Mission: 1 rejected: no fence" in puppet.texts
 
 
@@ -184,6 +184,16 @@ def test_a_new_plan_starts_immediately() -> None:
     puppet.executor.rewind((MissionItem(16), item(16, 0.0, 30.0)))
     assert puppet.executor.update(0.02).target == pytest.approx((0.0, 30.0, -20.0), abs=1e-6)
     assert puppet.executor.current == 1
+
+
+def test_a_spline_knows_the_next_point_but_ends_level_before_a_landing() -> None:
+    puppet = Puppet(item(82, 50.0, 0.0), item(82, 80.0, 30.0), item(21, 80.0, 30.0))
+    puppet.executor.start()
+    first = puppet.executor.update(0.02)
+    assert first.curved and first.after == pytest.approx((80.0, 30.0, -20.0), abs=1e-6)
+    puppet.executor.passed = True
+    last = puppet.executor.update(0.02)
+    assert puppet.executor.current == 2 and last.after is None and not last.curved
 
 
 def test_return_to_launch_ends_with_a_landing() -> None:

@@ -43,8 +43,10 @@ def jump(target: float, times: float) -> MissionItem:
         (MissionItem(16, x=1.0, y=-180.1), mavlink.MAV_MISSION_INVALID_PARAM6_Y),
         (MissionItem(16, x=1.0, y=1.0, z=nan), mavlink.MAV_MISSION_INVALID_PARAM7),
         (MissionItem(18, p1=1.0, p3=nan, **HERE), mavlink.MAV_MISSION_INVALID_PARAM3),
-        (MissionItem(82, **HERE), mavlink.MAV_MISSION_UNSUPPORTED),  # spline
-        (MissionItem(183, AltitudeFrame.MISSION, 9.0, 1500.0), mavlink.MAV_MISSION_UNSUPPORTED),  # servo
+        (MissionItem(82, **HERE), mavlink.MAV_MISSION_ACCEPTED),  # spline
+        (MissionItem(94, **HERE), mavlink.MAV_MISSION_UNSUPPORTED),  # payload place
+        (MissionItem(183, AltitudeFrame.MISSION, 9.0, 1500.0), mavlink.MAV_MISSION_ACCEPTED),  # servo
+        (MissionItem(183, AltitudeFrame.MISSION, 1.0, 1500.0), mavlink.MAV_MISSION_INVALID_PARAM1),  # of a motor
         (MissionItem(206, AltitudeFrame.MISSION, 12.0), mavlink.MAV_MISSION_ACCEPTED),  # items of a survey
         (MissionItem(93, AltitudeFrame.MISSION, -1.0), mavlink.MAV_MISSION_INVALID_PARAM1),
         (SPEED, mavlink.MAV_MISSION_ACCEPTED),

@@ -14,6 +14,9 @@ from typing import Any
 
 import pytest
 
+from paddock.sitl.autopilot.log import OnboardLog
+from paddock.sitl.autopilot.mission.items import PlanKind
+
 if importlib.util.find_spec("MAVProxy") is None:
     missing = "MAVProxy is not installed: pip install '.[dev]'"
     if os.environ.get("PADDOCK_REQUIRE_CLIENTS") == "1":
@@ -34,8 +37,8 @@ MODULES = "link,output,mode,arm,cmdlong,misc,param,wp,fence,rally,rc"
 class Proxy:
     """MAVProxy with its prompt on a pipe."""
 
-    def __init__(self, port: int, folder: Path) -> None:
-        options = [f"--master=udpin:127.0.0.1:{port}", f"--default-modules={MODULES}", f"--state-basedir={folder}"]
+    def __init__(self, master: str, folder: Path, modules: str = MODULES) -> None:
+        options = [f"--master={master}", f"--default-modules={modules}", f"--state-basedir={folder}"]
         environment = {**os.environ, "HOME": str(folder), "PYTHONUNBUFFERED": "1", "TERM": "dumb"}
         self.process = subprocess.Popen(
             [sys.executable, "-m", "MAVProxy.mavproxy", *options, "--no-state"],
@@ -96,7 +99,7 @@ def test_mavproxy_flies_a_mission_from_its_prompt(
     fleet.run_aside(10.0)
     plan, kept = tmp_path / "plan.txt", tmp_path / "kept.txt"
     plan.write_text(MISSION.replace(" ", "\t").replace("QGC\tWPL\t110", "QGC WPL 110"))
-    proxy = Proxy(fleet.ports.station(1)[1], tmp_path)
+    proxy = Proxy(f"udpin:127.0.0.1:{fleet.ports.station(1)[1]}", tmp_path)
     try:
         look_around(proxy, copter)
         exchange_missions(proxy, plan, kept)
@@ -112,7 +115,7 @@ def test_mavproxy_flies_a_mission_from_its_prompt(
 
 def look_around(proxy: Proxy, copter: Any) -> None:
     proxy.wait("Detected vehicle 1:1")
-    proxy.wait("Received")  # ... parameters: it tries file transfer first, and is refused promptly
+    proxy.wait("Received")  # ... parameters
     proxy.type("param set FENCE_RADIUS 250")
     end = time.monotonic() + PATIENCE
     while copter.parameters.value("FENCE_RADIUS") != 250.0:  # MAVProxy sends it when it gets round to it
@@ -144,3 +147,34 @@ def fly(proxy: Proxy) -> None:
     proxy.type("mode RTL")
     proxy.wait("DISARMED")
     assert any("Mode RTL" in line for line in proxy.lines)
+
+
+@pytest.mark.slow
+def test_mavproxy_transfers_files_over_tcp(
+    make_fleet: Callable[..., Any], tmp_path: Path, udp_block: Callable[[int], int]
+) -> None:
+    fleet = make_fleet(1, ports={"tcp_port": udp_block(1)}).settle()
+    rover, log = fleet.autopilots[0], tmp_path / "logs" / "00000001.BIN"
+    rover.log = OnboardLog(rover, log.parent)
+    log.write_bytes(bytes(range(256)) * 200)
+    fleet.run_aside(2.0)
+    plan, got = tmp_path / "plan.txt", tmp_path / "got.bin"
+    rows = [line for line in MISSION.splitlines(keepends=True) if " 22 " not in line]  # a rover does not take off
+    plan.write_text("".join(rows).replace(" ", "\t").replace("QGC\tWPL\t110", "QGC WPL 110"))
+    proxy = Proxy(f"tcp:127.0.0.1:{fleet.ports.tcp(1)}", tmp_path, f"{MODULES},ftp")
+    try:
+        proxy.wait("Detected vehicle 1:1")
+        proxy.wait(f"Received {len(rover.parameters.names())} parameters (ftp)")
+        proxy.type(f"wp ftpload {plan}")
+        proxy.wait("Sent waypoint of length 3")
+        proxy.type("ftp list /APM/LOGS")
+        proxy.wait("00000001.BIN\t51200")
+        proxy.type(f"ftp get /APM/LOGS/00000001.BIN {got}")
+        proxy.wait("Wrote 51200 bytes")
+        proxy.type(f"ftp put {plan} /../../{got}.evil")
+        proxy.wait("Create failed")
+    finally:
+        proxy.close()
+    assert got.read_bytes() == log.read_bytes()
+    assert [item.command for item in rover.plans[PlanKind.MISSION]] == [16, 16, 16]
+    assert fleet.hub.vehicles[1].failures == 0

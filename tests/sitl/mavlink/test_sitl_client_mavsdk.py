@@ -7,6 +7,7 @@ import importlib.util
 import os
 from collections.abc import AsyncGenerator, Callable
 from math import nan
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,11 +20,16 @@ if importlib.util.find_spec("mavsdk") is None:
 
 import mavsdk.asyncio as mavsdk
 from mavsdk.asyncio.plugins.action import ActionAsync
+from mavsdk.asyncio.plugins.ftp import FtpAsync
+from mavsdk.asyncio.plugins.log_files import LogFilesAsync
 from mavsdk.asyncio.plugins.mission import MissionAsync, MissionPlan
 from mavsdk.asyncio.plugins.mission import MissionItem as PlannedItem
 from mavsdk.asyncio.plugins.mission_raw import MissionItem, MissionRawAsync, MissionRawError
 from mavsdk.asyncio.plugins.param import ParamAsync
 from mavsdk.asyncio.plugins.telemetry import TelemetryAsync
+
+from paddock.sitl.autopilot.log import OnboardLog
+from paddock.sitl.mavlink.virtual_files import packed_parameters
 
 PATIENCE = 120.0  # s of wall time for anything that is waited for
 LATITUDE, LONGITUDE, ALTITUDE = 35.6812, 139.7671, 40.0
@@ -56,10 +62,10 @@ async def until(values: AsyncGenerator[Any, None], test: Callable[[Any], bool]) 
     return await asyncio.wait_for(wait(), PATIENCE)
 
 
-async def with_vehicle(port: int, session: Callable[[Any], Any]) -> None:
+async def with_vehicle(address: str, session: Callable[[Any], Any]) -> None:
     configuration = mavsdk.Configuration.create_with_component_type(mavsdk.ComponentType.GROUND_STATION)
     async with mavsdk.Mavsdk(configuration) as sdk:
-        await sdk.add_any_connection(f"udpin://127.0.0.1:{port}")
+        await sdk.add_any_connection(address)
         system = await sdk.first_autopilot(timeout_s=PATIENCE)
         assert system is not None
         assert await system.get_system_id() == 1
@@ -74,7 +80,7 @@ def test_mavsdk_sees_a_healthy_vehicle_and_flies_a_mission(
     copter = fleet.autopilots[0]
     fleet.bridge.after_exchange.append(lambda _: track.append((copter.estimate.north, -copter.estimate.down)))
     fleet.run_aside(10.0)
-    asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_mission))
+    asyncio.run(with_vehicle(f"udpin://127.0.0.1:{fleet.ports.station(1)[1]}", fly_mission))
     assert fleet.hub.vehicles[1].failures == 0
     assert max(north for north, _ in track) == pytest.approx(20.0, abs=3.0)
     assert max(height for _, height in track) > 9.0
@@ -126,7 +132,7 @@ def test_mavsdk_takes_off_flies_to_a_position_and_returns(
 ) -> None:
     fleet = make_fleet(1, "copter", standalone_world(scenario=WORLD)).settle()
     fleet.run_aside(10.0)
-    asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_by_hand))
+    asyncio.run(with_vehicle(f"udpin://127.0.0.1:{fleet.ports.station(1)[1]}", fly_by_hand))
     assert fleet.hub.vehicles[1].failures == 0
 
 
@@ -153,7 +159,7 @@ def test_mavsdk_plans_a_mission_with_speeds(make_fleet: Callable[..., Any], stan
     copter = fleet.autopilots[0]
     fleet.bridge.after_exchange.append(lambda _: track.append(copter.estimate.north))
     fleet.run_aside(10.0)
-    asyncio.run(with_vehicle(fleet.ports.station(1)[1], fly_plan))
+    asyncio.run(with_vehicle(f"udpin://127.0.0.1:{fleet.ports.station(1)[1]}", fly_plan))
     assert fleet.hub.vehicles[1].failures == 0
     assert max(track) == pytest.approx(20.0, abs=3.0)
 
@@ -173,3 +179,31 @@ async def fly_plan(system: Any) -> None:
     await missions.start_mission()
     assert await until(telemetry.subscribe_in_air(), bool)
     await until(telemetry.subscribe_armed(), lambda armed: not armed)
+
+
+@pytest.mark.slow
+def test_mavsdk_downloads_files_and_logs_over_tcp(
+    make_fleet: Callable[..., Any], tmp_path: Path, udp_block: Callable[[int], int]
+) -> None:
+    fleet = make_fleet(1, ports={"tcp_port": udp_block(1)})
+    rover, log = fleet.autopilots[0], tmp_path / "logs" / "00000001.BIN"
+    rover.log = OnboardLog(rover, log.parent)
+    log.write_bytes(bytes(range(256)) * 100)
+    fleet.run_aside(2.0)
+
+    async def finish(transfer: AsyncGenerator[Any, None]) -> None:
+        async for _ in transfer:
+            pass
+
+    async def session(vehicle: Any) -> None:
+        files, logs = FtpAsync(vehicle), LogFilesAsync(vehicle)
+        await asyncio.wait_for(finish(files.download("@PARAM/param.pck", str(tmp_path), True)), PATIENCE)
+        await asyncio.wait_for(finish(files.download("/APM/LOGS/00000001.BIN", str(tmp_path), False)), PATIENCE)
+        entries = await asyncio.wait_for(logs.get_entries(), PATIENCE)
+        await asyncio.wait_for(finish(logs.download_log_file(entries[0], str(tmp_path / "by_protocol.bin"))), PATIENCE)
+
+    asyncio.run(with_vehicle(f"tcpout://127.0.0.1:{fleet.ports.tcp(1)}", session))
+    assert (tmp_path / "param.pck").read_bytes() == packed_parameters(rover, {})
+    assert (tmp_path / "00000001.BIN").read_bytes() == log.read_bytes()
+    assert (tmp_path / "by_protocol.bin").read_bytes() == log.read_bytes()
+    assert fleet.hub.vehicles[1].failures == 0

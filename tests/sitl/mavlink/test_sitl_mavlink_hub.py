@@ -20,7 +20,7 @@ from paddock.errors import PaddockError  # noqa: E402
 from paddock.sitl.adapters.lightweight import LightweightAdapter  # noqa: E402
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot  # noqa: E402
 from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
-from paddock.sitl.mavlink.link import MAX_PEERS, MavlinkLink, Ports  # noqa: E402
+from paddock.sitl.mavlink.link import MAX_PEERS, Ports, UdpLink  # noqa: E402
 
 PATIENCE = 60.0
 
@@ -84,7 +84,7 @@ def test_every_peer_sees_an_unbroken_sequence(rover: Any) -> None:
 
 
 def test_peers_are_added_by_valid_packets_and_time_out() -> None:
-    link = MavlinkLink(opened := socket.socket(socket.AF_INET, socket.SOCK_DGRAM), ("127.0.0.1", 14550))
+    link = UdpLink(opened := socket.socket(socket.AF_INET, socket.SOCK_DGRAM), ("127.0.0.1", 14550))
     opened.close()
     link.peer(("10.0.0.7", 5000), wall=100.0)
     link.evict(129.0)

@@ -84,7 +84,7 @@ def test_autopilot_version(settled: Any) -> None:
     assert version.flight_sw_version & 0xFF == mavlink.FIRMWARE_VERSION_TYPE_OFFICIAL
     wanted = mavlink.MAV_PROTOCOL_CAPABILITY_MISSION_INT | mavlink.MAV_PROTOCOL_CAPABILITY_MISSION_FENCE
     assert version.capabilities & wanted == wanted
-    assert not version.capabilities & mavlink.MAV_PROTOCOL_CAPABILITY_FTP
+    assert version.capabilities & mavlink.MAV_PROTOCOL_CAPABILITY_FTP
     assert list(version.flight_custom_version) == [0] * 8  # MAVSDK takes it for a vendor's version
 
 

@@ -82,17 +82,3 @@ def test_a_rate_parameter_changes_its_messages(rover: Any) -> None:
     station.forget()
     rover.pass_time(1.0)
     assert not any(m.get_type() == "ATTITUDE" for m in station.received)
-
-
-def test_file_transfer_is_refused_immediately(rover: Any) -> None:
-    station = rover.station()
-    payload = bytearray(251)
-    payload[0:2], payload[3], payload[4] = (77).to_bytes(2, "little"), 4, 16  # number, open for reading, length
-    payload[12:28] = b"@PARAM/param.pck"
-    answer = rover.ask(
-        station, mavlink.MAVLink_file_transfer_protocol_message(0, 1, 1, list(payload)), "FILE_TRANSFER_PROTOCOL"
-    )
-    assert int.from_bytes(bytes(answer.payload[:2]), "little") == 78
-    assert answer.payload[3:6] == [129, 1, 4]  # NAK, one byte, of opcode 4
-    assert answer.payload[12] == 10  # no such file
-    assert answer.target_system == 255

@@ -20,6 +20,7 @@ class CommandResult(IntEnum):
     DENIED = 2
     UNSUPPORTED = 3
     FAILED = 4
+    IN_PROGRESS = 5
 
 
 class Ack(NamedTuple):

@@ -22,7 +22,7 @@ ACCEL_RANGE = (8.0, 11.6)  # m/s2 at rest
 MIN_SATELLITES = 6
 NO_POSITION = "Need Position Estimate"
 MANUAL_THROTTLE = ("STABILIZE", "ACRO", "MANUAL", "FBWA")
-DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "STEERING")
+DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "POSHOLD", "STEERING")
 
 
 class Arming:
@@ -70,6 +70,8 @@ class Arming:
             autopilot.home_position.set_here()
         autopilot.vehicle.reset_control()
         autopilot.armed = True
+        if autopilot.log is not None:
+            autopilot.log.update()  # it starts now
         self._attempt_us = -REPORTED_FOR_US
         text, severity = ("Arming motors (forced)", Severity.WARNING) if force else ("Arming motors", Severity.INFO)
         autopilot.send_text(severity, text)

@@ -17,6 +17,8 @@ import numpy as np
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
+from paddock.sitl.autopilot.calibration import Calibration
+from paddock.sitl.autopilot.camera import Camera
 from paddock.sitl.autopilot.commands import COMMANDS
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
 from paddock.sitl.autopilot.estimator.estimator import Estimator, FilterArrays
@@ -40,6 +42,7 @@ from paddock.sitl.autopilot.group import (
 )
 from paddock.sitl.autopilot.guided import GuidedTarget, require_guided, require_target, set_target
 from paddock.sitl.autopilot.health import Battery, Health
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import (
     AltitudeFrame,
@@ -53,6 +56,7 @@ from paddock.sitl.autopilot.mission.items import (
 )
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import RcInput
+from paddock.sitl.autopilot.servos import ServoOutputs
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
@@ -82,6 +86,8 @@ class BuiltInAutopilot(Autopilot):
         """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
+        self.log: OnboardLog | None = None
+        self.on_event: list[Callable[[str, str], None]] = []  # called with kind and detail of every event of the run
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
         self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
@@ -126,6 +132,7 @@ class BuiltInAutopilot(Autopilot):
         self._warned_us = -WARNING_PERIOD_US
         self.paused: int | None = None  # mode to continue after DO_PAUSE_CONTINUE
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
+        self.servos, self.camera, self.calibration = ServoOutputs(self), Camera(self), Calibration(self)
         self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
         self.vehicle: VehicleControl = self._vehicle_type(self)
@@ -138,6 +145,7 @@ class BuiltInAutopilot(Autopilot):
         value = self.parameters.value
         self.status_row[NO_GNSS], self.status_row[VOLTAGE] = value("SIM_GPS_DISABLE"), value("SIM_BATT_VOLTAGE")
         self.battery.read_parameters()
+        self.camera.read_parameters()
         self.vehicle.read_parameters()
 
     @property
@@ -176,11 +184,15 @@ class BuiltInAutopilot(Autopilot):
         self.status.connected = True
 
     def close(self) -> None:
-        """Mark the autopilot as disconnected."""
+        """Mark the autopilot as disconnected; end its log."""
         self.status.connected = False
+        if self.log is not None:
+            self.log.close()
 
     def reset(self) -> None:
         """Reboot: parameters and plans are kept."""
+        if self.log is not None:
+            self.log.reset()
         self.estimator.reset()
         self._boot()
 
@@ -235,6 +247,12 @@ class BuiltInAutopilot(Autopilot):
             self._supervise(self._since)
         self.mode.update(dt)
         self.vehicle.update_landed(dt)
+        if self.camera.active:
+            self.camera.update()
+        if self.servos.repetitions:
+            self.servos.update()
+        if self.calibration.wanted:
+            self.calibration.update()
         # the estimator may rely on a stationary vehicle; a plane may start in the air
         standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and self.vehicle.kind != "plane"
         if standing is not self.estimator.standing:
@@ -249,6 +267,8 @@ class BuiltInAutopilot(Autopilot):
         self.arming.update()
         self.failsafes.update(dt)
         self.fence.update()
+        if self.log is not None:
+            self.log.update()
 
     @property
     def sensors(self) -> SensorColumns:
@@ -282,6 +302,11 @@ class BuiltInAutopilot(Autopilot):
         self.outbox.append(StatusText(severity, text))
         for listener in self.on_text:
             listener(severity, text)
+
+    def report_event(self, kind: str, detail: str) -> None:
+        """Report an event of the run."""
+        for listener in self.on_event:
+            listener(kind, detail)
 
     def warn_throttled(self, text: str) -> None:
         """Send a warning, at most one every 5 s."""

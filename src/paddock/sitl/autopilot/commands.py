@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot import guided
+from paddock.sitl.autopilot import calibration, camera, guided, servos
 from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
@@ -90,13 +90,6 @@ def enable_fence(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
     else:
         parameters.set("FENCE_ENABLE", p[0])
         autopilot.send_text(Severity.INFO, "Fence enabled" if p[0] else "Fence disabled")
-
-
-def calibrate(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
-    """PREFLIGHT_CALIBRATION: simulated sensors need none, so it succeeds immediately."""
-    require(not autopilot.armed, rejected("Calibration: disarm first"))
-    require(any(not isnan(value) and value != 0.0 for value in p), denied("Calibration: no sensor selected"))
-    autopilot.send_text(Severity.INFO, "Calibration complete")
 
 
 def storage(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
@@ -206,11 +199,6 @@ def clear_roi(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> No
     autopilot.executor.actions.roi = None
 
 
-def control_camera(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
-    """DO_DIGICAM_CONTROL: accepted and reported; there is no camera on board."""
-    autopilot.send_text(Severity.INFO, "Picture: no camera on board")
-
-
 def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """DO_ORBIT: p1 radius (m, negative counter-clockwise), p2 m/s, p3 0 nose to the centre, p5 to p7 the centre."""
     circle = autopilot.mode_number("CIRCLE") if autopilot.vehicle.kind == "copter" else None
@@ -253,22 +241,29 @@ COMMANDS: Mapping[int, Handler] = {
     176: set_mode,  # DO_SET_MODE
     178: guided.change_speed,  # DO_CHANGE_SPEED
     179: set_home,  # DO_SET_HOME
+    181: servos.set_relay,  # DO_SET_RELAY
+    182: servos.repeat_relay,  # DO_REPEAT_RELAY
+    183: servos.set_servo,  # DO_SET_SERVO
+    184: servos.repeat_servo,  # DO_REPEAT_SERVO
     185: terminate,  # DO_FLIGHTTERMINATION
     192: guided.reposition,  # DO_REPOSITION
     193: pause,  # DO_PAUSE_CONTINUE
     195: set_roi_location,  # DO_SET_ROI_LOCATION
     197: clear_roi,  # DO_SET_ROI_NONE
     201: set_roi,  # DO_SET_ROI
-    203: control_camera,  # DO_DIGICAM_CONTROL
+    203: camera.control_camera,  # DO_DIGICAM_CONTROL
+    206: camera.set_distance,  # DO_SET_CAM_TRIGG_DIST
     207: enable_fence,  # DO_FENCE_ENABLE
     224: set_current,  # DO_SET_MISSION_CURRENT
-    241: calibrate,  # PREFLIGHT_CALIBRATION
+    241: calibration.calibrate,  # PREFLIGHT_CALIBRATION
     245: storage,  # PREFLIGHT_STORAGE
     246: reboot,  # PREFLIGHT_REBOOT_SHUTDOWN
     300: start_mission,  # MISSION_START
     400: arm,  # COMPONENT_ARM_DISARM
     401: run_prearm_checks,  # RUN_PREARM_CHECKS
     410: get_home,  # GET_HOME_POSITION
+    2000: camera.start_capture,  # IMAGE_START_CAPTURE
+    2001: camera.stop_capture,  # IMAGE_STOP_CAPTURE
     43000: guided.change_speed,  # GUIDED_CHANGE_SPEED: same parameters 1 and 2
     43001: guided.change_altitude,  # GUIDED_CHANGE_ALTITUDE
     43002: guided.change_heading,  # GUIDED_CHANGE_HEADING

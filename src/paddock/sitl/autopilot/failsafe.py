@@ -15,8 +15,8 @@ from paddock.sitl.autopilot.vehicle import drives
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-RETURN, STOP, HOLD = "return_mode", "stop_mode", "hold_mode"  # attributes of VehicleControl
-SMART, ALT_HOLD, DISARM = "SMARTRTL", "ALT_HOLD", "disarm"  # modes by name; no mode
+RETURN, SMART, STOP, HOLD = "return_mode", "smart_mode", "stop_mode", "hold_mode"  # attributes of VehicleControl
+ALT_HOLD, DISARM = "ALT_HOLD", "disarm"  # a mode by name; no mode
 Steps = tuple[str, ...]
 RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), (SMART, STOP)
 
@@ -49,7 +49,7 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
             return autopilot.disarm(force=True).accepted
-        owned = action in (RETURN, STOP, HOLD)
+        owned = action in (RETURN, SMART, STOP, HOLD)
         number: int | None = getattr(autopilot.vehicle, action) if owned else autopilot.mode_number(action)
         if number is not None and autopilot.set_mode(number).accepted:
             autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
@@ -63,7 +63,7 @@ POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
 CRASH_TILT = radians(30.0)  # attitude error
-PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "MANUAL", "STEERING", "FBWA", "CRUISE")
+PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "POSHOLD", "MANUAL", "STEERING", "FBWA", "CRUISE")
 
 AUTO_RC, AUTO_GCS, GUIDED_RC, LANDING, PILOTED_GCS = 1, 2, 4, 8, 16
 """Bits of FS_OPTIONS: modes that continue in spite of a failsafe."""

@@ -53,6 +53,12 @@ COMMON = (
     Parameter("RALLY_INCL_HOME", 1, 0, 1, INT8, "1: home counts as a rally point"),
     Parameter("MIS_TOTAL", 0, 0, 32766, INT16, "items in the mission", fixed=True),
     Parameter("MIS_RESTART", 0, 0, 1, INT8, "on entering AUTO: 0 resume, 1 restart the mission"),
+    # camera trigger
+    Parameter("CAM_TRIGG_DIST", 0, 0, 1000, REAL32, "m between pictures; 0: no pictures by distance"),
+    Parameter("CAM_MIN_INTERVAL", 0, 0, 10000, INT16, "ms: shortest time between pictures by distance"),
+    # on-board log
+    Parameter("LOG_BITMASK", 176126, 0, 2147483647, INT32, "records of the log (--logs), ArduPilot's bits; 0: no log"),
+    Parameter("LOG_DISARMED", 0, 0, 1, INT8, "1: log also while disarmed"),
     # simulated faults
     Parameter("SIM_GPS_DISABLE", 0, 0, 1, INT8, "1: GNSS reports no fix"),
     Parameter("SIM_BATT_VOLTAGE", 0, 0, 120, REAL32, "V reported by the battery monitor; 0: as measured"),
@@ -65,6 +71,11 @@ COMMON = (
     Parameter("SR0_EXTRA2", 4, 0, 50, INT16, "Hz of VFR_HUD"),
     Parameter("SR0_EXTRA3", 2, 0, 50, INT16, "Hz of SYSTEM_TIME, BATTERY_STATUS, EKF_STATUS_REPORT"),
     Parameter("SR0_PARAMS", 10, 0, 50, INT16, "Hz of PARAM_VALUE batches"),
+)
+
+SMART_RETURN = (
+    Parameter("SRTL_ACCURACY", 2, 0, 10, REAL32, "m: tolerance of the recorded path"),
+    Parameter("SRTL_POINTS", 300, 0, 500, INT16, "maximum points of the recorded path; 0: SmartRTL disabled"),
 )
 
 COPTER = (
@@ -108,6 +119,7 @@ COPTER = (
     Parameter("WPNAV_SPEED_DN", 150, 10, 500, REAL32, "cm/s descent rate"),
     Parameter("WPNAV_ACCEL", 250, 50, 500, REAL32, "cm/s2 horizontal acceleration"),
     Parameter("WPNAV_ACCEL_Z", 100, 50, 500, REAL32, "cm/s2 vertical acceleration"),
+    Parameter("WPNAV_ACCEL_C", 0, 0, 500, REAL32, "cm/s2 lateral acceleration of splines; 0: twice WPNAV_ACCEL"),
     Parameter("WPNAV_RADIUS", 200, 5, 1000, REAL32, "cm: acceptance radius, also how far corners may be cut"),
     Parameter("WP_YAW_BEHAVIOR", 2, 0, 3, INT8, "heading: 0 fixed, 1 to the target, 2 except in RTL, 3 of the course"),
     # pilot
@@ -119,7 +131,10 @@ COPTER = (
     Parameter("LOIT_SPEED", 1250, 20, 3500, REAL32, "cm/s at full stick"),
     Parameter("LOIT_ACC_MAX", 500, 100, 981, REAL32, "cm/s2"),
     Parameter("LOIT_BRK_ACCEL", 250, 25, 250, REAL32, "cm/s2: braking when the sticks are released"),
+    Parameter("PHLD_BRAKE_RATE", 8, 4, 12, INT16, "deg/s: how fast POSHOLD leans to brake"),
+    Parameter("PHLD_BRAKE_ANGLE", 3000, 2000, 4500, INT16, "cdeg: maximum lean of POSHOLD while it brakes"),
     # RTL, landing, circle
+    *SMART_RETURN,
     Parameter("RTL_ALT", 1500, 30, 300000, INT32, "cm above home: minimum altitude of the return"),
     Parameter("RTL_SPEED", 0, 0, 2000, INT16, "cm/s; 0: WPNAV_SPEED"),
     Parameter("RTL_LOIT_TIME", 5000, 0, 60000, INT32, "ms above home before the descent"),
@@ -167,8 +182,7 @@ ROVER = (
     Parameter("CIRC_DIR", 0, 0, 1, INT8, "0 clockwise, 1 counter-clockwise"),
     Parameter("LOIT_RADIUS", 2, 0.2, 20, REAL32, "m: drift at which LOITER drives back"),
     Parameter("RTL_SPEED", 0, 0, 100, REAL32, "m/s in RTL and SMARTRTL; 0: WP_SPEED"),
-    Parameter("SRTL_ACCURACY", 2, 0, 10, REAL32, "m: tolerance of the recorded path"),
-    Parameter("SRTL_POINTS", 300, 0, 500, INT16, "maximum points of the recorded path; 0: SMARTRTL disabled"),
+    *SMART_RETURN,
     Parameter("MIS_DONE_BEHAVE", 0, 0, 3, INT8, "after the mission: 0 HOLD, 1 LOITER, 2 ACRO, 3 MANUAL"),
     Parameter("ACRO_TURN_RATE", 180, 1, 360, REAL32, "deg/s at full stick in ACRO"),
 )
@@ -213,7 +227,9 @@ def switch_prefix(kind: str) -> str:
 
 # read-only parameters that ground stations look for ------------------------------------------------------------------
 
-CHANNELS = 8  # RC and servo channels described
+CHANNELS = 8  # RC channels described
+SERVOS = 16  # servo channels
+RELAYS = 4
 THROTTLE_CHANNEL = 3
 STICK_CHANNELS = {"ROLL": 1, "PITCH": 2, "THROTTLE": 3, "YAW": 4}
 
@@ -228,10 +244,10 @@ SENSORS = (
     _fixed("GPS_TYPE", 1, INT8, "1: auto"),
     _fixed("COMPASS_USE", 1, INT8, "1: the compass is used for the heading"),
     *(_fixed(f"COMPASS_OFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
-    *(_fixed(f"INS_ACCOFFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
+    *(Parameter(f"INS_ACCOFFS_{axis}", 0, -5, 5, REAL32, "m/s2, calibrated", fixed=True) for axis in "XYZ"),
     *(_fixed(f"INS_ACCSCAL_{axis}", 1, REAL32, "no calibration needed") for axis in "XYZ"),
-    *(_fixed(f"INS_GYROFFS_{axis}", 0, REAL32, "no calibration needed") for axis in "XYZ"),
-    _fixed("LOG_BITMASK", 0, INT32, "0: no onboard log"),
+    *(Parameter(f"INS_GYROFFS_{axis}", 0, -1, 1, REAL32, "rad/s, calibrated", fixed=True) for axis in "XYZ"),
+    Parameter("BARO1_GND_PRESS", 0, 0, 200000, REAL32, "Pa, calibrated; 0: not yet", fixed=True),
 )
 
 
@@ -249,10 +265,13 @@ def ground_station_parameters(vehicle: type[VehicleControl]) -> Iterator[Paramet
     for k in range(1, CHANNELS + 1):
         yield from _pwm_range(f"RC{k}", PWM_MIN if k == THROTTLE_CHANNEL and not drives(kind) else PWM_MID)
     outputs = {channel: (function, rest) for channel, function, _, rest in vehicle.channels}
-    for k in range(1, CHANNELS + 1):
+    for k in range(1, SERVOS + 1):
         function, rest = outputs.get(k, (0, PWM_MID))
         yield _fixed(f"SERVO{k}_FUNCTION", function, summary="ArduPilot's number of the output function; 0: disabled")
         yield from _pwm_range(f"SERVO{k}", rest)
+    for k in range(1, RELAYS + 1):
+        yield Parameter(f"RELAY{k}_FUNCTION", 1, 0, 1, INT8, f"1: relay {k - 1} exists, 0: it does not")
+        yield Parameter(f"RELAY{k}_DEFAULT", 0, 0, 1, INT8, f"state of relay {k - 1} after boot: 0 off, 1 on")
     if kind == "copter":
         yield _fixed("MOT_PWM_MIN", PWM_MIN, summary="us: motor stopped")
         yield _fixed("MOT_PWM_MAX", PWM_MAX, summary="us: full thrust")

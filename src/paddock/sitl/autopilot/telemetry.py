@@ -6,8 +6,11 @@ from math import nan
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from paddock.sitl.autopilot.ack import Ack
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
+SIMULATED_EPOCH_US = 1_767_225_600_000_000
+"""Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
 BOOT, STANDBY, ACTIVE, CRITICAL = 1, 3, 4, 5  # MAV_STATE
 
 
@@ -49,7 +52,27 @@ class HomeChanged:
     """Home has moved."""
 
 
-Notice = StatusText | ItemReached | CurrentItem | HomeChanged
+@dataclass(frozen=True)
+class PictureTaken:
+    """The camera was triggered."""
+
+    time_us: int
+    number: int  # from 1
+    place: tuple[float, float, float]  # deg, deg, m above sea level; NaN without an origin
+    height: float  # m above home
+    attitude: tuple[float, float, float]  # roll, pitch, yaw, rad
+    quaternion: tuple[float, float, float, float]  # w, x, y, z, body to north-east-down
+
+
+@dataclass(frozen=True)
+class CommandDone:
+    """A command that was in progress is done."""
+
+    command: int  # MAV_CMD
+    ack: "Ack"
+
+
+Notice = CommandDone | StatusText | ItemReached | CurrentItem | HomeChanged | PictureTaken
 
 
 class Landed(IntEnum):

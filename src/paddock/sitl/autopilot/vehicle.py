@@ -80,6 +80,7 @@ class VehicleControl(ABC):
     modes: ClassVar[Mapping[int, type[Mode]]]
     first_mode: ClassVar[int]  # after boot
     return_mode: ClassVar[int]  # RTL of failsafes and fences
+    smart_mode: ClassVar[int | None] = None  # return along the recorded path, where the type has that
     stop_mode: ClassVar[int]  # LAND of a copter, HOLD of a rover
     hold_mode: ClassVar[int]  # LOITER of a copter, HOLD of a rover
     parameters: ClassVar["tuple[Parameter, ...]"]
@@ -123,8 +124,8 @@ class VehicleControl(ABC):
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
     def outputs(self, commands: Floats) -> list[int]:
-        """Return the actuator row as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
-        pwm, values = [0] * 16, commands.tolist()
+        """Return the actuator row and set servos as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
+        pwm, values = list(self.autopilot.servos.widths), commands.tolist()
         for channel, _, column, rest in self.channels:
             pwm[channel - 1] = round(rest + (PWM_MAX - rest) * values[column])
         return pwm

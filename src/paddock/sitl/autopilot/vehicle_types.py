@@ -24,7 +24,9 @@ from paddock.sitl.autopilot.control.rover import (
     rover_control,
     rover_gains,
 )
-from paddock.sitl.autopilot.control.rover_path import RoverDriver, Trail
+from paddock.sitl.autopilot.control.rover_path import RoverDriver
+from paddock.sitl.autopilot.control.trail import Trail
+from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
@@ -45,6 +47,7 @@ class Copter(VehicleControl):
     modes = find_modes("copter")
     first_mode = 0  # STABILIZE
     return_mode = 6  # RTL
+    smart_mode = 21  # SMART_RTL
     stop_mode = 9  # LAND
     hold_mode = 5  # LOITER
     parameters = COPTER
@@ -57,6 +60,7 @@ class Copter(VehicleControl):
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self.track, self.heading = CopterTrack(), CopterHeading()
+        self.trail = Trail[Ned]()
         self.landed = True
         self._still = 0.0  # s without motion
         self._grounded = 0.0  # s on the ground with idle motors
@@ -135,8 +139,9 @@ class Copter(VehicleControl):
         super().shift(north, east, down)
 
     def update_landed(self, dt: float) -> None:
-        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
+        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands. Record the path."""
         autopilot = self.autopilot
+        self.trail.record(autopilot, autopilot.estimate.position)
         mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint.item(at.SPOOL) == at.FLY
         memory = self.memory.tolist()
         if not autopilot.armed:
@@ -178,6 +183,7 @@ class Rover(VehicleControl):
     modes = find_modes("rover")
     first_mode = 0  # MANUAL
     return_mode = 11  # RTL
+    smart_mode = 12  # SMARTRTL
     stop_mode = hold_mode = 4  # HOLD
     parameters = ROVER
     control_period_us = 20_000
@@ -189,8 +195,7 @@ class Rover(VehicleControl):
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.driver = RoverDriver(self)
-        self.trail = Trail(0, 1.0, (0.0, 0.0))
-        self._was_armed = False
+        self.trail = Trail[Point]()
 
     def read_parameters(self) -> None:
         """Derive gains and limits."""
@@ -230,15 +235,7 @@ class Rover(VehicleControl):
         autopilot = self.autopilot
         autopilot.telemetry.landed = Landed.ON_GROUND
         autopilot.telemetry.throttle = abs(self.memory.throttle)
-        position = (autopilot.estimate.north, autopilot.estimate.east)
-        if not autopilot.armed or not autopilot.estimate.position_ok:
-            self._was_armed = self._was_armed and autopilot.armed
-            return
-        if not self._was_armed:
-            self._was_armed = True
-            p = autopilot.parameters
-            self.trail = Trail(p.whole("SRTL_POINTS"), p.value("SRTL_ACCURACY"), position)
-        self.trail.add(position)
+        self.trail.record(autopilot, autopilot.estimate.position[:2])
 
 
 class AckermannRover(Rover):

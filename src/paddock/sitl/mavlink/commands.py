@@ -53,6 +53,7 @@ class CommandProtocol:
             SEND_BANNER: self._banner,
         }
         self._acks: dict[tuple[tuple[Address, int, int], int], tuple[MavlinkCommand, Ack]] = {}
+        self._pending: dict[int, Sender] = {}  # senders of commands in progress
         self.handlers = {"COMMAND_LONG": self._long, "COMMAND_INT": self._int, "SET_MODE": self._set_mode}
 
     def _long(self, message: Any, sender: Sender) -> None:
@@ -96,6 +97,16 @@ class CommandProtocol:
         if len(self._acks) > MAX_REMEMBERED:
             del self._acks[next(iter(self._acks))]
         self._acknowledge(request[0], ack, sender)
+        if ack.result == CommandResult.IN_PROGRESS:
+            self._pending[request[0]] = sender
+
+    def finish(self, command: int, ack: Ack) -> None:
+        """Send the final answer to the sender of a command that was in progress."""
+        sender = self._pending.pop(command, None)
+        if sender is not None:
+            if (known := self._acks.get((sender.key, command))) is not None:
+                self._acks[sender.key, command] = known[0], ack
+            self._acknowledge(command, ack, sender)
 
     def _set_mode(self, message: Any, sender: Sender) -> None:
         """Acknowledge as a command with the number of the message, as ArduPilot does."""

@@ -10,14 +10,27 @@ from typing import Any, BinaryIO
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
-from paddock.sitl.autopilot.telemetry import CurrentItem, HomeChanged, ItemReached, Notice, Severity, StatusText
+from paddock.sitl.autopilot.telemetry import (
+    CommandDone,
+    CurrentItem,
+    HomeChanged,
+    ItemReached,
+    Notice,
+    PictureTaken,
+    Severity,
+    StatusText,
+)
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
-from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, bind, open_log
-from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of
+from paddock.sitl.mavlink.file_transfer import FileTransfer
+from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
+from paddock.sitl.mavlink.log_protocol import LogProtocol
+from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
 from paddock.sitl.mavlink.packets import AUTOPILOT, PacketWriter, mav, status_texts, wire_format
 from paddock.sitl.mavlink.parameter_protocol import ParameterProtocol
+from paddock.sitl.mavlink.signing import Signing
 from paddock.sitl.mavlink.streams import HEARTBEAT, Streams
+from paddock.sitl.mavlink.tcp import TcpLink, open_tcp
 
 PERIOD_US = 20_000  # us of simulated time between two polls: the log must not depend on wall time
 
@@ -35,13 +48,15 @@ class MavlinkHub:
         self.vehicles: dict[int, MavlinkVehicle] = {}
         self._log_folder = log_folder
         self._selector = selectors.DefaultSelector()
-        self.links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
+        self.links: dict[int, UdpLink] = {}  # by system id; 0: shared
+        self.tcp_links: dict[int, TcpLink] = {}  # by system id
         self._now_us = -1
         self._contacted = False  # a packet has been received
         self._serviced_us = -PERIOD_US
         self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
-            self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
+            shared = self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
+            shared.number = 1
 
     def add(self, autopilot: BuiltInAutopilot) -> "MavlinkVehicle":
         """Open the ports of an autopilot; raise PaddockError if its system id or a port is in use."""
@@ -55,28 +70,35 @@ class MavlinkHub:
         if self.ports.shared_port is not None and target == self.ports.shared_station():
             target = None  # the shared link already sends to it
         link = self._open(sysid, port, f"vehicle {sysid}", "--base-port", target)
+        log = None
         try:
-            folder = self._log_folder
-            vehicle = MavlinkVehicle(autopilot, open_log(folder / f"vehicle_{sysid}.tlog") if folder else None)
+            log = open_log(self._log_folder / f"vehicle_{sysid}.tlog") if self._log_folder else None
+            tcp = open_tcp(self.ports, sysid, self._selector)
         except PaddockError:
+            if log is not None:
+                log.close()
             self._close_link(sysid)
             raise
+        vehicle = MavlinkVehicle(autopilot, log)
         vehicle.now_us = max(self._now_us, 0)
         for each in (link, self.links.get(0)):
             if each is not None:
                 each.vehicles[sysid] = vehicle
                 vehicle.links.append(each)
         self.vehicles[sysid] = vehicle
+        if tcp is not None:
+            tcp.vehicles[sysid] = vehicle
+            self.tcp_links[sysid] = tcp
         return vehicle
 
-    def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> MavlinkLink:
+    def _open(self, key: int, port: int, owner: str, option: str, target: Address | None) -> UdpLink:
         opened = bind(self.ports.host, port, owner, option)
         if target is not None:
             try:
                 target = socket.gethostbyname(target[0]), target[1]  # replies come from numeric addresses
             except OSError as error:
                 raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
-        link = MavlinkLink(opened, target)
+        link = UdpLink(opened, target)
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
@@ -84,7 +106,7 @@ class MavlinkHub:
     def _close_link(self, key: int) -> None:
         link = self.links.pop(key)
         self._selector.unregister(link.socket)
-        link.socket.close()
+        link.close()
 
     def close(self) -> None:
         """Close all ports and logs."""
@@ -93,6 +115,8 @@ class MavlinkHub:
                 vehicle.log.close()
         for key in list(self.links):
             self._close_link(key)
+        for tcp in self.tcp_links.values():
+            tcp.close()
         self._selector.close()
 
     def service(self, now_us: int) -> None:
@@ -107,7 +131,8 @@ class MavlinkHub:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
                 vehicle.beat(wall)
-                vehicle.autopilot.status.rejected = self.links[sysid].counters.rejected
+                used = self.links[sysid], self.tcp_links.get(sysid)
+                vehicle.autopilot.status.rejected = sum(link.counters.rejected for link in used if link is not None)
             for link in self.links.values():
                 link.evict(wall)
             self._flush()
@@ -146,6 +171,9 @@ class MavlinkHub:
     def _flush(self) -> None:
         for link in self.links.values():
             link.flush()
+        for tcp in self.tcp_links.values():
+            if tcp.peers:
+                tcp.flush()
 
 
 HEARTBEAT_PERIOD = 1.0  # s of wall time, also while the simulation is paused
@@ -168,14 +196,18 @@ class MavlinkVehicle:
         self._texts = 0
         self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
+        self.signing = Signing(autopilot)
         self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
         self.parameters = ParameterProtocol(self)
         self.missions = MissionProtocol(self)
         self.commands = CommandProtocol(self)
+        self.logs, self.transfer = LogProtocol(self), FileTransfer(self)
         self._handlers: dict[str, Handler] = {
             **self.parameters.handlers,
             **self.missions.handlers,
             **self.commands.handlers,
+            **self.logs.handlers,
+            **self.transfer.handlers,
             **Inputs(self).handlers,
             "HEARTBEAT": self._heartbeat,
             "TIMESYNC": self._timesync,
@@ -185,8 +217,8 @@ class MavlinkVehicle:
             ),
             "AUTOPILOT_VERSION_REQUEST": lambda _, sender: self.commands.send_once(VERSION, sender),
             "SET_HOME_POSITION": self._set_home,
+            "SETUP_SIGNING": self.signing.set_up,
             "SET_GPS_GLOBAL_ORIGIN": self._set_origin,
-            "LOG_REQUEST_LIST": lambda _, sender: self.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender),
         }
 
     @property
@@ -199,7 +231,10 @@ class MavlinkVehicle:
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
         if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
-        self._write_log(bytes(message.get_msgbuf()))
+        if not self.signing.accepts(message):
+            return
+        if message.get_msgId() != mav.MAVLINK_MSG_ID_SETUP_SIGNING:  # a log must not reveal the key
+            self._write_log(bytes(message.get_msgbuf()))
         handler = self._handlers.get(message.get_type())
         if handler is None:
             return
@@ -279,6 +314,10 @@ class MavlinkVehicle:
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+        if self.logs.downloads:
+            self.logs.service()
+        if self.transfer.sessions:
+            self.transfer.service()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:
         """Return the streams of a peer for changing them: a copy of the defaults at first."""
@@ -346,6 +385,11 @@ class MavlinkVehicle:
             executor = self.autopilot.executor
             count, state = len(executor.items), int(executor.state)
             self.send(mav.MAVLink_mission_current_message(notice.sequence, count, state))
+        elif isinstance(notice, CommandDone):
+            self.commands.finish(notice.command, notice.ack)
+        elif isinstance(notice, PictureTaken):
+            for message in picture_messages(notice, self.sysid):
+                self.send(message)
         elif isinstance(notice, HomeChanged):
             for id in (mav.MAVLINK_MSG_ID_HOME_POSITION, mav.MAVLINK_MSG_ID_GPS_GLOBAL_ORIGIN):
                 if (message := self.encode(id)) is not None:

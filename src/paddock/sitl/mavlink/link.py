@@ -1,4 +1,4 @@
-"""UDP links: port numbers, peers (ground stations), the .tlog, and the sockets."""
+"""Links to ground stations: port numbers, peers, the .tlog, and UDP sockets (TCP: `tcp`)."""
 
 import errno
 import socket
@@ -6,7 +6,7 @@ from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from paddock.errors import PaddockError
 from paddock.sitl.mavlink.packets import PacketCounters, read_packets, renumbered
@@ -15,9 +15,12 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.streams import Streams
 
+LAST_PORT = 65535
+BACKLOG = 4  # TCP clients that wait to be accepted
+ARDUPILOT_TCP, TCP_STEP = 5760, 10  # ArduPilot's first TCP port, and the distance to that of the next instance
 RECEIVE_BUFFER = 1 << 18  # bytes: for bursts while the simulation is busy
 
-SETTINGS = {"--base-port": "port", "--station-port": "station", "--shared-port": "shared"}
+SETTINGS = {"--base-port": "port", "--station-port": "station", "--shared-port": "shared", "--tcp": "tcp"}
 """Flag of `paddock sitl` -> key of a scenario's `mavlink`."""
 
 
@@ -29,9 +32,10 @@ def where_set(option: str) -> str:
 
 @dataclass(frozen=True)
 class Ports:
-    """Vehicle k binds `base_port` + k - 1 and sends to `station_port` + k - 1 of `station_host`.
+    """Vehicle k binds UDP `base_port` + k - 1 and sends to `station_port` + k - 1 of `station_host`.
 
-    `shared_port` is one more socket for all vehicles, which sends to `station_port`; None: none.
+    `shared_port` is one more socket for all vehicles, which sends to `station_port`; None: none. Vehicle k also listens
+    at TCP `tcp_port` + 10 (k - 1), as ArduPilot does; 0: not at all; None: at 5760 and so on where that is free.
     """
 
     host: str = "127.0.0.1"  # address that all sockets bind, the scenario's `listen`; 0.0.0.0 accepts other machines
@@ -39,6 +43,17 @@ class Ports:
     station_host: str = "127.0.0.1"
     station_port: int = 14550
     shared_port: int | None = None
+    tcp_port: int | None = 0
+
+    def tcp(self, sysid: int) -> int:
+        """Return the TCP port of a vehicle; 0: none."""
+        if self.tcp_port == 0:
+            return 0
+        port = (ARDUPILOT_TCP if self.tcp_port is None else self.tcp_port) + TCP_STEP * (sysid - 1)
+        if port > LAST_PORT:
+            text = f"vehicle {sysid}: TCP port {port} exceeds {LAST_PORT}; choose a lower {where_set('--tcp')}"
+            raise PaddockError(text)
+        return port
 
     def own(self, sysid: int) -> int:
         """Return the port that a vehicle binds."""
@@ -71,25 +86,32 @@ class Ports:
 
     def _checked(self, base: int, sysid: int, option: str) -> int:
         port = base + sysid - 1
-        if port > 65535:
-            raise PaddockError(f"vehicle {sysid}: port {port} exceeds 65535; choose a lower {where_set(option)}")
+        if port > LAST_PORT:
+            raise PaddockError(f"vehicle {sysid}: port {port} exceeds {LAST_PORT}; choose a lower {where_set(option)}")
         return port
 
 
-def bind(host: str, port: int, owner: str, option: str) -> socket.socket:
-    """Return a non-blocking UDP socket; raise PaddockError, naming `owner` and `option`, if the port is unavailable."""
-    opened = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+def bind(listen: str, port: int, owner: str, option: str, tcp: bool = False) -> socket.socket:
+    """Return a non-blocking UDP socket, or a listening TCP one; PaddockError names `owner` and `option` if it fails."""
+    protocol, opened = ("TCP" if tcp else "UDP"), None
     try:
+        opened = socket.socket(socket.AF_INET, socket.SOCK_STREAM if tcp else socket.SOCK_DGRAM)
         opened.setblocking(False)
-        opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
-        opened.bind((host, port))
+        if tcp:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        else:
+            opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BUFFER)
+        opened.bind((listen, port))
+        if tcp:
+            opened.listen(BACKLOG)
     except OSError as error:
-        opened.close()
+        if opened is not None:
+            opened.close()
         reasons = {
-            errno.EADDRINUSE: f"UDP port {port} is in use by another program; close it or choose another with",
-            errno.EACCES: f"UDP port {port} needs privileges; choose one above 1023 with",
+            errno.EADDRINUSE: f"{protocol} port {port} is in use by another program; close it or choose another with",
+            errno.EACCES: f"{protocol} port {port} needs privileges; choose one above 1023 with",
         }
-        other = f"cannot open UDP port {host}:{port}: {error.strerror or error}; see"
+        other = f"cannot open {protocol} port {listen}:{port}: {error.strerror or error}; see"
         raise PaddockError(f"{owner}: {reasons.get(error.errno or 0, other)} {where_set(option)}") from error
     return opened
 
@@ -125,14 +147,60 @@ MAX_DATAGRAMS = 64  # per poll: one peer cannot stall the simulation
 
 
 class MavlinkLink:
-    """A UDP socket with its peers, in order of arrival, and vehicles: one vehicle's own, or the shared one."""
+    """A socket with its peers, in order of arrival, and vehicles: one vehicle's own, or the shared one."""
+
+    number = 0  # in signatures
+
+    def __init__(self, opened: socket.socket) -> None:
+        self.socket = opened
+        self.peers: dict[Address, MavlinkPeer] = {}
+        self.vehicles: dict[int, MavlinkVehicle] = {}
+        self.counters = PacketCounters()
+
+    def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
+        """Send to every peer, or to one, with the next `flush`."""
+        for peer in (only,) if only is not None else tuple(self.peers.values()):
+            number = peer.sequences.get(sysid, 0)
+            peer.sequences[sysid] = (number + 1) % 256
+            signing = self.vehicles[sysid].signing
+            signed = signing.sign(packet, number, extra, self.number) if signing.key else b""
+            self.queue(peer, signed or renumbered(packet, number, extra))
+
+    def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
+        """Keep a packet for the next `flush`."""
+        raise NotImplementedError
+
+    def flush(self) -> None:
+        """Send what waits, without blocking."""
+        raise NotImplementedError
+
+    def receive(self, wall: float) -> None:
+        """Handle what has arrived, without blocking."""
+        raise NotImplementedError
+
+    def evict(self, wall: float) -> None:
+        """Remove peers that have timed out."""
+
+    def close(self) -> None:
+        """Close the socket."""
+        self.socket.close()
+
+    def dispatch(self, message: Any, peer: MavlinkPeer) -> None:
+        """Pass a message to the vehicles it is meant for."""
+        target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
+        sender = Sender(self, peer, message.get_srcSystem(), message.get_srcComponent())
+        for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
+            vehicle.handle(message, sender)
+
+
+class UdpLink(MavlinkLink):
+    """A UDP socket; each address that sends to it is a peer."""
 
     def __init__(self, opened: socket.socket, target: Address | None) -> None:
         """`target` is a permanent peer."""
-        self.socket = opened
-        self.peers = {} if target is None else {target: MavlinkPeer(target, last_seen=0.0, permanent=True)}
-        self.vehicles: dict[int, MavlinkVehicle] = {}
-        self.counters = PacketCounters()
+        super().__init__(opened)
+        if target is not None:
+            self.peers[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
         self._waiting: list[tuple[bytes, Address]] = []  # packets for `flush`
 
     def peer(self, address: Address, wall: float) -> MavlinkPeer:
@@ -149,12 +217,9 @@ class MavlinkLink:
         kept = [peer for peer in self.peers.values() if peer.permanent or wall - peer.last_seen <= SILENCE]
         self.peers = {peer.address: peer for peer in kept}
 
-    def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
-        """Send to every peer, or to one, with the next `flush`."""
-        for peer in (only,) if only is not None else self.peers.values():
-            number = peer.sequences.get(sysid, 0)
-            peer.sequences[sysid] = (number + 1) % 256
-            self._waiting.append((renumbered(packet, number, extra), peer.address))
+    def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
+        """Keep a packet for the next `flush`."""
+        self._waiting.append((packet, peer.address))
 
     def flush(self) -> None:
         """Send what waits: encoding many packets, then sending many, is faster than taking turns."""
@@ -172,11 +237,7 @@ class MavlinkLink:
             except OSError:  # no more data, or a peer's port is closed
                 return
             for message in read_packets(datagram, self.counters):
-                target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
-                ids = message.get_srcSystem(), message.get_srcComponent()
-                sender = Sender(self, self.peer(address, wall), *ids)
-                for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
-                    vehicle.handle(message, sender)
+                self.dispatch(message, self.peer(address, wall))
 
 
 class Sender(NamedTuple):

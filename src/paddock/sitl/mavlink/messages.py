@@ -8,7 +8,7 @@ import numpy as np
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate
-from paddock.sitl.autopilot.telemetry import Telemetry
+from paddock.sitl.autopilot.telemetry import SIMULATED_EPOCH_US, PictureTaken, Telemetry
 from paddock.sitl.mavlink.packets import INT16, INT32, UINT16, by_id, int16, int32, known, mav, scaled, uint16
 from paddock.sitl.sensor_data import Floats, SensorColumns
 
@@ -18,8 +18,6 @@ MIN_COURSE_SPEED = 0.3  # m/s: slower, the course over the ground is noise
 BOARD_SUPPLY = 5000  # mV
 UNKNOWN = 255  # as a covariance, a signal strength or a number of satellites
 
-SIMULATED_EPOCH_US = 1_767_225_600_000_000
-"""Date at simulated time 0: 1 January 2026, 00:00 UTC. The real date would make every run different."""
 PILOTED = frozenset({"MANUAL", "ACRO", "STABILIZE", "STEERING", "ALT_HOLD", "FBWA", "FBWB"})
 """Modes without the GUIDED flag."""
 ALWAYS = (
@@ -31,7 +29,7 @@ CAPABILITIES = sum(
     getattr(mav, f"MAV_PROTOCOL_CAPABILITY_{name}")
     for name in (
         *("MISSION_FLOAT", "PARAM_FLOAT", "MISSION_INT", "COMMAND_INT", "SET_POSITION_TARGET_LOCAL_NED"),
-        *("SET_POSITION_TARGET_GLOBAL_INT", "MAVLINK2", "MISSION_FENCE", "MISSION_RALLY"),
+        *("SET_POSITION_TARGET_GLOBAL_INT", "MAVLINK2", "MISSION_FENCE", "MISSION_RALLY", "FTP"),
     )
 )
 
@@ -77,7 +75,7 @@ def _fence_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
 
 
 def _autopilot_version(a: BuiltInAutopilot, t: Telemetry) -> Fields:
-    """A release without file transfer."""
+    """The release whose protocol this follows."""
     attitude = mav.MAV_PROTOCOL_CAPABILITY_SET_ATTITUDE_TARGET if a.vehicle.kind == "copter" else 0
     return CAPABILITIES | attitude, VERSION, 0, 0, 0, (0,) * 8, (0,) * 8, (0,) * 8, 0, 0, a.sysid
 
@@ -111,6 +109,12 @@ def _place(latitude: float, longitude: float, altitude: float) -> tuple[int, int
     return int32(latitude, 1e7), int32(longitude, 1e7), int32(altitude, 1e3)
 
 
+def _relay_status(a: BuiltInAutopilot, t: Telemetry) -> Fields:
+    """Relays as bits: on, present."""
+    on, present = (sum(1 << k for k, each in enumerate(bits) if each) for bits in (a.servos.relays, a.servos.present()))
+    return t.time_us // 1000, on & present, present
+
+
 STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
     HEARTBEAT=_heartbeat,
     SYS_STATUS=_sys_status,
@@ -124,6 +128,7 @@ STATUS: dict[int, Callable[[BuiltInAutopilot, Telemetry], Fields]] = by_id(
     RC_CHANNELS=_rc_channels,
     RC_CHANNELS_RAW=lambda a, t: (t.time_us // 1000, 0, *_padded(a.rc.sticks.pwm, 8), UNKNOWN),  # older ground stations
     SERVO_OUTPUT_RAW=lambda a, t: (t.time_us % 2**32, 0, *a.vehicle.outputs(a.commands)),
+    RELAY_STATUS=_relay_status,
     NAV_CONTROLLER_OUTPUT=_nav_controller_output,
     HOME_POSITION=_home_position,
     GPS_GLOBAL_ORIGIN=lambda a, t: (
@@ -215,6 +220,22 @@ def _distance_sensor(t: Telemetry, s: SensorColumns) -> Fields:
     """The downward rangefinder, 10 cm to 100 m; None without one."""
     kind = mav.MAV_DISTANCE_SENSOR_LASER, 0, mav.MAV_SENSOR_ROTATION_PITCH_270, UNKNOWN
     return (t.time_us // 1000, 10, 10000, uint16(s.range_1, 100.0), *kind) if isfinite(s.range_1) else None
+
+
+def picture_messages(picture: PictureTaken, sysid: int) -> list[Any]:
+    """Return CAMERA_FEEDBACK, as ArduPilot sends it, and CAMERA_IMAGE_CAPTURED, of the camera protocol."""
+    latitude, longitude, altitude = map(known, picture.place)
+    date, height, number = SIMULATED_EPOCH_US + picture.time_us, known(picture.height), picture.number
+    place = int32(latitude, 1e7), int32(longitude, 1e7)
+    angles = map(degrees, picture.attitude)
+    feedback = mav.MAVLink_camera_feedback_message(
+        *(date, sysid, 0, number % 65536, *place, altitude, height, *angles, 0.0, mav.CAMERA_FEEDBACK_PHOTO),
+        number % 65536,
+    )
+    heights = int32(altitude, 1e3), int32(height, 1e3)
+    boot, quaternion = picture.time_us // 1000, list(picture.quaternion)
+    captured = mav.MAVLink_camera_image_captured_message(boot, date, 1, *place, *heights, quaternion, number, 1, b"")
+    return [feedback, captured]
 
 
 SENSORS: dict[int, Callable[[Telemetry, SensorColumns], Fields]] = by_id(

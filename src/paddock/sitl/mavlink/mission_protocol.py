@@ -10,7 +10,14 @@ from math import inf, isfinite, isnan, nan
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.mission.items import ITEM_KINDS, AltitudeFrame, MissionItem, PlanKind, altitude_frame
+from paddock.sitl.autopilot.mission.items import (
+    ITEM_KINDS,
+    AltitudeFrame,
+    MissionItem,
+    PlanKind,
+    Role,
+    altitude_frame,
+)
 from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.packets import int32, mav
 
@@ -33,7 +40,7 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
     if m.mission_type == PlanKind.MISSION:
         kind = ITEM_KINDS.get(m.command)
         place, height = (kind.place, kind.height) if kind is not None else (False, False)
-    on_earth = frame is not AltitudeFrame.MISSION
+    on_earth = is_scaled(m.command, frame)
     scale = DEGREE if m.get_type() == "MISSION_ITEM_INT" and on_earth else 1.0
     values = (m.x / scale, place), (m.y / scale, place), (m.z, height)
     x, y, z = (0.0 if isnan(value) and not used else value for value, used in values)
@@ -51,6 +58,13 @@ def decode(message: Any) -> tuple[MissionItem | None, int]:
     return MissionItem(m.command, frame, p1, p2, p3, m.param4, x, y, z, autocontinue=bool(m.autocontinue)), 0
 
 
+def is_scaled(command: int, frame: int) -> bool:
+    """Return whether x and y of an item are degrees, and integers on the wire 1e7 times that; else plain numbers."""
+    kind = ITEM_KINDS.get(command)
+    numbers = kind is not None and kind.role is not Role.NAV and not kind.place  # DO_DIGICAM_CONTROL has some there
+    return frame != AltitudeFrame.MISSION and not numbers
+
+
 def encode(
     item: MissionItem,
     sequence: int,
@@ -60,7 +74,7 @@ def encode(
     integers: bool = True,
 ) -> Any:
     """Return MISSION_ITEM_INT for a system and component, or MISSION_ITEM where `integers` is False."""
-    scale = DEGREE if item.frame != AltitudeFrame.MISSION else 1.0
+    scale = DEGREE if is_scaled(item.command, item.frame) else 1.0
     place = (int32(item.x, scale), int32(item.y, scale)) if integers else (item.x, item.y)
     head = (*target, sequence, int(item.frame), item.command, int(current), int(item.autocontinue))
     make = mav.MAVLink_mission_item_int_message if integers else mav.MAVLink_mission_item_message

@@ -1,7 +1,7 @@
 """The MAVLink dialect (ardupilotmega, MAVLink 2, by pymavlink), the scaling of its fields, and datagrams to messages.
 
 No input raises an exception. A datagram holds whole packets, so invalid bytes from one sender never affect another.
-MAVLink 1 and 2 are read. Signatures are not checked: a signed packet counts as an unsigned one.
+MAVLink 1 and 2 are read. Signatures are checked by `signing`.
 """
 
 from collections.abc import Callable, Sequence
@@ -81,23 +81,35 @@ DECODER = mav.MAVLink(None)
 
 def read_packets(datagram: bytes, counters: PacketCounters) -> list[Any]:
     """Return the valid messages of a datagram, in order; count the rest, but not bytes outside packets."""
+    return read_stream(datagram, counters, whole=True)[0]
+
+
+def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> tuple[list[Any], bytes]:
+    """Return the valid messages of a part of a byte stream, and the start of a packet that is not complete yet.
+
+    With `whole` no more data follows: an incomplete packet is an error.
+    """
     found: list[Any] = []
     at = errors = 0
-    while errors < MAX_ERRORS and (start := _next_marker(datagram, at)) >= 0:
-        packet = _frame(datagram, start)
+    rest = b""
+    while errors < MAX_ERRORS and (start := _next_marker(data, at)) >= 0:
+        packet, size = _frame(data, start)
+        if not whole and len(packet) < size:
+            rest = packet
+            break
         try:
             message = DECODER.decode(bytearray(packet))
         except Exception:  # pymavlink raises various types for invalid and for truncated bytes
             at, errors = start + 1, errors + 1  # search inside an invalid packet
             continue
         at = start + len(packet)
-        if message.get_msgId() < 0:  # unknown id
-            errors += 1
+        if message.get_msgId() < 0:  # unknown id, or bytes that look like one: its checksum cannot be verified
+            at, errors = at if whole else start + 1, errors + 1
         else:
             found.append(message)
     counters.received += len(found)
     counters.rejected += errors
-    return found
+    return found, rest
 
 
 def _next_marker(data: bytes, at: int) -> int:
@@ -105,13 +117,16 @@ def _next_marker(data: bytes, at: int) -> int:
     return min((place for marker in (MARKER_1, MARKER_2) if (place := data.find(marker, at)) >= 0), default=-1)
 
 
-def _frame(data: bytes, at: int) -> bytes:
-    """Return the packet that starts here, of the length in its header, or the rest of the data if it is truncated."""
+def _frame(data: bytes, at: int) -> tuple[bytes, int]:
+    """Return the packet that starts here, or the rest of the data if it is truncated, and its full length.
+
+    Before the header is complete the length is that of the shortest packet.
+    """
     header = data[at : at + 3]
-    size = header[1] + 8 if len(header) == 3 else 0
-    if header[0] == MARKER_2 and size:
+    size = header[1] + 8 if len(header) == 3 else 8
+    if header[0] == MARKER_2 and len(header) == 3:
         size += 4 + (SIGNATURE if header[2] & SIGNED else 0)
-    return data[at : at + size]
+    return data[at : at + size], size
 
 
 class WireFormat(NamedTuple):

@@ -1,4 +1,4 @@
-"""The parameter protocol: list, read, set; and the refusal of file transfer, which ground stations try first."""
+"""The parameter protocol: list, read, set. Ground stations try file transfer first (`file_transfer`)."""
 
 from collections.abc import Callable
 from math import isfinite
@@ -18,12 +18,6 @@ NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
 UNKNOWN = 1  # MAV_PARAM_ERROR_DOES_NOT_EXIST
 OUT_OF_RANGE = 2
 
-FTP_ACK, FTP_NAK = 128, 129
-FTP_TERMINATE, FTP_RESET = 1, 2
-FTP_UNKNOWN_COMMAND, FTP_NOT_FOUND = 7, 10
-FTP_LOOKUPS = (3, 4, 11, 14)  # list, open, open, checksum
-FTP_LENGTH = 251
-
 
 class ParameterProtocol:
     """The parameter protocol of one vehicle."""
@@ -37,7 +31,6 @@ class ParameterProtocol:
             "PARAM_REQUEST_LIST": lambda _, sender: self._lists.update({sender.key: (sender, 0)}),
             "PARAM_REQUEST_READ": self._read,
             "PARAM_SET": self._set,
-            "FILE_TRANSFER_PROTOCOL": self._refuse_ftp,
         }
 
     def restart(self) -> None:
@@ -89,19 +82,3 @@ class ParameterProtocol:
         name = message.param_id.encode("ascii", "replace")
         index = getattr(message, "param_index", -1)
         self.vehicle.reply(mav.MAVLink_param_error_message(sender.system, sender.component, name, index, error), sender)
-
-    def _refuse_ftp(self, message: Any, sender: "Sender") -> None:
-        """Refuse file transfer: closing sessions succeeds, everything else fails immediately."""
-        request = bytes(message.payload)
-        number, opcode = int.from_bytes(request[:2], "little"), request[3]
-        if opcode in (FTP_ACK, FTP_NAK):
-            return
-        closing = opcode in (FTP_TERMINATE, FTP_RESET)
-        error = FTP_NOT_FOUND if opcode in FTP_LOOKUPS else FTP_UNKNOWN_COMMAND
-        ack = bytearray(FTP_LENGTH)
-        ack[:2] = ((number + 1) % 65536).to_bytes(2, "little")
-        ack[2], ack[3], ack[5] = request[2], FTP_ACK if closing else FTP_NAK, opcode
-        if not closing:
-            ack[4], ack[12] = 1, error
-        reply = mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, list(ack))
-        self.vehicle.reply(reply, sender)

@@ -202,3 +202,9 @@ class Rig:
 def rig() -> type[Rig]:
     """Make one: rig("micro", wind=(3.0, 0.0))."""
     return Rig
+
+
+@pytest.fixture(scope="module")
+def module_rig() -> type[Rig]:
+    """The same for fixtures of a module."""
+    return Rig

@@ -256,5 +256,7 @@ def test_the_outputs_are_pwm_of_four_motors(rig: Any) -> None:
         "RTL": 6,
         "CIRCLE": 7,
         "LAND": 9,
+        "POSHOLD": 16,
         "BRAKE": 17,
+        "SMART_RTL": 21,
     }

@@ -79,7 +79,7 @@ class BenchRover(BenchCopter):
     kind = "rover"
     mav_type = 10
     modes: ClassVar[Mapping[int, type[Mode]]] = {m.number: m for m in DRIVING}
-    first_mode, return_mode, stop_mode, hold_mode = 0, 11, 4, 4
+    first_mode, return_mode, smart_mode, stop_mode, hold_mode = 0, 11, 12, 4, 4
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     control_period_us = 20000
 
@@ -91,7 +91,7 @@ class BenchEstimator:
         self.row = np.zeros(ESTIMATE_WIDTH)
         self.frame: LocalFrame | None = LocalFrame(*ORIGIN)
         self.health = (True, True, True, True, True)
-        self.standing = True
+        self.standing, self.use_truth, self.baro_altitude = True, False, 0.0
         self.believe(attitude_ok=1.0, position_ok=1.0, height_ok=1.0, horizontal_error=0.5)
 
     def believe(self, **values: float) -> None:

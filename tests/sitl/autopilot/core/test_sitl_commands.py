@@ -16,7 +16,7 @@ from paddock.sitl.autopilot.telemetry import HomeChanged, Landed
 
 Make = Callable[..., Any]
 METRE = 1e-3 / 111.175  # deg of latitude at 47 north
-ACCEPTED, NOT_NOW, DENIED, UNSUPPORTED, FAILED = range(5)
+ACCEPTED, NOT_NOW, DENIED, UNSUPPORTED, FAILED, IN_PROGRESS = range(6)
 
 
 def order(vehicle: Any, command: int, *p: float, frame: int = AltitudeFrame.RELATIVE) -> int:
@@ -252,7 +252,7 @@ def test_checks_calibration_and_storage_are_for_the_ground(copter: Any) -> None:
     copter.run(0.02)
     copter.texts()
     assert order(copter, 401) == ACCEPTED and copter.texts() == ["PreArm: Compass: not healthy"]
-    assert order(copter, 241, 1) == ACCEPTED and order(copter, 241) == DENIED
+    assert order(copter, 241, 1) == IN_PROGRESS and order(copter, 241) == DENIED
     copter.pilot.parameters.set("FENCE_RADIUS", 44)
     assert order(copter, 245, 2) == ACCEPTED and copter.pilot.parameters.value("FENCE_RADIUS") == 300
     assert copter.pilot.parameters.value("SYSID_THISMAV") == 7

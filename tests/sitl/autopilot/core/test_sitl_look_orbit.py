@@ -56,10 +56,10 @@ def test_invalid_roi_is_denied(copter: Any, rover: Any) -> None:
         assert rover.pilot.command(command, at(10.0, 0.0)).result == CommandResult.UNSUPPORTED
 
 
-def test_camera_commands_are_reported_and_gimbal_commands_unsupported(copter: Any) -> None:
-    copter.texts()
-    assert copter.pilot.command(PICTURE, [0.0] * 7).accepted
-    assert copter.texts() == ["Picture: no camera on board"]
+def test_camera_commands_take_pictures_and_gimbal_commands_are_unsupported(copter: Any) -> None:
+    assert copter.pilot.command(PICTURE, [0.0] * 7).result == CommandResult.DENIED  # neither zoom nor focus
+    assert copter.pilot.command(PICTURE, [0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0]).accepted
+    assert copter.pilot.camera.taken == 1
     assert copter.pilot.command(GIMBAL, [0.0] * 7).result == CommandResult.UNSUPPORTED
 
 
@@ -100,5 +100,7 @@ def test_roi_is_unsupported_by_planes() -> None:
     assert plane.set_plan(PlanKind.MISSION, items)[0] == 0
     plane.executor.start()
     plane.executor.update(0.02)
-    assert "Mission: 1 SetROI, no camera on board" in [n.text for n in plane.outbox if isinstance(n, StatusText)]
+    assert "Mission: 1 SetROI, no gimbal or video on board" in [
+        n.text for n in plane.outbox if isinstance(n, StatusText)
+    ]
     assert isnan(plane.executor.actions.roi_yaw())

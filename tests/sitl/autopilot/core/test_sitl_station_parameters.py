@@ -18,7 +18,7 @@ def test_ground_stations_find_read_only_parameters(craft: str) -> None:
     expected = {
         **{"RCMAP_ROLL": 1, "RCMAP_PITCH": 2, "RCMAP_THROTTLE": 3, "RCMAP_YAW": 4},
         **{"RC1_MIN": 1000, "RC1_TRIM": 1500, "RC1_MAX": 2000, "RC8_MAX": 2000},
-        **{"AHRS_ORIENTATION": 0, "BATT_MONITOR": 4, "COMPASS_OFS_X": 0, "INS_ACCOFFS_Z": 0, "LOG_BITMASK": 0},
+        **{"AHRS_ORIENTATION": 0, "BATT_MONITOR": 4, "COMPASS_OFS_X": 0, "INS_ACCOFFS_Z": 0},
     }
     for name, value in expected.items():
         assert parameters.value(name) == value

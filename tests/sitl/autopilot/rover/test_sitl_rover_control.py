@@ -13,8 +13,8 @@ from paddock.compute.routine import routine
 from paddock.sitl.actuators import WIDTH
 from paddock.sitl.autopilot.control import rover_path as path
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverMemory, RoverSetpoint, control, rover_gains
-from paddock.sitl.autopilot.control.rover_path import Trail, simplified
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE
+from paddock.sitl.autopilot.control.trail import Trail, simplified
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, PLACE, Point
 from paddock.sitl.autopilot.parameter_tables import ROVER
 from paddock.sitl.autopilot.parameters import AutopilotParameters
 from paddock.sitl.autopilot.rc import Sticks
@@ -147,7 +147,8 @@ def test_a_straight_stretch_of_the_trail_is_two_points() -> None:
 
 
 def test_a_loop_of_the_trail_is_removed() -> None:
-    trail = Trail(100, 1.0, (0.0, 0.0))
+    trail = Trail[Point]()
+    trail.begin(100, 1.0, (0.0, 0.0))
     loop = [(k, 0.0) for k in range(11)] + [(10.0, k) for k in range(8)] + [(10.0 - k, 7.0) for k in range(6)]
     for point in [*loop, (5.0, 5.0), (5.0, 3.0), (5.0, 1.5), (5.0, 0.1)]:
         trail.add((float(point[0]), float(point[1])))
@@ -155,7 +156,8 @@ def test_a_loop_of_the_trail_is_removed() -> None:
 
 
 def test_a_trail_that_is_too_long_is_incomplete() -> None:
-    trail = Trail(5, 1.0, (0.0, 0.0))
+    trail = Trail[Point]()
+    trail.begin(5, 1.0, (0.0, 0.0))
     for k in range(1, 30):
         trail.add((float(k), 0.0))
     assert not trail.full and len(trail.points) <= 6  # straight: it was simplified

@@ -1,13 +1,10 @@
-"""The paths of a rover: look-ahead geometry, the driver that follows legs and circles, and the trail of SMARTRTL.
+"""The paths of a rover: look-ahead geometry, and the driver that follows legs and circles.
 
 Metres north and east, angles clockwise from north.
 """
 
 from math import atan2, cos, dist, hypot, pi, radians, remainder, sin, sqrt, tau
 from typing import TYPE_CHECKING, NamedTuple
-
-import numpy as np
-import shapely
 
 from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
 from paddock.sitl.autopilot.estimate import Point
@@ -245,36 +242,3 @@ class RoverDriver:
         rate = self._heading_p * error - self._heading_d * self.autopilot.estimate.r
         most = min(most, stoppable)
         return min(max(rate, -most), most)
-
-
-class Trail:
-    """The path driven since arming, for SMARTRTL: loops are removed, straight stretches merged."""
-
-    def __init__(self, most: int, accuracy: float, start: Point) -> None:
-        """Keep at most `most` points, each at least `accuracy` m from the last."""
-        self.most, self.accuracy = most, max(accuracy, 0.1)
-        self.points = [start] if most > 0 else []
-        self.full = most <= 0  # a point was dropped: the path is incomplete
-
-    def add(self, position: Point) -> None:
-        """Add a position, if it is `accuracy` m away from the last."""
-        if self.full or not self.points or dist(self.points[-1], position) < self.accuracy:
-            return
-        if len(self.points) > 2:  # remove the loop where the path comes back to an earlier part
-            parts = shapely.linestrings([*zip(self.points[:-2], self.points[1:-1], strict=True)])
-            near = np.flatnonzero(shapely.distance(parts, shapely.Point(position)) < 0.5 * self.accuracy)
-            del self.points[near[0] + 1 if len(near) else len(self.points) :]
-        self.points.append(position)
-        if len(self.points) > self.most:
-            self.points = simplified(self.points, 0.5 * self.accuracy)
-            self.full = len(self.points) > self.most
-
-    def way_back(self, position: Point) -> list[Point]:
-        """Return the points to drive to, from here to the start."""
-        return simplified([*self.points, position], 0.5 * self.accuracy)[-2::-1]
-
-
-def simplified(points: list[Point], tolerance: float) -> list[Point]:
-    """Simplify a line to within `tolerance` m (Douglas-Peucker)."""
-    line = shapely.LineString(points).simplify(tolerance, preserve_topology=False)
-    return [(north, east) for north, east in line.coords]

@@ -1,6 +1,6 @@
 """The state estimator: an extended Kalman filter over inertial sensors, GNSS, compass and barometer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import atan2, hypot, isfinite
 from typing import NamedTuple
 
@@ -155,6 +155,7 @@ begin_filter = routine(begin)
 
 # interface -----------------------------------------------------------------------------------------------------------
 
+CALIBRATED_GYRO, CALIBRATED_ACCEL, CALIBRATED_BARO = 2e-3, 0.02, 0.1  # rad/s, m/s2, m: errors of a calibration
 MIN_SLOPE = 0.1  # minimum horizontal over vertical field, near the magnetic poles
 FIX = slice(COLUMN["latitude"], COLUMN["altitude"] + 1)
 
@@ -276,6 +277,31 @@ class Estimator:
     def health(self) -> SensorHealth:
         """Which sensors are healthy."""
         return SensorHealth(*(self._memory[kalman.GYRO_OK : kalman.BARO_OK + 1] == 1.0).tolist())
+
+    @property
+    def baro_altitude(self) -> float:
+        """The newest barometric altitude, m."""
+        return float(self._memory.item(kalman.BARO_ALTITUDE))
+
+    def set_gyro_bias(self, bias: Sequence[float]) -> None:
+        """Set the gyroscope bias, rad/s, as measured at rest."""
+        self._set_bias(kalman.GYRO_BIAS, kalman.E_GYRO, bias, CALIBRATED_GYRO)
+
+    def set_accel_bias(self, bias: Sequence[float]) -> None:
+        """Set the accelerometer bias, m/s2, as measured on level ground."""
+        self._set_bias(kalman.ACCEL_BIAS, kalman.E_ACCEL, bias, CALIBRATED_ACCEL)
+
+    def set_baro_offset(self, altitude: float) -> None:
+        """Let a barometric altitude (m) be the current height."""
+        offset = altitude + float(self.state.item(kalman.DOWN))
+        self._set_bias(kalman.BARO_BIAS, kalman.E_BARO, [offset], CALIBRATED_BARO)
+
+    def _set_bias(self, place: int, error: int, bias: Sequence[float], sigma: float) -> None:
+        """Set a part of the state; its error is `sigma` and independent of the others."""
+        part = slice(error, error + len(bias))
+        self.state[place : place + len(bias)] = bias
+        self.covariance[part, :] = self.covariance[:, part] = 0.0
+        self.covariance[part, part] = np.eye(len(bias)) * sigma**2
 
     def _place_origin(self, row: Floats) -> None:
         """Set the local frame and its declination from the first good fix, and start the filter."""

@@ -35,11 +35,12 @@ MAX_JUMPS = 64  # between two NAV items; more are an endless loop
 NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefined
 YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
-SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
-AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
+SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE, SET_SERVO, SET_RELAY = (195, 201), 197, 206, 183, 181
+AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 2001)
+"""Items that run as the command of the same number: home, relays, servos, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
-GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LAND)
+GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 
 
@@ -141,7 +142,7 @@ class MissionActions:
     def _do(self, sequence: int, item: MissionItem) -> None:
         copter = self.autopilot.vehicle.kind == "copter"  # others always face their direction of travel
         if ITEM_KINDS[item.command].role is Role.CAMERA or (item.command in SET_ROI and not copter):
-            self._report(sequence, item, ", no camera on board")
+            self._report(sequence, item, ", no gimbal or video on board")
             return
         self._report(sequence, item)
         if item.command == DO_CHANGE_SPEED and item.p1 not in VERTICAL:
@@ -170,6 +171,8 @@ def describe(item: MissionItem) -> str:
         return f"{name} {item.p1:g} m" if item.p1 > 0.0 else f"{name} off"
     if item.command == CONDITION_YAW:
         return f"{name} {item.p1:g} deg"
+    if item.command in (SET_SERVO, SET_RELAY):
+        return f"{name} {item.p1:g} to {item.p2:g}"
     return name
 
 
@@ -189,6 +192,7 @@ class MissionExecutor:
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
+        self.passed = False  # AUTO has followed a spline to its end
         self.running = False  # AUTO is active
         self.finished = False
         self.actions = MissionActions(autopilot)
@@ -263,7 +267,7 @@ class MissionExecutor:
 
     def _go(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""
-        self.lead = inf
+        self.lead, self.passed = inf, False
         self.actions.load([(k, self.items[k]) for k in stretch.actions])
         if stretch.nav is None:
             self.actions.finish()
@@ -276,19 +280,27 @@ class MissionExecutor:
         leg = make_leg(stretch.nav, item, self.autopilot, start)
         if leg.distance(start) < MIN_RADIUS:  # the same position again: a leg needs a direction
             start = self.autopilot.estimate.position
-        leg.target = replace(leg.target, start=start, after=self._after(leg))
+        after, curved = self._after(leg)
+        leg.target = replace(leg.target, start=start, after=after, curved=curved)
         self._leg, self.current = leg, leg.sequence
         self.autopilot.outbox.append(CurrentItem(leg.sequence))
         self.autopilot.send_text(Severity.INFO, f"Mission: {leg.sequence} {describe(item)}")
 
-    def _after(self, leg: MissionLeg) -> Ned | None:
-        """Return the next waypoint, if the vehicle may pass this one without stopping."""
-        if leg.target.task is not NavTask.WAYPOINT or leg.wait > 0.0:
-            return None
+    def _after(self, leg: MissionLeg) -> tuple[Ned | None, bool]:
+        """Return the next waypoint, if the vehicle may pass this one without stopping, and whether it is a spline.
+
+        Before a spline a straight leg ends at its waypoint: the corner is part of the curve. Before a landing a spline
+        ends level.
+        """
+        if leg.target.task not in (NavTask.WAYPOINT, NavTask.SPLINE) or leg.wait > 0.0:
+            return None, False
         following = next_stretch(self.items, leg.sequence + 1, dict(self._jumps)).nav
-        if following is None or ITEM_KINDS[self.items[following].command].task not in GO_THERE:
-            return None
-        return place_of(self.items[following], self.autopilot, leg.target.target)
+        task = None if following is None else ITEM_KINDS[self.items[following].command].task
+        curved, bent = task is NavTask.SPLINE, leg.target.task is NavTask.SPLINE
+        stops = (curved and not bent) or (bent and task is NavTask.LAND)
+        if following is None or task not in GO_THERE or stops:
+            return None, False
+        return place_of(self.items[following], self.autopilot, leg.target.target), curved
 
     def _target(self, leg: MissionLeg) -> NavTarget:
         """Return the leg's target with the speed that actions have set, and the yaw: of the ROI, else CONDITION_YAW."""

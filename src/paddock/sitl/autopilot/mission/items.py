@@ -71,7 +71,7 @@ class Role(Enum):
     NAV = "nav"  # moves the vehicle; one after the other
     CONDITION = "condition"  # delays the DO items that follow, while the vehicle moves on
     DO = "do"  # done immediately
-    CAMERA = "camera"  # as DO; reported only, there is no camera on board
+    CAMERA = "camera"  # as DO; reported only, there is no gimbal and no video on board
     JUMP = "jump"
 
 
@@ -80,6 +80,7 @@ class NavTask(Enum):
 
     TAKEOFF = "takeoff"  # climb to the target altitude
     WAYPOINT = "waypoint"  # go there on the line from `start`; `hold` s there
+    SPLINE = "spline"  # go there on a curve
     LOITER = "loiter"  # go there and stay
     CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
     LAND = "land"  # go there and land
@@ -97,6 +98,7 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
+    copters: bool = False  # for copters only
     ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
     task: NavTask | None = None  # of a NAV item
     wait: float = 0.0  # s at the target of a NAV item; NaN: p1
@@ -109,10 +111,11 @@ YAW_RANGES = {1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}  # deg, directi
 NAV, CONDITION, DO = Role.NAV, Role.CONDITION, Role.DO
 DO_CHANGE_SPEED = 178
 CAMERA_ITEMS = {
-    **{203: "DigiCamCtrl", 205: "MountControl", 206: "SetCamTrigDst", 530: "SetCameraMode", 1000: "GimbalPitchYaw"},
-    **{1001: "GimbalConfigure", 2000: "ImageStartCapture", 2001: "ImageStopCapture"},
+    **{205: "MountControl", 530: "SetCameraMode", 1000: "GimbalPitchYaw", 1001: "GimbalConfigure"},
     **{2500: "VideoStartCapture", 2501: "VideoStopCapture"},
 }
+SERVO_ITEMS = (183, 184)  # their p1 is a servo channel
+CHANNEL, WIDTH, RELAY, COUNT, PERIOD = (1.0, 16.0), (500.0, 2500.0), (0.0, 3.0), (1.0, 32767.0), (0.001, 3600.0)
 
 ITEM_KINDS: Mapping[int, ItemKind] = {
     16: ItemKind("Waypoint", NAV, True, True, ranges={1: TIME, 2: RADIUS}, task=NavTask.WAYPOINT, wait=nan),
@@ -122,6 +125,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     20: ItemKind("RTL", NAV, task=NavTask.RETURN),
     21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
     22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
+    82: ItemKind(*("SplineWaypoint", NAV, True, True), copters=True, ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
     93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
     112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
     114: ItemKind("CondDistance", CONDITION, ranges={1: (0.0, 1e6)}),  # CONDITION_DISTANCE
@@ -129,14 +133,22 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     177: ItemKind("Jump", Role.JUMP, ranges={1: (1.0, 65535.0), 2: (-1.0, 32767.0)}),  # DO_JUMP
     DO_CHANGE_SPEED: ItemKind("ChangeSpeed", DO, ranges={1: (0.0, 3.0), 2: (-2.0, 1000.0)}),
     179: ItemKind("SetHome", DO, True, True, ranges={1: (0.0, 1.0)}),  # DO_SET_HOME
+    181: ItemKind("SetRelay", DO, ranges={1: RELAY, 2: (0.0, 1.0)}),  # DO_SET_RELAY
+    182: ItemKind("RepeatRelay", DO, ranges={1: RELAY, 2: COUNT, 3: PERIOD}),  # DO_REPEAT_RELAY
+    183: ItemKind("SetServo", DO, ranges={1: CHANNEL, 2: WIDTH}),  # DO_SET_SERVO
+    184: ItemKind("RepeatServo", DO, ranges={1: CHANNEL, 2: WIDTH, 3: COUNT, 4: PERIOD}),  # DO_REPEAT_SERVO
     189: ItemKind("LandStart", DO, flying=True),
     195: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI_LOCATION
     197: ItemKind("ClearROI", DO, flying=True),  # DO_SET_ROI_NONE
     201: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI
+    203: ItemKind("DigiCamCtrl", DO),  # DO_DIGICAM_CONTROL
+    206: ItemKind("SetCamTrigDst", DO, ranges={1: (0.0, 1000.0)}),  # DO_SET_CAM_TRIGG_DIST
+    2000: ItemKind("ImageStartCapture", DO, ranges={2: (0.0, 3600.0), 3: (0.0, 1e6)}),
+    2001: ItemKind("ImageStopCapture", DO),
     207: ItemKind("FenceEnable", DO, ranges={1: (0.0, 2.0)}),  # DO_FENCE_ENABLE
     **{number: ItemKind(name, Role.CAMERA) for number, name in CAMERA_ITEMS.items()},
 }
-"""Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: splines, servos, relays, grippers, VTOL..."""
+"""Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: grippers, winches, parachutes, VTOL..."""
 
 CLIMB_SPEEDS = {2.0: "WPNAV_SPEED_UP", 3.0: "WPNAV_SPEED_DN"}
 """Vertical speed types of DO_CHANGE_SPEED -> the parameter (cm/s) that each changes."""
@@ -171,7 +183,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
 def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
     kind = ITEM_KINDS.get(item.command)
-    if kind is None or (kind.flying and drives(vehicle_kind)):
+    if kind is None or (kind.flying and drives(vehicle_kind)) or (kind.copters and vehicle_kind != "copter"):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
     if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
@@ -180,7 +192,9 @@ def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     for number, (low, high) in kind.ranges.items():
         if not low <= values[number - 1] <= high:  # NaN is in no range
             return MissionResult.INVALID_PARAM1 + number - 1
-    if kind.role is Role.JUMP and item.p1 != int(item.p1):
+    channels = [channel for channel, *_ in find_vehicle(vehicle_kind).channels] if item.command in SERVO_ITEMS else []
+    numbered = kind.role is Role.JUMP or item.command in SERVO_ITEMS  # p1 is a whole number
+    if (numbered and item.p1 != int(item.p1)) or item.p1 in channels:  # that of a motor or a surface is in use
         return MissionResult.INVALID_PARAM1
     if item.command == DO_CHANGE_SPEED and (result := _check_speed(item, vehicle_kind)):
         return result
@@ -229,6 +243,7 @@ class NavTarget:
     target: Ned = (0.0, 0.0, 0.0)
     start: Ned = (0.0, 0.0, 0.0)  # start of the leg: the previous waypoint
     after: Ned | None = None  # the next waypoint, for rounding corners
+    curved: bool = False  # the leg to it is a spline
     radius: float = 0.0  # m
     turns: float = 0.0
     hold: float = 0.0  # s
@@ -288,6 +303,9 @@ class MissionLeg:
             return self._circled(here)
         if task is NavTask.DELAY or (self.arrived and self.wait > 0.0):
             self.waited += dt
+        if task is NavTask.SPLINE:  # AUTO knows where the curve ends
+            self.arrived = self.arrived or autopilot.executor.passed
+            return self.arrived and self.waited >= self.wait
         self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
         return self.arrived and self.waited >= self.wait
 

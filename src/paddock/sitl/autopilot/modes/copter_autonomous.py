@@ -1,9 +1,10 @@
 """AUTO of copters, which flies the mission, and GUIDED: positions, velocities, attitudes, take-offs from outside."""
 
 from dataclasses import replace
-from math import hypot, isnan, nan, radians
+from math import atan2, dist, hypot, isnan, nan, radians
 
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
+from paddock.sitl.autopilot.control.copter_spline import SplineLeg, onwards
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
@@ -31,13 +32,14 @@ class CopterAuto(MissionMode, CopterMode):
         self.executor = self.autopilot.executor
         self._nav: NavTarget | None = None
         self._legs: CopterLegs | None = None
+        self._spline: SplineLeg | None = None
         self._manoeuvre: Manoeuvre | None = None
         self._take_off: TakeOff | None = None
         self._waiting = True  # for arming: the mission starts from that position
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Replan from the track: waypoints stay on the map."""
-        self._legs = None
+        self._legs = self._spline = None
         if self._take_off is not None:
             self._take_off.shift(north, east)
         if isinstance(self._manoeuvre, TakeOff):
@@ -77,6 +79,10 @@ class CopterAuto(MissionMode, CopterMode):
             if last is nav or done or (last.task is nav.task and same_place and same_speed):
                 return
         self._manoeuvre = None
+        if nav.task is NavTask.SPLINE and self._take_off is None:
+            self._bend(nav)
+        elif nav.task not in WAITING:
+            self._spline = None
         if nav.task is NavTask.TAKEOFF and self._take_off is not None:
             self._take_off.down = nav.target[2]
         if nav.task in (NavTask.WAYPOINT, NavTask.LOITER) and self._take_off is None:
@@ -90,12 +96,26 @@ class CopterAuto(MissionMode, CopterMode):
             self._legs = CopterLegs(self.copter.track)
         self._legs.go(nav.target, self.limits(nav.speed))
 
+    def _bend(self, nav: NavTarget) -> None:
+        """Plan a curve, from the end of the last one or from the track."""
+        last, self._legs = self._spline, None
+        leaving = last.onwards if last is not None and last.over else (0.0, 0.0, 0.0)
+        vector = onwards(nav.start, nav.target, nav.after, nav.curved)
+        lateral = (self.value("WPNAV_ACCEL_C") or 2.0 * self.value("WPNAV_ACCEL")) / 100.0
+        following = dist(nav.target, nav.after) if nav.after is not None else 0.0
+        limits = self.limits(nav.speed)
+        self._spline = SplineLeg(self.copter.track, nav.target, leaving, vector, limits, lateral, following)
+
     def _run(self, nav: NavTarget, dt: float) -> None:
-        if nav.task in (NavTask.WAYPOINT, NavTask.LOITER):
+        if nav.task is NavTask.SPLINE:
+            self._follow_spline(nav, dt)
+        elif nav.task in (NavTask.WAYPOINT, NavTask.LOITER):
             self._fly(nav, dt)
         elif nav.task in WAITING:  # at the end of the last leg, or where the copter comes to rest
             if self._legs is not None:
                 self._legs.advance(dt, self.copter.track)
+            elif self._spline is not None:
+                self._spline.advance(dt, self.copter.track)
             else:
                 self.stop(dt)
             self._face(nav, dt)
@@ -131,9 +151,25 @@ class CopterAuto(MissionMode, CopterMode):
         right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
 
+    def _follow_spline(self, nav: NavTarget, dt: float) -> None:
+        """Fly the curve; the track waits for a copter that lags behind."""
+        if self._spline is None:
+            self._bend(nav)
+        assert self._spline is not None
+        estimate, track = self.autopilot.estimate, self.copter.track
+        lag = track.distance(estimate.north, estimate.east)
+        self._spline.advance(dt * max(0.0, min(1.0, 2.0 - lag / MAX_LAG)), track)
+        self.executor.passed = self._spline.over
+        self._face(nav, dt)
+        self.copter.follow()
+        self.report(*nav.target)
+
     def _face(self, nav: NavTarget, dt: float) -> None:
+        track = self.copter.track
         if not isnan(nav.yaw):
             self.turn_to(nav.yaw, dt)
+        elif nav.task is NavTask.SPLINE and self.value("WP_YAW_BEHAVIOR") and track.speed > 1.0:
+            self.turn_to(atan2(track.ve, track.vn), dt)  # along the curve
         else:
             self.face(nav.target[0], nav.target[1], dt, self.value("WP_YAW_BEHAVIOR"))
 

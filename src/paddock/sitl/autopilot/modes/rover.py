@@ -171,8 +171,7 @@ class RoverSmartRtl(RoverMode):
 
     def refusal(self) -> str:
         """Require a complete path."""
-        trail = self.rover.trail
-        return "no return path" if trail.full or not trail.points else ""
+        return "" if self.rover.trail.usable else "no return path"
 
     def enter(self) -> None:
         """Take the recorded path; later driving is not added to it."""

@@ -1,0 +1,57 @@
+"""The log protocol: list, download in parts, and erase on-board logs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+
+from paddock.sitl.autopilot.log import OnboardLog
+
+
+def drive(rover: Any, folder: Path) -> Any:
+    """Arm for two seconds."""
+    rover.autopilots[0].log = OnboardLog(rover.autopilots[0], folder)
+    station = rover.settle().listener()
+    assert rover.order(station, 400, 1) == 0
+    rover.pass_time(2.0)
+    assert rover.order(station, 400, 0) == 0
+    rover.pass_time(0.3)
+    return station
+
+
+def test_a_log_is_listed_downloaded_and_erased(rover: Any, logs: Path) -> None:
+    station = drive(rover, logs)
+    (path,) = rover.autopilots[0].log.files()
+    content = path.read_bytes()
+    entry = rover.ask(station, mavlink.MAVLink_log_request_list_message(1, 1, 0, 65535), "LOG_ENTRY")
+    assert (entry.id, entry.num_logs, entry.last_log_num, entry.size) == (1, 1, 1, len(content))
+    station.send(mavlink.MAVLink_log_request_data_message(1, 1, 1, 0, 2**32 - 1))
+    received = bytearray(len(content))
+    while True:
+        part = rover.expect(station, "LOG_DATA")
+        received[part.ofs : part.ofs + part.count] = bytes(part.data[: part.count])
+        if part.ofs + part.count >= len(content) or part.count < 90:
+            break
+    assert bytes(received) == content
+    part = rover.ask(station, mavlink.MAVLink_log_request_data_message(1, 1, 1, 1000, 90), "LOG_DATA")
+    assert (part.ofs, part.count, bytes(part.data)) == (1000, 90, content[1000:1090])  # a lost one again
+    station.send(mavlink.MAVLink_log_request_data_message(1, 1, 1, 0, 2**32 - 1))
+    station.send(mavlink.MAVLink_log_request_end_message(1, 1))
+    station.send(mavlink.MAVLink_log_erase_message(1, 1))
+    rover.pass_time(0.2)
+    station.forget()
+    entry = rover.ask(station, mavlink.MAVLink_log_request_list_message(1, 1, 0, 65535), "LOG_ENTRY")
+    assert entry.num_logs == 0 and not path.exists()
+    station.send(mavlink.MAVLink_log_request_data_message(1, 1, 7, 0, 90))  # none of that number
+    rover.pass_time(0.2)
+    assert rover.hub.vehicles[1].failures == 0
+
+
+def test_logs_are_not_erased_while_armed(rover: Any, logs: Path) -> None:
+    station = drive(rover, logs)
+    assert rover.order(station, 400, 1) == 0
+    station.send(mavlink.MAVLink_log_erase_message(1, 1))
+    assert rover.expect(station, "STATUSTEXT", lambda m: m.text.startswith("Logs not erased"))
+    assert rover.autopilots[0].log.files()
