@@ -31,6 +31,7 @@ LOITER_BANK = 0.35  # rad, flown instead of stopping
 BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided
 PATH_GAIN = 0.8  # 1/s: rate of the path's angle per error, when guided
 PITCH_DAMPING = 0.3  # rad of elevator per rad/s off the wanted pitch rate
+STEER_GAIN = 0.5  # rudder per rad of heading error on the ground
 SPEED_GAIN = 0.6  # m/s2 per m/s of missing airspeed
 GRAVITY, DENSITY = 9.80665, 1.225  # m/s2, kg/m3: assumed by guidance
 
@@ -50,6 +51,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     elevator = p.elevator_trim - p.elevator_max * u.elevator
     power = power_drawn(s, p, w, a.u)
     voltage = battery_voltage(s, p, power)
+    current = power / maximum(voltage, 0.1)
     turns = p.prop_speed * u.throttle * voltage / full_voltage(p)
     return State(
         x=s.x + dt * n.vx,
@@ -70,8 +72,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         rudder=s.rudder + moved * (-p.rudder_max * u.rudder - s.rudder),
         rotor=s.rotor + (1.0 - exp(-dt / p.prop_lag)) * (turns - s.rotor),
         airspeed=maximum(a.u, 0.0),
-        charge=maximum(s.charge - power / maximum(voltage, 0.1) * (dt / (3.6 * p.capacity)), -0.02),
+        charge=maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
         voltage=voltage,
+        current=current,
     )
 
 
@@ -124,6 +127,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         airspeed=maximum(along, 0.0),
         charge=none + 1.0,
         voltage=none + full_voltage(p),
+        current=none,
     )
 
 
@@ -173,7 +177,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     return Command(
         aileron=clamp(aileron / p.aileron_max, -1.0, 1.0),
         elevator=clamp((p.elevator_trim - elevator) / p.elevator_max, -1.0, 1.0),
-        rudder=0.0 * bank,
+        rudder=clamp(-STEER_GAIN * error, -1.0, 1.0) * (1.0 - limit / p.bank_max),
         throttle=clamp(sag * turns_for(thrust, s.airspeed, p, DENSITY) / p.prop_speed, 0.0, 1.0),
     )
 

@@ -41,6 +41,7 @@ class State(NamedTuple):
     airspeed: Annotated[float, Column("m/s", "speed of the air along the body, as a pitot tube measures it")]
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
     voltage: Annotated[float, Column("V", "battery voltage under load")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class Command(NamedTuple):
