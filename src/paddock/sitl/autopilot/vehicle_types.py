@@ -253,6 +253,7 @@ class AckermannRover(Rover):
 
 FLYING_SHARE = 0.75  # of AIRSPEED_MIN: faster is flying, if it moves over the ground, too
 ROLLING = 5.0  # m/s over the ground
+HALTED = 3.0  # m/s over the ground: rolled out
 CLEAR = 5.0  # m above home: it flies at any ground speed
 
 
@@ -337,7 +338,8 @@ class Plane(VehicleControl):
         """Disarm some time after the flare, and complete the mission."""
         autopilot, mode = self.autopilot, self.autopilot.mode
         flared = autopilot.armed and isinstance(mode, PlaneAuto) and mode.flaring
-        stands = flared and autopilot.telemetry.landed is Landed.ON_GROUND
+        slow = hypot(autopilot.estimate.vn, autopilot.estimate.ve) < HALTED
+        stands = flared and slow and autopilot.telemetry.landed is Landed.ON_GROUND
         self._grounded = self._grounded + dt if stands else 0.0
         if isinstance(mode, PlaneAuto) and 0.0 < autopilot.parameters.value("LAND_DISARMDELAY") <= self._grounded:
             landing = mode.landing

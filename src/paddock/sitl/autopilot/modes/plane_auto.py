@@ -144,7 +144,7 @@ class PlaneAuto(MissionMode, PlaneMode):
         if nav.task is NavTask.TAKEOFF:
             self._take_off(nav, current, dt)
         elif nav.task is NavTask.LAND:
-            self._land(nav, current)
+            self._land(nav, current, dt)
         elif nav.task is NavTask.CLIMB:
             self.follow(nav.start[:2], place, down, nav.speed)
         elif nav.task is NavTask.CIRCLE:
@@ -173,14 +173,14 @@ class PlaneAuto(MissionMode, PlaneMode):
         self.stage = Landed.TAKEOFF
         self.run.update(self, nav.target[2], radians(nav.p1 if nav.p1 > 0.0 else TAKEOFF_PITCH), dt)
 
-    def _land(self, nav: NavTarget, current: int) -> None:
+    def _land(self, nav: NavTarget, current: int, dt: float) -> None:
         autopilot = self.autopilot
         if self.landing is None or self._leg != current or self.landing.target != nav.target:
             self.landing, self._leg = Landing(nav.start, nav.target, nav.p1), current
             height = autopilot.home_position.ned()[2] - autopilot.estimate.down
             autopilot.send_text(Severity.INFO, f"Landing approach start at {height:.1f}m")
         self.stage = Landed.LANDING
-        if self.landing.update(self, nav):
+        if self.landing.update(self, nav, dt):
             self.landing = None
             if not self.plane.start_landing("go-around"):
                 autopilot.set_mode(self.plane.return_mode, "no landing sequence")

@@ -104,6 +104,9 @@ class LandingStage(IntEnum):
 FLARE_AIM = 0.5  # weight of the sink rate at touchdown in the mean of the flare
 BEYOND = 500.0  # m beyond the landing point to which the line is flown
 ABORT_ALTITUDE = 30.0  # m above home, of a go-around without one
+LOW = 0.7  # m: the rudder aligns the nose with the runway
+EASING = radians(4.0)  # rad/s
+FLOATING = 0.7  # of the wanted sink rate
 LEAST_SINK = 1.0  # m/s at which a flare begins
 
 
@@ -117,13 +120,14 @@ class Landing:
     stage: LandingStage = LandingStage.APPROACH
     flare_height: float = 0.0  # m
     flare_sink: float = 0.0  # m/s
+    eased: float = 0.0  # rad by which the least pitch of the flare was lowered, because it floated
 
     @property
     def bearing(self) -> float:
         """Direction of the approach, rad."""
         return atan2(self.target[1] - self.start[1], self.target[0] - self.start[0])
 
-    def update(self, mode: "PlaneMode", nav: "NavTarget") -> bool:
+    def update(self, mode: "PlaneMode", nav: "NavTarget", dt: float) -> bool:
         """Fly one step; return whether a go-around has reached its altitude."""
         if self.stage is LandingStage.GO_AROUND:
             return self._climb_out(mode)
@@ -139,7 +143,7 @@ class Landing:
         roll, across = roll_for_line(mode.place, mode.velocity, self.start[:2], end, mode.plane.nav)
         mode.report(self.target[:2], across)
         if self.stage is LandingStage.FLARE:
-            self._flare(mode, roll, height)
+            self._flare(mode, roll, height, dt)
         else:
             down = self._slope(mode, left, length)
             mode.fly(roll, down, self._airspeed(mode, nav.speed))
@@ -178,12 +182,13 @@ class Landing:
         ahead = min(max(left - speed * HEIGHT_TIME, -BEYOND), length)
         return self.target[2] - min(aim + slope * (ahead - distance), drop)
 
-    def _flare(self, mode: "PlaneMode", roll: float, height: float) -> None:
+    def _flare(self, mode: "PlaneMode", roll: float, height: float, dt: float) -> None:
         """Reduce the sink rate with the height, motor off, wings level; on the ground the nose wheel steers."""
         least = mode.value("TECS_LAND_SINK")
         share = min(max(height / self.flare_height, 0.0), 1.0)
         sink = least + share * (max(self.flare_sink, least) - least)
-        slow = mode.plane.memory.speed < mode.value("AIRSPEED_MIN")
+        if height > LOW and mode.autopilot.estimate.vd < FLOATING * sink:
+            self.eased += EASING * dt
         mode.fly(
             roll,
             mode.autopilot.estimate.down,
@@ -191,11 +196,11 @@ class Landing:
             climbing=1.0,
             climb=-sink,
             weight=0.0,
-            pitch_least=radians(mode.value("LAND_PITCH_DEG")),
+            pitch_least=radians(mode.value("LAND_PITCH_DEG")) - self.eased,
             throttle_most=0.0,
             roll_limit=radians(mode.value("LEVEL_ROLL_LIMIT")),
             heading=self.bearing,
-            steering=1.0 if slow and height < 1.0 else 0.0,
+            steering=1.0 if height < LOW else 0.0,
         )
 
     def go_around(self, mode: "PlaneMode") -> None:
