@@ -46,14 +46,15 @@ class AttitudePilot:
         pitch, yaw = asin(clip(2 * (w * y - z * x), 1.0)), atan2(2 * (w * z + x * y), 1 - 2 * (y * y + z * z))
         (p, q, r), up, climb = state["gyro"], -state["position"][2], -state["velocity"][2]
         speed = max(state["airspeed"][0], 5.0)
-        wanted_roll = clip(1.0 * atan2(1.0, 0.0) - 1.0 * yaw, 0.6) if up > 15.0 else 0.0
+        wanted_roll = clip(pi / 2 - yaw, 0.6) if up > 15.0 else 0.0
         wanted_pitch = clip(0.02 * (HEIGHT - up) - 0.03 * climb + 0.03, 0.25) if speed > 12.0 else 0.05
         self.trim = clip(self.trim + 0.3 * (wanted_pitch - pitch) / RATE, 0.3)
         aileron = 1.0 * (wanted_roll - roll) - 0.2 * p
-        elevator = 2.0 * (wanted_pitch - pitch) - 0.3 * q + self.trim + 0.3 * (1.0 - w * w - z * z)
+        elevator = 2.0 * (wanted_pitch - pitch) - 0.3 * q + self.trim + 0.15 * abs(roll)
         throttle = 0.66 + 0.08 * (17.5 - speed) + 0.02 * (HEIGHT - up)
         steer = -0.5 * yaw - 0.1 * r if up < 1.0 else 0.0
-        return [deflection(aileron), deflection(elevator), 1000 + round(1000 * min(max(throttle, 0.0), 1.0)), deflection(steer)]
+        motor = 1000 + round(1000 * min(max(throttle, 0.0), 1.0))
+        return [deflection(aileron), deflection(elevator), motor, deflection(steer)]
 
 
 class Flown(ArduPilotAutopilot):

@@ -25,14 +25,14 @@ IDLE = 0.02  # throttle below which the motor stands
 class FixedWingAirframe(Airframe):
     """Motor 1 is the throttle, servo 1 the aileron (+ right), 2 the elevator (+ up), 3 the rudder (+ right)."""
 
-    inputs = ("speed", "bank", "climb")
-    states = ("airspeed", "bank", "climb")
-    parameters = ("speed_min", "speed_max", "roll_time", "speed_time")
+    inputs: tuple[str, ...] = ("speed", "bank", "climb")  # type: ignore[misc]
+    states: tuple[str, ...] = ("airspeed", "bank", "climb")  # type: ignore[misc]
+    parameters: tuple[str, ...] = ("speed_min", "speed_max", "roll_time", "speed_time")  # type: ignore[misc]
 
     def __init__(self, program: FleetProgram) -> None:
         self._surfaces = "elevator" in column_index(program.model.command)
         if self._surfaces:
-            self.inputs, self.states, self.parameters = SURFACES, POWER, ()  # type: ignore[misc]
+            self.inputs, self.states, self.parameters = SURFACES, POWER, ()
         super().__init__(program)
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:

@@ -13,7 +13,16 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import guided
-from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, denied, rejected, require, require_position, unsupported
+from paddock.sitl.autopilot.ack import (
+    ACCEPTED,
+    Ack,
+    CommandResult,
+    denied,
+    rejected,
+    require,
+    require_position,
+    unsupported,
+)
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame

@@ -121,13 +121,13 @@ class Failsafes:
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
-        self.all = (self.critical, self.position, self.low, self.rc, self.gcs)
+        self.all = [self.critical, self.position, self.low, self.rc, self.gcs]
         self.plane = "FS_SHORT_ACTN" in autopilot.parameters
         if self.plane:
             self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2)
             self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1)
             self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1)
-            self.all = (self.critical, self.position, self.low, self.rc, self.gcs, self.short)
+            self.all = [self.critical, self.position, self.low, self.rc, self.gcs, self.short]
         self._tilted = 0.0  # s
 
     @property

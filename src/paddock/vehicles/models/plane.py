@@ -5,7 +5,7 @@ An external autopilot flies it by its surfaces; for behaviours and missions `gui
 """
 
 from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, wrap_angle
-from paddock.compute.quaternion import course, euler_quaternion, heading, rotate
+from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.plane import (
     PI,
@@ -24,7 +24,6 @@ from paddock.vehicles.parts.plane import (
     spun,
     turns_for,
 )
-from paddock.vehicles.parts.quad import turned
 from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35  # rad, flown instead of stopping
@@ -46,7 +45,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     free = Motion(s.vx + per * ax, s.vy + per * ay, s.vz + per * az - dt * w.gravity, roll, pitch, yaw)
     n = on_wheels(s, p, w, free, dt)
     wx, wy, wz = n.roll, -n.pitch, -n.yaw
-    qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
+    qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
     moved = 1.0 - exp(-dt / p.servo_lag)
     elevator = p.elevator_trim - p.elevator_max * u.elevator
     power = power_drawn(s, p, w, a.u)

@@ -113,7 +113,7 @@ class Parameters(NamedTuple):
     gear_arm: Annotated[float, Column("m", "main wheels behind the centre of mass", 0.0, 5.0)] = 0.04
     ground_pitch: Annotated[float, Column("rad", "pitch on its wheels", -0.3, 0.3)] = 0.02
     steer_max: Annotated[float, Column("rad", "largest angle of the nose wheel, with the rudder", 0.0, 1.0)] = 0.35
-    rolling: Annotated[float, Column("", "rolling friction of the wheels; of a skid for belly landings", 0.0, 2.0)] = 0.05
+    rolling: Annotated[float, Column("", "rolling friction of the wheels, or friction of a skid", 0.0, 2.0)] = 0.05
     grip: Annotated[float, Column("", "sideways friction of the wheels", 0.0, 2.0)] = 0.7
     speed: Annotated[float, Column("m/s", "cruise airspeed", 1.0, 300.0)] = 17.5
     speed_min: Annotated[float, Column("m/s", "slowest airspeed of guidance", 1.0, 300.0)] = 12.0

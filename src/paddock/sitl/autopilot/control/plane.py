@@ -105,6 +105,7 @@ LEAN_MOST = 0.05  # rad
 SMOOTHING = 1.0  # s: time constant of the complementary filter of airspeed and acceleration
 SLIP_TIME = 0.3  # s
 ROLL_SLEW = 0.9  # rad/s, of the target roll
+NEAR = 0.2  # rad of roll error: the integrator holds above, on the way and where the airframe banks no further
 INTEGRATING = 0.5  # of the slowest airspeed: integrators hold below
 
 
@@ -195,10 +196,11 @@ def _roll_surface(
 ) -> tuple[float, float]:
     """Return the aileron for a target roll, and its integral."""
     scale = clamp(g.scaling / maximum(speed, LEAST_SPEED), 0.5, 2.0)
-    rate = clamp(wrap_angle(roll - estimate[ROLL]) / g.roll_time, -g.roll_rate, g.roll_rate)
+    missing = wrap_angle(roll - estimate[ROLL])
+    rate = clamp(missing / g.roll_time, -g.roll_rate, g.roll_rate)
     error = rate - estimate[P]
     aileron = scale * g.roll_ff * rate + scale * scale * (g.roll_p * error + m.roll_sum)
-    return aileron, _summed(m.roll_sum, g.roll_i * error * dt, aileron, g.roll_sum, slow)
+    return aileron, _summed(m.roll_sum, g.roll_i * error * dt, aileron, g.roll_sum, slow or abs(missing) > NEAR)
 
 
 def _pitch_surface(
@@ -269,9 +271,7 @@ def control_all(
             )
             before = PlaneMemory(m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7])
             stored = TecsMemory(m[8], m[9], m[10], m[11], m[12], m[13], m[14])
-            after, stored = control(
-                wanted, known, energy, before, stored, estimate[k], sensors[k], dt, commands[k]
-            )
+            after, stored = control(wanted, known, energy, before, stored, estimate[k], sensors[k], dt, commands[k])
             for i in range(len(after)):
                 m[i] = after[i]
             for i in range(len(stored)):
@@ -295,9 +295,10 @@ FREE = 10.0  # rad/s: no limit of a rate
 def plane_gains(p: AutopilotParameters) -> tuple[float, ...]:
     """Return the row of gains of the loops and of TECS."""
     value = p.value
-    rates = [value(f"RLL_RATE_{term}") / FULL for term in ("FF", "P", "I", "IMAX")]
-    pitch = [value(f"PTCH_RATE_{term}") / FULL for term in ("FF", "P", "I", "IMAX")]
-    fastest = [math.radians(value(f"{name}")) or FREE for name in ("RLL2SRV_RMAX", "PTCH2SRV_RMAX_UP", "PTCH2SRV_RMAX_DN")]
+    rates = [value(f"RLL_RATE_{term}") / FULL for term in ("FF", "P", "I")]
+    pitch = [value(f"PTCH_RATE_{term}") / FULL for term in ("FF", "P", "I")]
+    limits = ("RLL2SRV_RMAX", "PTCH2SRV_RMAX_UP", "PTCH2SRV_RMAX_DN")
+    fastest = [math.radians(value(name)) or FREE for name in limits]
     loops = PlaneGains(
         *(value("RLL2SRV_TCONST"), fastest[0], rates[0], rates[1], rates[2], value("RLL_RATE_IMAX")),
         *(value("PTCH2SRV_TCONST"), fastest[1], fastest[2], value("PTCH2SRV_RLL")),
@@ -307,10 +308,9 @@ def plane_gains(p: AutopilotParameters) -> tuple[float, ...]:
         value("THR_SLEWRATE") / 100.0 or FREE,
     )
     energy = TecsGains(
-        *map(value, ("TECS_CLMB_MAX", "TECS_SINK_MIN", "TECS_SINK_MAX", "TECS_TIME_CONST", "TECS_THR_DAMP")),
-        *map(value, ("TECS_PTCH_DAMP", "TECS_INTEG_GAIN", "TECS_SPDWEIGHT", "TECS_RLL2THR")),
-        value("TRIM_THROTTLE") / 100.0,
-        *(math.radians(value(name)) for name in ("PTCH_LIM_MAX_DEG", "PTCH_LIM_MIN_DEG")),
-        value("AIRSPEED_MIN"),
+        *(value("TECS_CLMB_MAX"), value("TECS_SINK_MIN"), value("TECS_SINK_MAX"), value("TECS_TIME_CONST")),
+        *(value("TECS_THR_DAMP"), value("TECS_PTCH_DAMP"), value("TECS_INTEG_GAIN"), value("TECS_SPDWEIGHT")),
+        *(value("TECS_RLL2THR"), value("TRIM_THROTTLE") / 100.0),
+        *(math.radians(value("PTCH_LIM_MAX_DEG")), math.radians(value("PTCH_LIM_MIN_DEG")), value("AIRSPEED_MIN")),
     )
     return (*loops, *energy)

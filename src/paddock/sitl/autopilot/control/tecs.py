@@ -91,7 +91,9 @@ def tecs(d: TecsDemand, g: TecsGains, x: TecsState, m: TecsMemory, dt: float) ->
     load = 1.0 / (cos(bank) * cos(bank)) - 1.0
     per = 1.0 / (GRAVITY * (g.climb + g.sink_least))
     needed = wanted + g.turn_cost * load
-    ahead = needed * (1.0 - g.trim) / (GRAVITY * g.climb) if needed > 0.0 else needed * g.trim / (GRAVITY * g.sink_least)
+    ahead = (
+        needed * (1.0 - g.trim) / (GRAVITY * g.climb) if needed > 0.0 else needed * g.trim / (GRAVITY * g.sink_least)
+    )
     throttle = g.trim + ahead + g.throttle_damping * (wanted - energy_rate) * per + m.energy_sum
     missing = GRAVITY * (demand - x.height) + faster * g.time
     more = g.integral * missing / g.time * per * dt

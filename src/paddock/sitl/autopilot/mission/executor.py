@@ -39,7 +39,8 @@ SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE = (195, 201), 197, 206
 AS_COMMAND = (DO_CHANGE_SPEED, 179, 207)  # DO_SET_HOME, DO_FENCE_ENABLE: run as the command of the same number
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 LAND_START = 189
-STAYS = (NavTask.CLIMB, NavTask.LOITER_TO_ALT, NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
+STAYS = (NavTask.CLIMB, NavTask.LOITER_TO_ALT, NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)
+"""Tasks after which the next leg starts at the vehicle's position."""
 GO_THERE = (NavTask.WAYPOINT, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 

@@ -224,6 +224,7 @@ def check_position(item: MissionItem) -> int:
 
 CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
 ALTITUDE_REACHED = 5.0  # m: of LOITER_TO_ALT and CONTINUE_AND_CHANGE_ALT, as in ArduPlane
+ON_CIRCLE = 0.25  # of its radius off a circle, at most, at the end of LOITER_TO_ALT
 LINED_UP = radians(6.0)  # course from the bearing of the next waypoint, at the end of LOITER_TO_ALT
 STRAIGHT = 5000.0  # m ahead that CONTINUE_AND_CHANGE_ALT aims
 MIN_CIRCLE = 1.0  # m
@@ -308,18 +309,18 @@ class MissionLeg:
     def _levelled(self, autopilot: "BuiltInAutopilot") -> bool:
         """Return whether the altitude is reached and, if the item wants that, the course leads to the next waypoint."""
         here, goal, p1 = autopilot.estimate, self.target.target, self.target.p1
-        missing = goal[2] - here.down  # m that it is too high
-        passed = self.target.task is NavTask.CLIMB and ((p1 == 1.0 and missing <= 0.0) or (p1 == 2.0 and missing >= 0.0))
-        near = abs(missing) <= ALTITUDE_REACHED or passed
+        missing = here.down - goal[2]  # m that it is too low
+        near = abs(missing) <= ALTITUDE_REACHED
         if self.target.task is NavTask.CLIMB:
-            return near
+            return near or (p1 == 1.0 and missing <= 0.0) or (p1 == 2.0 and missing >= 0.0)
         away, size = here.distance(goal), abs(self.target.radius)
         self.arrived = self.arrived or (near and away <= 1.2 * size)  # reached once is enough
         after = self.target.after
         if not self.arrived or p1 <= 0.0 or after is None or hypot(after[0] - goal[0], after[1] - goal[1]) < size:
             return self.arrived
         bearing = atan2(after[1] - here.east, after[0] - here.north)
-        return abs(remainder(bearing - atan2(here.ve, here.vn), tau)) <= LINED_UP
+        lined_up = abs(remainder(bearing - atan2(here.ve, here.vn), tau)) <= LINED_UP
+        return lined_up and abs(away - size) <= ON_CIRCLE * size
 
     def _circled(self, here: Ned) -> bool:
         """Count turns once the vehicle is on the circle, within a third of its radius."""

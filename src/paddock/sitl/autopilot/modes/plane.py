@@ -1,4 +1,4 @@
-"""The modes of planes: what all have in common, and those for pilots. MANUAL, STABILIZE, fly-by-wire, CRUISE, circles."""
+"""The modes of planes: what all have in common; MANUAL, STABILIZE, fly-by-wire, CRUISE, CIRCLE and LOITER."""
 
 from math import atan2, nan, radians
 from typing import TYPE_CHECKING

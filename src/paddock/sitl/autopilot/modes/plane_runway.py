@@ -23,7 +23,7 @@ GRAVITY = 9.80665
 
 @dataclass
 class TakeoffRun:
-    """A take-off: the motor starts, it rolls or is thrown, climbs straight ahead, and may turn when it is high enough."""
+    """A take-off: the motor starts, it rolls or is thrown, climbs straight ahead, and turns when it is high enough."""
 
     start: Ned
     heading: float  # rad
@@ -106,6 +106,7 @@ BEYOND = 500.0  # m beyond the landing point to which the line is flown
 ABORT_ALTITUDE = 30.0  # m above home, of a go-around without one
 LOW = 0.7  # m: the rudder aligns the nose with the runway
 EASING = radians(4.0)  # rad/s
+MOST_EASED = radians(10.0)
 FLOATING = 0.7  # of the wanted sink rate
 LEAST_SINK = 1.0  # m/s at which a flare begins
 
@@ -164,9 +165,8 @@ class Landing:
             speed = hypot(*mode.velocity)
             text = f"Flare {height:.1f}m sink={sink:.2f} speed={speed:.1f} dist={left:.1f}"
             mode.autopilot.send_text(Severity.INFO, text)
-        elif self.stage is LandingStage.APPROACH and 0.0 < mode.value("LAND_PF_ARSPD"):
-            if height <= mode.value("LAND_PF_ALT"):
-                self.stage = LandingStage.PREFLARE
+        elif mode.value("LAND_PF_ARSPD") > 0.0 and height <= mode.value("LAND_PF_ALT"):
+            self.stage = LandingStage.PREFLARE
 
     def _slope(self, mode: "PlaneMode", left: float, length: float) -> float:
         """Return the altitude (m down) on the slope to the point where the flare begins, ahead by the lag of TECS."""
@@ -187,8 +187,8 @@ class Landing:
         least = mode.value("TECS_LAND_SINK")
         share = min(max(height / self.flare_height, 0.0), 1.0)
         sink = least + share * (max(self.flare_sink, least) - least)
-        if height > LOW and mode.autopilot.estimate.vd < FLOATING * sink:
-            self.eased += EASING * dt
+        if mode.autopilot.estimate.vd < FLOATING * sink:
+            self.eased = min(self.eased + EASING * dt, MOST_EASED)
         mode.fly(
             roll,
             mode.autopilot.estimate.down,
