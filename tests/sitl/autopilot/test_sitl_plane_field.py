@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import hypot, pi
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,14 +14,16 @@ import numpy as np
 import pytest
 
 import paddock
+from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.estimate import Estimate
+from paddock.sitl.autopilot.estimate import Estimate, LocalFrame
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane_runway import TakeoffRun
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import Sticks
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import find_vehicle
+from paddock.sitl.ground_station import mission_file, point_mission
 from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import Floats
 
@@ -245,3 +249,40 @@ def test_parameters_have_planes_names_and_defaults() -> None:
     expected |= {"TECS_TIME_CONST": 5, "TECS_SPDWEIGHT": 1, "TECS_LAND_SINK": 0.25, "RTL_AUTOLAND": 0}
     assert {name: names.value(name) for name in expected} == expected
     assert "FS_THR_ENABLE" not in names and "FS_THR_ENABLE" in make_parameters(find_vehicle("copter"), 1, None, print)
+
+
+def test_a_plan_file_with_a_landing_pattern_becomes_its_commands(tmp_path: Path) -> None:
+    """The keys of QGroundControl's FixedWingLandingComplexItem, and the commands that it uploads for them."""
+    pattern = {
+        "type": "ComplexItem",
+        "complexItemType": "fwLandingPattern",
+        "version": 2,
+        "altitudesAreRelative": True,
+        "landCoordinate": [47.1, 8.1, 0],
+        "landingApproachCoordinate": [47.2, 8.2, 40],
+        "loiterClockwise": False,
+        "loiterRadius": 75,
+        "stopTakingPhotos": True,
+        "stopVideoPhotos": False,
+        "useLoiterToAlt": True,
+        "valueSetIsDistance": True,
+    }
+    file = tmp_path / "field.plan"
+    mission = {"version": 2, "plannedHomePosition": [47.0, 8.0, 400.0], "items": [pattern]}
+    file.write_text(json.dumps({"fileType": "Plan", "version": 1, "mission": mission}))
+    found = mission_file(file, "plane")
+    assert [item.command for item in found] == [16, 189, 206, 2001, 31, 21]
+    circle, land = found[-2:]
+    assert (circle.frame, circle.p1, circle.p2, circle.p4) == (3, 1.0, -75.0, 1.0)
+    assert (circle.x, circle.y, circle.z) == pytest.approx((47.2, 8.2, 40.0), abs=1e-5)
+    assert (land.x, land.y, land.z) == pytest.approx((47.1, 8.1, 0.0), abs=1e-5)
+    wrong = {**mission, "items": [{**pattern, "landCoordinate": [1]}]}
+    file.write_text(json.dumps({"fileType": "Plan", "version": 1, "mission": wrong}))
+    with pytest.raises(PaddockError, match="landCoordinate is"):
+        mission_file(file, "plane")
+
+
+def test_points_of_a_plane_on_the_ground_begin_with_a_take_off() -> None:
+    start = LocalFrame(47.0, 8.0, 400.0)
+    assert [item.command for item in point_mission([(0.0, 100.0, 50.0)], start, "plane")] == [16, 22, 16, 20]
+    assert [item.command for item in point_mission([(0.0, 100.0, 50.0)], start, "plane", False)] == [16, 16, 20]

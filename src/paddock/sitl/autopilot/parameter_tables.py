@@ -1,7 +1,7 @@
 """Every parameter of the built-in autopilot with its default and limits, under ArduPilot's names and in its units.
 
-`COMMON` applies to all vehicle types; `COPTER`, `ROVER` and `PLANE` add to it. Each row is a `Parameter`: name,
-default, lowest and highest value, type on the wire (REAL32 unless given), summary.
+`COMMON` applies to all vehicle types, `LINK_FAILSAFES` to all but planes; `COPTER`, `ROVER` and `PLANE` add to them.
+Each row is a `Parameter`: name, default, lowest and highest value, type on the wire (REAL32 unless given), summary.
 """
 
 from collections.abc import Callable, Iterator
@@ -60,7 +60,7 @@ COMMON = (
     Parameter("SR0_PARAMS", 10, 0, 50, INT16, "Hz of PARAM_VALUE batches"),
 )
 
-LINK_FAILSAFES = (  # of copters and rovers
+LINK_FAILSAFES = (  # of all but planes, which have their own
     Parameter("FS_GCS_ENABLE", 0, 0, 7, INT8, "ground station lost: 0 nothing, 1 RTL, 3 or 4 SmartRTL, 5 land or hold"),
     Parameter("FS_GCS_TIMEOUT", 5, 2, 120, REAL32, "s without a heartbeat from the ground station"),
     Parameter("FS_THR_ENABLE", 1, 0, 7, INT8, "RC lost: 0 nothing, 1 RTL, 3 land or hold, 4 or 5 SmartRTL"),
@@ -71,7 +71,6 @@ LINK_FAILSAFES = (  # of copters and rovers
 )
 
 COPTER = (
-    *LINK_FAILSAFES,
     Parameter("FRAME_CLASS", 1, 1, 1, INT8, "1: quadrotor", fixed=True),
     Parameter("FRAME_TYPE", 1, 1, 1, INT8, "1: X", fixed=True),
     # body rates
@@ -137,7 +136,6 @@ COPTER = (
 )
 
 ROVER = (
-    *LINK_FAILSAFES,
     Parameter("FRAME_CLASS", 1, 1, 1, INT8, "1: rover", fixed=True),
     # speed
     Parameter("CRUISE_SPEED", 2, 0.1, 100, REAL32, "m/s at CRUISE_THROTTLE; refined while driving"),
@@ -331,7 +329,9 @@ def make_parameters(
 ) -> AutopilotParameters:
     """Return all parameters of one vehicle, saved in `folder`; `report` receives failures to save."""
     path = folder / f"{vehicle.kind}_{sysid}.json" if folder is not None else None
-    parameters = AutopilotParameters((*COMMON, *ground_station_parameters(vehicle), *vehicle.parameters), path, report)
+    links = () if vehicle.kind == "plane" else LINK_FAILSAFES
+    known = (*COMMON, *links, *ground_station_parameters(vehicle), *vehicle.parameters)
+    parameters = AutopilotParameters(known, path, report)
     parameters.make_folder()
     parameters.show("SYSID_THISMAV", sysid)
     return parameters
