@@ -105,7 +105,12 @@ def test_a_plane_without_a_throw_keeps_its_motor_off(own_links: Links) -> None:
         rig.begin(TAKEOFF)
         standing = rig.fly(2.0)
         assert not standing[:, 1:4].any() and rig.autopilot.commands[1] == 0.0
+        assert rig.autopilot.set_mode(LOITER).accepted  # nor does any other mode start it on the ground
+        standing = rig.fly(2.0)
+        assert not standing[:, 1:4].any() and rig.autopilot.commands[1] == 0.0
+        assert "Motor off on the ground: take off first" in rig.texts
         rig.autopilot.parameters.set("TKOFF_THR_MINACC", 0.0)
+        assert rig.autopilot.set_mode(TAKEOFF).accepted
         assert rig.fly(6.0)[-1, 3] > 1.0
 
 
@@ -116,7 +121,7 @@ def test_the_motor_of_a_thrown_plane_starts_after_its_delay() -> None:
     autopilot = SimpleNamespace(
         estimate=still, sensors=SimpleNamespace(accel_x=0.0), send_text=lambda _, text: texts.append(text)
     )
-    mode: Any = SimpleNamespace(autopilot=autopilot, value=values.__getitem__)
+    mode: Any = SimpleNamespace(autopilot=autopilot, value=values.__getitem__, plane=SimpleNamespace(suppressed=True))
     run = TakeoffRun((0.0, 0.0, 0.0), 0.0)
     for k in range(100):
         autopilot.sensors.accel_x = 20.0 if k == 10 else 0.0
@@ -124,7 +129,7 @@ def test_the_motor_of_a_thrown_plane_starts_after_its_delay() -> None:
         run._wait(mode, 0.02)
         if run.launched:
             break
-    assert k == 10 + 15  # 0.3 s after the throw
+    assert k == 10 + 15 and not mode.plane.suppressed  # 0.3 s after the throw
 
 
 def test_pilots_modes_follow_the_sticks(own_links: Links) -> None:

@@ -279,6 +279,7 @@ class Plane(VehicleControl):
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.nav = NavGains()
+        self.suppressed = False  # armed on the ground: the motor waits for a take-off
         self._grounded = 0.0  # s on the ground after a flare
 
     def read_parameters(self) -> None:
@@ -303,6 +304,7 @@ class Plane(VehicleControl):
     def reset_control(self) -> None:
         """Reset setpoint and integrators."""
         speed = self.memory.speed
+        self.suppressed = self.autopilot.telemetry.landed is Landed.ON_GROUND
         self.setpoint = PlaneSetpoint()
         self.memory_row[:] = 0.0
         self.memory_row[PlaneMemory._fields.index("speed")] = speed
@@ -327,6 +329,7 @@ class Plane(VehicleControl):
         moves = not estimate.position_ok or hypot(estimate.vn, estimate.ve) > ROLLING
         high = autopilot.home is not None and telemetry.relative_altitude > CLEAR
         telemetry.landed = autopilot.mode.stage if fast and (moves or high) else Landed.ON_GROUND
+        self.suppressed = self.suppressed and telemetry.landed is Landed.ON_GROUND
         self._disarm_landed(dt)
         telemetry.throttle = float(autopilot.commands[1])
         telemetry.nav_roll, telemetry.nav_pitch = memory.roll, memory.pitch

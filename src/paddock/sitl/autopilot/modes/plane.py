@@ -44,8 +44,10 @@ class PlaneMode(Mode):
 
     def fly(self, roll: float, down: float, speed: float = nan, **more: float) -> None:
         """Fly with a roll angle, to an altitude; `more` of the setpoint."""
-        most = self.value("THR_MAX") / 100.0
-        given = {"throttle_most": most, **more}
+        given = {"throttle_most": self.value("THR_MAX") / 100.0, **more}
+        if self.plane.suppressed and self.autopilot.armed:
+            given |= {"throttle_least": 0.0, "throttle_most": 0.0}
+            self.autopilot.warn_throttled("Motor off on the ground: take off first")
         self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed), **given)
 
     def head(self, heading: float, down: float, speed: float = nan, **more: float) -> None:
@@ -136,6 +138,8 @@ class PlaneFbwb(PlaneMode):
         if not autopilot.rc.fresh:
             return 0.0, nan
         stick = autopilot.rc.sticks
+        if stick.throttle > DEAD_ZONE:  # the pilot takes off
+            self.plane.suppressed = False
         self.down -= _beyond(stick.pitch) * self.value("FBWB_CLIMB_RATE") * dt
         slowest, fastest = self.value("AIRSPEED_MIN"), self.value("AIRSPEED_MAX")
         speed = slowest + max(stick.throttle, 0.0) * (fastest - slowest)

@@ -77,7 +77,9 @@ class PlaneTakeoff(PlaneMode):
         self.circle(self.goal[:2], self.goal[2])
 
     def shift(self, north: float, east: float, down: float) -> None:
-        """Move the goal along with a jump of the estimate."""
+        """Move start and goal along with a jump of the estimate."""
+        if self.run is not None:
+            self.run.shift(north, east, down)
         self.goal = self.goal[0] + north, self.goal[1] + east, self.goal[2] + down
 
 
@@ -199,6 +201,8 @@ class PlaneAuto(MissionMode, PlaneMode):
         return True
 
     def shift(self, north: float, east: float, down: float) -> None:
-        """Leave the mission's positions on the map; the wait moves along."""
+        """Leave the mission's positions on the map; the wait and the start of a take-off move along."""
+        if self.run is not None:
+            self.run.shift(north, east, down)
         if self._waiting is not None:
             self._waiting = self._waiting[0] + north, self._waiting[1] + east, self._waiting[2] + down

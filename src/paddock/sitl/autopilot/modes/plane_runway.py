@@ -80,8 +80,12 @@ class TakeoffRun:
         else:
             ready = True
         if ready and speed >= mode.value("TKOFF_THR_MINSPD"):
-            self.launched = True
+            self.launched, mode.plane.suppressed = True, False
             autopilot.send_text(Severity.INFO, f"Takeoff: heading {round(degrees(self.heading) % 360.0)} deg")
+
+    def shift(self, north: float, east: float, down: float) -> None:
+        """Move the start along with a jump of the estimate."""
+        self.start = self.start[0] + north, self.start[1] + east, self.start[2] + down
 
     def _level_off(self, mode: "PlaneMode", down: float) -> float:
         """Return the share of the least pitch: it falls to 0 in the last TKOFF_PLIM_SEC of the climb."""
