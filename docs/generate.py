@@ -23,12 +23,12 @@ from paddock.sitl.adapter import adapter_types, find_adapter
 from paddock.sitl.ardupilot.frames import FRAMES
 from paddock.sitl.autopilot.commands import COMMANDS as AUTOPILOT_COMMANDS
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, ItemKind, Role
-from paddock.sitl.autopilot.parameter_tables import COMMON, ground_station_parameters, switch_prefix
+from paddock.sitl.autopilot.parameter_tables import COMMON, LINK_FAILSAFES, ground_station_parameters, switch_prefix
 from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
-from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, REAL_VEHICLES
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import mav
 from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
@@ -333,13 +333,13 @@ def mode_tables() -> str:
 
 def setting_tables() -> str:
     """Return the parameters of the built-in autopilot: common ones, then those of each vehicle type."""
-    common = {setting.name for setting in COMMON}
     parts = ["**All vehicles**\n\n" + setting_table(COMMON)]
+    parts.append("**Copters and rovers**\n\n" + setting_table(LINK_FAILSAFES))
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         vehicle, prefix = find_vehicle(craft), switch_prefix(craft)
         switch = (setting for setting in ground_station_parameters(vehicle) if setting.name.startswith(prefix))
         settings = *switch, *vehicle.parameters
-        own = [setting for setting in settings if setting.name not in common]
+        own = [setting for setting in settings if setting not in COMMON]
         parts.append(f"**{title}**\n\n" + setting_table(own))
     return "\n".join(parts)
 
@@ -375,7 +375,7 @@ def item_table() -> str:
 
 def crafts_of(kind: ItemKind) -> str:
     """Return the vehicle types that support an item."""
-    return "copter" if kind.copters else "copter, plane" if kind.flying else "all"
+    return kind.only or ("copter, plane" if kind.flying else "all")
 
 
 def command_table() -> str:
@@ -403,7 +403,8 @@ def frame_table() -> str:
     """Return the supported ArduPilot frames."""
     rows = []
     for name, frame in FRAMES.items():
-        vehicle = ", ".join(f"`{VEHICLES[frame.craft][what]}`" for what in ("model", "preset"))
+        standard = REAL_VEHICLES.get(frame.craft, VEHICLES[frame.craft])
+        vehicle = ", ".join(f"`{standard[what]}`" for what in ("model", "preset"))
         flag = f"`--ardupilot {name}`" if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"
         defaults = ", ".join(f"`{file}`" for file in (*frame.defaults, frame.own_parameters) if file)

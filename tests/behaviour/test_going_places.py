@@ -135,6 +135,16 @@ def test_orbit_keeps_its_radius_height_and_direction(
     assert turned * radius / (599 / 20) == pytest.approx(speed, rel=0.08)
 
 
+@pytest.mark.slow
+def test_a_plane_with_aerodynamics_circles_in_wind(watch: Watch) -> None:
+    orbit = {"orbit": {"radius": 120, "speed": 17.5, "z": 60}}
+    start = {"name": "it", "model": "plane", "pose": [150, 0, 60, np.pi / 2], "behaviour": orbit}
+    _, ways = watch(150, start, world={"wind": [3, 0, 0]})
+    settled = ways["it"][-800:, 0]
+    assert np.hypot(settled[:, 0], settled[:, 1]) == pytest.approx(120, rel=0.08)
+    assert settled[:, 2] == pytest.approx(60, abs=2.0)
+
+
 def test_orbit_around_a_moving_vehicle(watch: Watch) -> None:
     lead = {"name": "lead", "model": "rover", "pose": [0, 0, 0], "speed": 1, "commands": {"speed": 1.0}}
     eye = {"name": "eye", "model": "quad", "pose": [15, 0, 12, 0]}

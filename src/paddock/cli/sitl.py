@@ -87,7 +87,7 @@ def sitl(
     *,
     vehicles: Whole = None,
     type_: Annotated[str | None, Parameter(name="--type")] = None,
-    ardupilot: Literal["copter", "copter-plus", "rover", "rover-skid"] | None = None,
+    ardupilot: Literal["copter", "copter-plus", "plane", "rover", "rover-skid"] | None = None,
     px4: Literal["copter"] | None = None,
     instances: Whole = None,
     first_instance: Whole = None,
@@ -107,7 +107,7 @@ def sitl(
     type_
         Their type: rover (default), rover_ackermann, copter or plane.
     ardupilot
-        Instead of a scenario: physics for ArduPilot: copter (X), copter-plus, rover or rover-skid.
+        Instead of a scenario: physics for ArduPilot: copter (X), copter-plus, plane, rover or rover-skid.
     px4
         Instead of a scenario: physics for PX4.
     instances

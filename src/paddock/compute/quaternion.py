@@ -1,6 +1,6 @@
 """Attitude algebra for scalar code: quaternions (x, y, z, w) from body FLU to world ENU."""
 
-from paddock.compute.math import absolute, atan2, select, sincos, sqrt
+from paddock.compute.math import absolute, atan2, maximum, select, sincos, sqrt
 
 
 def yaw_quaternion(yaw: float) -> tuple[float, float, float, float]:
@@ -37,6 +37,19 @@ def rotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: fl
 def unrotate(qx: float, qy: float, qz: float, qw: float, x: float, y: float, z: float) -> tuple[float, float, float]:
     """Return a world vector in body axes."""
     return rotate(-qx, -qy, -qz, qw, x, y, z)
+
+
+def turned(
+    qx: float, qy: float, qz: float, qw: float, wx: float, wy: float, wz: float, dt: float
+) -> tuple[float, float, float, float]:
+    """Return the normalised attitude after turning at body rates (rad/s) for dt."""
+    hx, hy, hz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
+    x = qx + qw * hx + qy * hz - qz * hy
+    y = qy + qw * hy + qz * hx - qx * hz
+    z = qz + qw * hz + qx * hy - qy * hx
+    w = qw - qx * hx - qy * hy - qz * hz
+    scale = 1.0 / sqrt(maximum(x * x + y * y + z * z + w * w, 1e-12))
+    return x * scale, y * scale, z * scale, w * scale
 
 
 def heading(qx: float, qy: float, qz: float, qw: float) -> float:

@@ -22,6 +22,7 @@ MODEL_CRAFTS: dict[str, CraftName] = {
     "car.kinematic": "rover_ackermann",
     "car.bicycle": "rover_ackermann",
     "fixed_wing": "plane",
+    "plane": "plane",
 }
 """The default vehicle type of each vehicle model."""
 

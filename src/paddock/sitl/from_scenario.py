@@ -18,10 +18,14 @@ from paddock.sitl.equipment import VEHICLES, standard_sensors
 from paddock.world.frames import convert_position
 from paddock.world.geodesy import Origin
 
-ARDUPILOT_FRAMES = {"copter": "copter", "copter-plus": "copter", "rover": "rover_ackermann", "rover-skid": "rover"}
+ARDUPILOT_FRAMES = {
+    **{"copter": "copter", "copter-plus": "copter", "plane": "plane"},
+    **{"rover": "rover_ackermann", "rover-skid": "rover"},
+}
 """Frames of ArduPilot that the command line offers -> craft."""
 AUTOPILOTS = {"builtin": ("the built-in autopilot", 250.0), "ardupilot": ("ArduPilot", 1200.0), "px4": ("PX4", 250.0)}
 """Autopilot -> its description and tick rate, Hz; ArduPilot asks for 1,200 frames per second by default."""
+REAL_VEHICLES = {"plane": {"model": "plane", "preset": "mapper"}}  # craft -> its vehicle for a real autopilot
 SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
 NORTH = 1.5707963267948966  # rad, counter-clockwise from east
 
@@ -137,7 +141,9 @@ def quick_scenario(
         raise unknown_name("vehicle type", craft, VEHICLES)
     if not 1 <= count <= LAST_SYSID:
         raise InvalidValueError(f"the number of vehicles must be 1 to {LAST_SYSID}, not {count}")
-    height, (description, rate) = 100.0 if craft == "plane" else 0.0, AUTOPILOTS[autopilot]
+    vehicle = VEHICLES[craft] if autopilot == "builtin" else REAL_VEHICLES.get(craft, VEHICLES[craft])
+    in_air = craft == "plane" and autopilot == "builtin"  # a real one takes off from the ground
+    height, (description, rate) = 100.0 if in_air else 0.0, AUTOPILOTS[autopilot]
     line = {"start": [0.0, 0.0, height], "end": [SPACING[craft] * (count - 1), 0.0, height], "heading": NORTH}
     placed = {"pose": [0.0, 0.0, height, NORTH]} if count == 1 else {"count": count, "spawn": {"line": line}}
     pilots: dict[str, Any] = {"vehicles": craft, "autopilot": autopilot, "craft": craft}
@@ -148,6 +154,6 @@ def quick_scenario(
         "description": f"{description} in the loop",
         "clock": {"rate": rate, "pace": 1.0},
         "every": {"snapshot": max(1, round(rate / 50.0))},
-        "vehicles": [{"name": craft, **VEHICLES[craft], **placed}],
+        "vehicles": [{"name": craft, **vehicle, **placed}],
         "sitl": {"pilots": [pilots], **section},
     }

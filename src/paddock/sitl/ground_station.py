@@ -9,7 +9,7 @@ from paddock.sitl.autopilot.ack import ACCEPTED, Ack, denied, rejected
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.mission.items import AltitudeFrame, MissionItem, MissionResult, PlanKind, check_mission
-from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.from_scenario import FlownVehicle
 from paddock.sitl.mavlink.mission_protocol import decode, encode
@@ -18,21 +18,25 @@ from paddock.wire.qgc_plan import RETURN, TAKEOFF, WAYPOINT, PlanItem, read_comm
 
 REPEAT_US = 1_000_000  # simulated us after which a refused step is tried again
 DO_SET_MODE, MISSION_START, ARM = 176, 300, 400  # MAV_CMD
-TAKEOFF_HEIGHT = 10.0  # m above home, unless the first point is lower
+TAKEOFF_HEIGHT, PLANE_HEIGHT = 10.0, 30.0  # m above home, unless the first point is lower
 FIELDS = ("parameter 1", "parameter 2", "parameter 3", "parameter 4", "latitude", "longitude", "altitude")
 Point = tuple[float, float, float]
 
 
-def point_mission(points: Sequence[Point], start: LocalFrame, craft: str) -> list[MissionItem]:
-    """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return."""
+def point_mission(points: Sequence[Point], start: LocalFrame, craft: str, stands: bool = True) -> list[MissionItem]:
+    """Return items for points [x, y, z] (m east, north, up of the start); copters take off first, aircraft return.
+
+    A plane takes off first if it `stands` on the ground.
+    """
 
     def at(command: int, x: float, y: float, frame: AltitudeFrame, altitude: float) -> MissionItem:
         latitude, longitude, _ = start.to_geodetic(y, x, 0.0)
         return MissionItem(command, frame, x=latitude, y=longitude, z=altitude)
 
     items = [at(WAYPOINT, 0.0, 0.0, AltitudeFrame.GLOBAL, start.altitude)]  # home
-    if craft == "copter":
-        height = min(points[0][2], TAKEOFF_HEIGHT) or TAKEOFF_HEIGHT
+    if craft == "copter" or (craft == "plane" and stands):
+        most = TAKEOFF_HEIGHT if craft == "copter" else PLANE_HEIGHT
+        height = min(points[0][2], most) or most
         items.append(at(TAKEOFF, 0.0, 0.0, AltitudeFrame.RELATIVE, height))
     items += [at(WAYPOINT, x, y, AltitudeFrame.RELATIVE, z) for x, y, z in points]
     return [*items, MissionItem(RETURN, AltitudeFrame.MISSION)] if not drives(craft) else items
@@ -132,7 +136,8 @@ class MissionStarter:
             return rejected("")  # not yet: it follows the first position
         if not items and home is not None:
             try:
-                items = received(point_mission(self._points, LocalFrame(*home), self.craft), self.craft)
+                stands = self.autopilot.telemetry.landed is Landed.ON_GROUND
+                items = received(point_mission(self._points, LocalFrame(*home), self.craft, stands), self.craft)
             except PaddockError as error:
                 return denied(f"Mission: {error}")
         result, _ = self.autopilot.set_plan(PlanKind.MISSION, items)

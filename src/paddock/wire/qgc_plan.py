@@ -11,7 +11,9 @@ from typing import Any
 from paddock.wire.json_document import Document, DocumentError, KeyPath, LatLon, parse_document, shown
 
 WAYPOINT, LOITER_TURNS, RETURN, TAKEOFF, CHANGE_SPEED = 16, 18, 20, 22, 178  # MAV_CMD
+LAND, LOITER_TO_ALT, LAND_START, TRIGGER, STOP_CAPTURE, STOP_VIDEO = 21, 31, 189, 206, 2001, 2501
 GLOBAL_FRAME, MISSION_FRAME, RELATIVE_FRAME = 0, 2, 3
+LANDING_PATTERN = "fwLandingPattern"
 """MAV_FRAME: altitude above sea level; no position; altitude above home."""
 FIRMWARE = {"generic": 0, "ardupilot": 3, "px4": 12}  # MAV_AUTOPILOT
 VEHICLES = {"fixed_wing": 1, "quad": 2, "rover": 10}  # MAV_TYPE
@@ -218,11 +220,42 @@ def _complex(doc: Document, item: Mapping[str, Any], path: KeyPath, surveys: boo
     if "TransectStyleComplexItem" in item:
         where = (*path, "TransectStyleComplexItem")
         inner = doc.mapping(item["TransectStyleComplexItem"], where)
-    commands = _commands(_items(doc, inner.get("Items", []), (*where, "Items"), surveys))
     kind, version = str(item.get("complexItemType")), item.get("version")
+    if kind == LANDING_PATTERN:
+        commands = _landing(doc, item, path)
+    else:
+        commands = _commands(_items(doc, inner.get("Items", []), (*where, "Items"), surveys))
     read = surveys and kind == "survey" and version in SURVEY_VERSIONS
     survey = _survey(doc, item, path) if read else None
     return ComplexItem(kind, version if isinstance(version, int) else None, tuple(commands), survey, path)
+
+
+def _landing(doc: Document, item: Mapping[str, Any], path: KeyPath) -> list[PlanItem]:
+    """Return the commands of a landing pattern, which a file does not list: start, approach, landing."""
+
+    def place(*keys: str) -> tuple[float, ...]:
+        key = next((key for key in keys if key in item), keys[0])
+        values = doc.items(item.get(key), (*path, key))
+        if len(values) != 3:
+            doc.refuse((*path, key), f"{key} is [latitude, longitude, altitude], not {len(values)} values")
+        return tuple(doc.number(value, (*path, key, k)) for k, value in enumerate(values))
+
+    approach, land = place("landingApproachCoordinate", "loiterCoordinate"), place("landCoordinate")
+    above_sea = item.get("altitudesAreRelative", item.get("loiterAltitudeRelative", True)) is False
+    frame = GLOBAL_FRAME if above_sea else RELATIVE_FRAME
+    found = [PlanItem(LAND_START, MISSION_FRAME, (0.0,) * 7, path)]
+    if item.get("useDoChangeSpeed"):
+        speed = doc.number(item.get("finalApproachSpeed"), (*path, "finalApproachSpeed"))
+        found.append(PlanItem(CHANGE_SPEED, MISSION_FRAME, (0.0, speed, -1.0, 0.0, 0.0, 0.0, 0.0), path))
+    ends = {TRIGGER: "stopTakingPhotos", STOP_CAPTURE: "stopTakingPhotos", STOP_VIDEO: "stopVideoPhotos"}
+    found += [PlanItem(command, MISSION_FRAME, (0.0,) * 7, path) for command, key in ends.items() if item.get(key)]
+    if item.get("useLoiterToAlt", True):
+        radius = doc.number(item.get("loiterRadius"), (*path, "loiterRadius"))
+        turn = radius if item.get("loiterClockwise", True) else -radius
+        found.append(PlanItem(LOITER_TO_ALT, frame, (1.0, turn, 0.0, 1.0, *approach), path))
+    else:
+        found.append(PlanItem(WAYPOINT, frame, (0.0, 0.0, 0.0, None, *approach), path))
+    return [*found, PlanItem(LAND, frame, (0.0, 0.0, 0.0, 0.0, *land), path)]
 
 
 def _survey(doc: Document, item: Mapping[str, Any], path: KeyPath) -> Survey:

@@ -75,11 +75,31 @@ def test_each_vehicle_of_a_fleet_has_its_own_parameters() -> None:
     assert np.array_equal(speeds, program.fleet.tables["varying"][0, :3]) and len(set(np.asarray(speeds))) == 3
 
 
-def test_fixed_wing_inputs_are_shares_of_the_envelope() -> None:
-    limits = {"speed_min": 10.0, "speed_max": 20.0, "bank_max": 0.5, "climb_max": 4.0}
-    frame = airframe("fixed_wing", parameters=limits)
-    assert commanded(frame, [0.25], [0.5, -0.5]) == {"speed": 12.5, "bank": 0.25, "climb": -2.0}
-    assert commanded(frame, [1.0], armed=False)["speed"] == 10.0
+def test_surfaces_of_a_stabilised_fixed_wing_set_rates() -> None:
+    limits = {"speed_min": 10.0, "speed_max": 20.0, "roll_time": 0.5, "speed_time": 2.0}
+    frame = airframe("fixed_wing", parameters=limits)  # it stands
+    rolling = commanded(frame, [0.25], [0.5, -0.5])
+    # the lag of 0.5 s turns a step of 0.55 rad into 1.1 rad/s; a throttle on the ground starts the roll
+    assert rolling == {"speed": 12.5, "bank": pytest.approx(0.55), "climb": 0.1}
+    assert commanded(frame, [1.0], armed=False)["speed"] == 0.0
+    state, columns = frame.program.fleet.state, list(frame.program.model.state._fields)  # type: ignore[attr-defined]
+    state[columns.index("airspeed")], state[columns.index("bank")] = 15.0, 0.3
+    flying = commanded(frame, [0.25], [0.0, -0.5])
+    assert flying["bank"] == pytest.approx(0.3 - 0.5 * 0.3 / 6.0)  # back to level flight
+    assert flying["climb"] == pytest.approx(-0.5 * 0.8 * 15.0 * 2.0)
+
+
+def test_a_plane_has_its_surfaces_and_battery() -> None:
+    frame = airframe("plane")
+    assert commanded(frame, [0.6], [0.1, -0.2, 0.3]) == {
+        "aileron": 0.1,
+        "elevator": -0.2,
+        "rudder": 0.3,
+        "throttle": 0.6,
+    }
+    assert commanded(frame, [0.6], armed=False)["throttle"] == 0.0
+    power = frame.battery(slice(0, 1))
+    assert power is not None and [part.tolist() for part in power] == [[16.8], [0.0], [1.0]]
 
 
 @pytest.mark.parametrize("model", ["car.kinematic", "car.bicycle"])

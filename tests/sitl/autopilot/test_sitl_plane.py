@@ -10,7 +10,7 @@ import pytest
 from paddock.sitl.adapter import Placed
 from paddock.sitl.adapters.jsbsim import JsbsimAdapter
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.control.plane import roll_for_circle, roll_for_course, roll_for_line
+from paddock.sitl.autopilot.control.l1 import NavGains, roll_for_circle, roll_for_course, roll_for_line
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane import PlaneCruise
@@ -25,7 +25,13 @@ CESSNA = {
     "TRIM_THROTTLE": 65.0,
     "TECS_CLMB_MAX": 3.0,
     "ROLL_LIMIT_DEG": 35.0,
-    "RLL_ANG_I": 0.5,
+    "SCALING_SPEED": 52.0,
+    "RLL_RATE_FF": 0.7,
+    "RLL_RATE_P": 0.3,
+    "PTCH_RATE_FF": 1.0,
+    "PTCH_RATE_P": 1.0,
+    "PTCH_RATE_I": 0.6,
+    "FBWB_CLIMB_RATE": 3.0,
     "WP_LOITER_RAD": 600.0,
     "WP_RADIUS": 200.0,
 }
@@ -194,16 +200,19 @@ def test_a_disarmed_plane_waits_with_zero_throttle() -> None:
     assert not rig.autopilot.commands[:12].any()
 
 
+NAV = NavGains(17.0, 0.75)
+
+
 @pytest.mark.parametrize(("course", "side"), [(0.5, 1.0), (-0.5, -1.0), (0.0, 0.0)])
 def test_the_roll_for_a_course_is_that_of_a_coordinated_turn(course: float, side: float) -> None:
-    roll = roll_for_course(course, (30.0, 0.0))
-    # tan(roll) = speed x rate / g, with a rate of 0.35 1/s times the error
-    assert np.tan(roll) == pytest.approx(side * 30.0 * 0.35 * 0.5 / 9.80665)
+    roll = roll_for_course(course, (30.0, 0.0), NAV)
+    # Park: a = 4 zeta^2 v^2 / L1 sin(error), with L1 = zeta T v / pi
+    assert np.tan(roll) == pytest.approx(side * 4.0 * 0.75 * np.pi * 30.0 / 17.0 * np.sin(0.5) / 9.80665)
 
 
 def test_no_correction_on_the_line_and_on_the_circle() -> None:
-    assert roll_for_line((50.0, 50.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0)) == pytest.approx((0.0, 0.0))
-    assert roll_for_line((50.0, 60.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0))[0] < 0.0  # right of it: turn left
-    clockwise = roll_for_circle((200.0, 0.0), (0.0, 30.0), (0.0, 0.0), 200.0)
+    assert roll_for_line((50.0, 50.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0), NAV) == pytest.approx((0.0, 0.0))
+    assert roll_for_line((50.0, 60.0), (10.0, 10.0), (0.0, 0.0), (100.0, 100.0), NAV)[0] < 0.0  # right: turn left
+    clockwise = roll_for_circle((200.0, 0.0), (0.0, 30.0), (0.0, 0.0), 200.0, NAV)
     assert clockwise == pytest.approx(atan2(30.0**2 / 200.0, 9.80665))
-    assert roll_for_circle((200.0, 0.0), (0.0, -30.0), (0.0, 0.0), -200.0) == pytest.approx(-clockwise)
+    assert roll_for_circle((200.0, 0.0), (0.0, -30.0), (0.0, 0.0), -200.0, NAV) == pytest.approx(-clockwise)

@@ -38,7 +38,7 @@ export function speedBetween(id: number): number {
 const SPACING: Readonly<Record<string, number>> = { car: 6, rover: 2, quad: 3, aircraft: 40, agent: 2 }; // m
 const SPEED: Readonly<Record<string, number>> = { car: 10, rover: 2, quad: 8, aircraft: 20, agent: 5 }; // m/s
 
-const OTHER_NAMES: Readonly<Record<string, string>> = { fixed_wing: "aircraft", point: "agent" }; // of kinds, in model names
+const OTHER_NAMES: Readonly<Record<string, string>> = { fixed_wing: "aircraft", plane: "aircraft", point: "agent" };
 
 /** By model, from the kind at the beginning of its name. */
 export function spacingOf(model: string): number {

@@ -174,6 +174,9 @@ PLANE = ArduPilotFrame(
         Channel(2, 1, THROTTLE),
         *(Channel(index, SERVO + k, DEFLECTION) for k, index in enumerate((0, 1, 3))),
     ),
+    idle_pwm=1000,
+    longest_dt=1.0 / 90.0,  # it arms with an IMU at 1.8 times its loop of 50 Hz, or faster
+    own_parameters="plane_mapper.parm",  # speeds of the preset mapper
 )
 FRAMES = {frame.name: frame for frame in (COPTER, COPTER_PLUS, ROVER, ROVER_SKID, PLANE)}
 """By the name that users write."""

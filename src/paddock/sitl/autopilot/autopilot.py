@@ -60,9 +60,10 @@ from paddock.sitl.autopilot.servos import ServoOutputs
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
-from paddock.sitl.sensor_data import SensorColumns, SensorData, empty_block
+from paddock.sitl.sensor_data import COLUMN, SensorColumns, SensorData, empty_block
 
 CHECK_PERIOD = 0.1  # s
+AIRSPEED = COLUMN["airspeed"]
 WARNING_PERIOD_US = 5_000_000  # between two throttled warnings
 OUTBOX_LENGTH = 200  # the oldest notices are dropped
 UNKNOWN = Estimate(-1.0, *([0.0] * (ESTIMATE_WIDTH - 1)))  # before the first sensor data
@@ -253,8 +254,9 @@ class BuiltInAutopilot(Autopilot):
             self.servos.update()
         if self.calibration.wanted:
             self.calibration.update()
-        # the estimator may rely on a stationary vehicle; a plane may start in the air
-        standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and self.vehicle.kind != "plane"
+        # the estimator may rely on a stationary vehicle; a plane without airspeed sensor may be in the air
+        known = self.vehicle.kind != "plane" or self._row.item(AIRSPEED) >= 0.0
+        standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and known
         if standing is not self.estimator.standing:
             self.estimator.standing = standing
         self.status.mode, self.status.armed = self.mode.name, self.armed

@@ -13,11 +13,21 @@ from math import copysign, isnan, nan, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot import calibration, camera, guided, servos
-from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
+from paddock.sitl.autopilot.ack import (
+    ACCEPTED,
+    Ack,
+    CommandResult,
+    denied,
+    rejected,
+    require,
+    require_position,
+    unsupported,
+)
 from paddock.sitl.autopilot.fence import ALT_MIN
 from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guided, require_place, require_target
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
+from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
 
 if TYPE_CHECKING:
@@ -114,8 +124,11 @@ def set_mode(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack
     return autopilot.set_mode(require(whole(p[1]), denied(f"Mode: unknown mode {p[1]:g}")))
 
 
-def take_off(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
-    """NAV_TAKEOFF: p7 m above home; in GUIDED, armed, on the ground."""
+def take_off(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack | None:
+    """NAV_TAKEOFF: p7 m above home; in GUIDED, armed, on the ground. A plane changes to TAKEOFF."""
+    if autopilot.vehicle.kind == "plane":
+        require(autopilot.armed, rejected("Takeoff: not armed"))
+        return autopilot.set_mode(require(autopilot.mode_number("TAKEOFF"), unsupported(autopilot, "Takeoff")))
     require(autopilot.vehicle.kind == "copter", unsupported(autopilot, "Takeoff"))
     require(
         0.0 < p[6] <= MAX_TAKEOFF_ALTITUDE, denied(f"Takeoff: {p[6]:g} m is not in 0 to {MAX_TAKEOFF_ALTITUDE:.0f}")
@@ -124,11 +137,30 @@ def take_off(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Non
     require_guided(autopilot, "Takeoff")
     require(autopilot.telemetry.landed != Landed.IN_AIR, rejected("Takeoff: already flying"))
     autopilot.guided = GuidedTarget(time_us=autopilot.now_us, takeoff=p[6], speed=autopilot.guided.speed)
+    return None
 
 
 def land(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
-    """NAV_LAND: at the current position, as ArduPilot does."""
+    """NAV_LAND: at the current position, as ArduPilot does; a plane flies its landing sequence."""
+    if autopilot.vehicle.kind == "plane":
+        return start_landing(autopilot, p, frame)
     return autopilot.set_mode(require(autopilot.mode_number("LAND"), unsupported(autopilot, "Land")))
+
+
+def start_landing(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
+    """DO_LAND_START: a plane continues with the nearest landing sequence of its mission."""
+    require(autopilot.vehicle.kind == "plane", unsupported(autopilot, "Landing sequence"))
+    require(autopilot.armed, rejected("Land: not armed"))
+    missing = Ack(CommandResult.FAILED, "Land: no DO_LAND_START in the mission")
+    require(autopilot.vehicle.start_landing("command"), missing)
+    return ACCEPTED
+
+
+def go_around(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
+    """DO_GO_AROUND: a plane aborts its landing, climbs, and repeats the landing sequence."""
+    mode = autopilot.mode
+    require(isinstance(mode, PlaneAuto) and mode.go_around(), rejected("Go around: not landing"))
+    return ACCEPTED
 
 
 def return_to_launch(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
@@ -246,6 +278,8 @@ COMMANDS: Mapping[int, Handler] = {
     183: servos.set_servo,  # DO_SET_SERVO
     184: servos.repeat_servo,  # DO_REPEAT_SERVO
     185: terminate,  # DO_FLIGHTTERMINATION
+    189: start_landing,  # DO_LAND_START
+    191: go_around,  # DO_GO_AROUND
     192: guided.reposition,  # DO_REPOSITION
     193: pause,  # DO_PAUSE_CONTINUE
     195: set_roi_location,  # DO_SET_ROI_LOCATION

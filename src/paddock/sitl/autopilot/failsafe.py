@@ -9,14 +9,14 @@ from math import hypot, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.health import CRITICAL, LOW
-from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 RETURN, SMART, STOP, HOLD = "return_mode", "smart_mode", "stop_mode", "hold_mode"  # attributes of VehicleControl
-ALT_HOLD, DISARM = "ALT_HOLD", "disarm"  # a mode by name; no mode
+ALT_HOLD, DISARM, LAND_START = "ALT_HOLD", "disarm", "landing sequence"  # a mode by name; no modes
 Steps = tuple[str, ...]
 RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), (SMART, STOP)
 
@@ -27,7 +27,7 @@ FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
     "FS_EKF_ACTION": ((), (STOP,), (ALT_HOLD, STOP), (STOP,)),
     "BATT_FS": ((), (STOP,), RETURN_FIRST, SMART_RETURN, SMART_STOP, (DISARM,), RETURN_FIRST),
 }
-"""Parameter -> for each of its values, the modes to try in turn (copter and plane)."""
+"""Parameter -> for each of its values, the modes to try in turn (copter; plane, except links and battery)."""
 
 DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
     **FLYING_ACTIONS,
@@ -37,9 +37,21 @@ DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
 }
 
 
+PLANE_ACTIONS: dict[str, tuple[Steps, ...]] = {
+    **FLYING_ACTIONS,
+    "FS_SHORT_ACTN": (("CIRCLE",), ("CIRCLE",), ("FBWA",), (), ("FBWB",)),
+    "FS_LONG_ACTN": ((RETURN, STOP), (RETURN, STOP), ("FBWA",), (), ("AUTO", RETURN, STOP)),
+    "BATT_FS": ((), (RETURN, STOP), (LAND_START, RETURN, STOP), (DISARM,)),
+}
+AUTONOMOUS = ("AUTO", "GUIDED", "LOITER")  # modes that continue with an action of 0
+SHORT_IGNORED = ("CIRCLE", "RTL", "TAKEOFF")
+LONG_IGNORED = ("RTL", "TAKEOFF")
+
+
 def steps(autopilot: "BuiltInAutopilot", name: str) -> Steps:
     """Return the actions that the value of a parameter selects, to be tried in turn; empty: report only."""
-    tables = DRIVING_ACTIONS if drives(autopilot.vehicle.kind) else FLYING_ACTIONS
+    plane = autopilot.vehicle.kind == "plane"
+    tables = DRIVING_ACTIONS if drives(autopilot.vehicle.kind) else PLANE_ACTIONS if plane else FLYING_ACTIONS
     return tables["BATT_FS" if name.startswith("BATT_FS") else name][autopilot.parameters.whole(name)]
 
 
@@ -49,6 +61,9 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
             return autopilot.disarm(force=True).accepted
+        if action == LAND_START and autopilot.vehicle.start_landing(reason):
+            autopilot.send_text(Severity.WARNING, f"{reason}: landing sequence")
+            return True
         owned = action in (RETURN, SMART, STOP, HOLD)
         number: int | None = getattr(autopilot.vehicle, action) if owned else autopilot.mode_number(action)
         if number is not None and autopilot.set_mode(number).accepted:
@@ -80,6 +95,7 @@ class Failsafe:
     active: bool = False
     acted: bool = False
     chosen: int | None = None  # mode it switched to
+    before: int | None = None  # mode to which it returns when it clears
     lasted: float = 0.0  # s since the condition changed
 
     def changes(self, condition: bool, dt: float) -> bool:
@@ -105,7 +121,13 @@ class Failsafes:
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
-        self.all = (self.critical, self.position, self.low, self.rc, self.gcs)
+        self.all = [self.critical, self.position, self.low, self.rc, self.gcs]
+        self.plane = "FS_SHORT_ACTN" in autopilot.parameters
+        if self.plane:
+            self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2)
+            self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1)
+            self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1)
+            self.all = [self.critical, self.position, self.low, self.rc, self.gcs, self.short]
         self._tilted = 0.0  # s
 
     @property
@@ -131,13 +153,21 @@ class Failsafes:
     def update(self, dt: float) -> None:
         """Check all of them, `dt` s after the last check."""
         autopilot, level = self.autopilot, self.autopilot.battery.level
-        gcs_timeout = autopilot.parameters.value("FS_GCS_TIMEOUT") * 1e6
+        value = autopilot.parameters.value
+        gcs_timeout = value("FS_LONG_TIMEOUT" if self.plane else "FS_GCS_TIMEOUT") * 1e6
         position_lost = autopilot.home is not None and not autopilot.estimate.position_ok  # once it was known
         gcs_lost = self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout
-        conditions = level >= CRITICAL, position_lost, level >= LOW, autopilot.rc.lost, gcs_lost
+        conditions = [level >= CRITICAL, position_lost, level >= LOW, autopilot.rc.lost, gcs_lost]
+        if self.plane:
+            enabled, way = value("THR_FAILSAFE") == 1, value("FS_GCS_ENABL")
+            lost = enabled and (autopilot.rc.lost or autopilot.rc.throttle_low(value("THR_FS_VALUE")))
+            watched = way in (1, 2) or (way == 3 and autopilot.mode.name == "AUTO")
+            conditions[3:] = lost, gcs_lost and watched, lost
+            self.short.after, self.rc.after = value("FS_SHORT_TIMEOUT"), value("FS_LONG_TIMEOUT")
         for failsafe, condition in zip(self.all, conditions, strict=True):
             if failsafe.changes(condition, dt):
                 self._report(failsafe)
+                self._restore(failsafe)
                 failsafe.acted = failsafe.acted and failsafe.active
             if failsafe.active and not failsafe.acted and autopilot.armed:
                 self._act(failsafe)
@@ -156,6 +186,14 @@ class Failsafes:
         elif not failsafe.active and failsafe.acted:
             send(Severity.NOTICE, f"{failsafe.name} cleared")
 
+    def _restore(self, failsafe: Failsafe) -> None:
+        """Return to the mode before a short failsafe that has cleared, unless another has been chosen since."""
+        if failsafe.active or not failsafe.acted or failsafe.before is None:
+            return
+        if self.autopilot.mode.number == failsafe.chosen:
+            self.autopilot.set_mode(failsafe.before, f"{failsafe.name} cleared")
+        failsafe.before = None
+
     def _act(self, failsafe: Failsafe) -> None:
         """Act once per trigger, unless a failsafe of a higher rank is in control."""
         actions, autopilot = steps(self.autopilot, failsafe.parameter), self.autopilot
@@ -165,15 +203,29 @@ class Failsafes:
         if not actions or (failsafe is self.position and not located):
             return
         failsafe.acted, failsafe.chosen = True, None
-        mode = self.autopilot.mode.name
+        mode, before = self.autopilot.mode.name, self.autopilot.mode.number
         if self._continues(failsafe):
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: continuing in {mode}")
         elif failsafe is not self.position and self.outranks(failsafe.rank):  # without a position RTL is impossible
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: {mode} has precedence")
         elif respond(self.autopilot, actions, failsafe.name):
             failsafe.chosen = self.autopilot.mode.number
+            failsafe.before = before if self.plane and failsafe is self.short else None
+
+    def _plane_continues(self, failsafe: Failsafe) -> bool:
+        """Return whether a plane continues in its mode: landing, taking off, returning, or with an action of 0."""
+        autopilot, mode = self.autopilot, self.autopilot.mode.name
+        if failsafe not in (self.rc, self.gcs, self.short):
+            return False
+        if autopilot.telemetry.landed is Landed.LANDING or autopilot.executor.landing:
+            return True
+        if mode in (SHORT_IGNORED if failsafe is self.short else LONG_IGNORED):
+            return True
+        return mode in AUTONOMOUS and autopilot.parameters.whole(failsafe.parameter) == 0
 
     def _continues(self, failsafe: Failsafe) -> bool:
+        if self.plane:
+            return self._plane_continues(failsafe)
         options = self.autopilot.parameters.whole("FS_OPTIONS")
         mode = self.autopilot.mode.name
         if failsafe in (self.rc, self.gcs) and options & LANDING and mode == "LAND":

@@ -1,7 +1,7 @@
 """Every parameter of the built-in autopilot with its default and limits, under ArduPilot's names and in its units.
 
-`COMMON` applies to all vehicle types; `COPTER`, `ROVER` and `PLANE` add to it. Each row is a `Parameter`: name,
-default, lowest and highest value, type on the wire (REAL32 unless given), summary.
+`COMMON` applies to all vehicle types, `LINK_FAILSAFES` to all but planes; `COPTER`, `ROVER` and `PLANE` add to them.
+Each row is a `Parameter`: name, default, lowest and highest value, type on the wire (REAL32 unless given), summary.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,14 +27,7 @@ COMMON = (
     Parameter("FENCE_MARGIN", 2, 1, 10, REAL32, "m inside the fence at which a breach is cleared"),
     Parameter("FENCE_TOTAL", 0, 0, 2000, INT16, "items in the uploaded fence", fixed=True),
     # failsafes
-    Parameter("FS_GCS_ENABLE", 0, 0, 7, INT8, "ground station lost: 0 nothing, 1 RTL, 3 or 4 SmartRTL, 5 land or hold"),
-    Parameter("FS_GCS_TIMEOUT", 5, 2, 120, REAL32, "s without a heartbeat from the ground station"),
-    Parameter("FS_THR_ENABLE", 1, 0, 7, INT8, "RC lost: 0 nothing, 1 RTL, 3 land or hold, 4 or 5 SmartRTL"),
-    Parameter(
-        "FS_OPTIONS", 21, 0, 255, INT16, "bitmask, continue: 1 AUTO/RC, 2 AUTO/GCS, 4 GUIDED/RC, 8 LAND, 16 piloted/GCS"
-    ),
     Parameter("FS_EKF_ACTION", 1, 0, 3, INT8, "position lost: 0 report, 1 land or hold, 2 ALT_HOLD, 3 always land"),
-    Parameter("FS_CRASH_CHECK", 1, 0, 1, INT8, "1: disarm a copter that lies on its side"),
     Parameter("RC_OVERRIDE_TIME", 3, -1, 120, REAL32, "s until RC overrides expire; 0: overrides ignored, -1: never"),
     # battery
     Parameter("BATT_CAPACITY", 3300, 0, 1000000, INT32, "mAh"),
@@ -76,6 +69,16 @@ COMMON = (
 SMART_RETURN = (
     Parameter("SRTL_ACCURACY", 2, 0, 10, REAL32, "m: tolerance of the recorded path"),
     Parameter("SRTL_POINTS", 300, 0, 500, INT16, "maximum points of the recorded path; 0: SmartRTL disabled"),
+)
+
+LINK_FAILSAFES = (  # of all but planes, which have their own
+    Parameter("FS_GCS_ENABLE", 0, 0, 7, INT8, "ground station lost: 0 nothing, 1 RTL, 3 or 4 SmartRTL, 5 land or hold"),
+    Parameter("FS_GCS_TIMEOUT", 5, 2, 120, REAL32, "s without a heartbeat from the ground station"),
+    Parameter("FS_THR_ENABLE", 1, 0, 7, INT8, "RC lost: 0 nothing, 1 RTL, 3 land or hold, 4 or 5 SmartRTL"),
+    Parameter(
+        "FS_OPTIONS", 21, 0, 255, INT16, "bitmask, continue: 1 AUTO/RC, 2 AUTO/GCS, 4 GUIDED/RC, 8 LAND, 16 piloted/GCS"
+    ),
+    Parameter("FS_CRASH_CHECK", 1, 0, 1, INT8, "1: disarm a copter that lies on its side"),
 )
 
 COPTER = (
@@ -188,29 +191,85 @@ ROVER = (
 )
 
 PLANE = (
-    # speed
+    # speed and energy
     Parameter("AIRSPEED_CRUISE", 17.5, 3, 300, REAL32, "m/s"),
-    Parameter("AIRSPEED_MIN", 12, 2, 300, REAL32, "m/s; no climb below"),
+    Parameter("AIRSPEED_MIN", 12, 2, 300, REAL32, "m/s; speed has precedence over height near it"),
     Parameter("AIRSPEED_MAX", 25, 4, 400, REAL32, "m/s"),
+    Parameter("SCALING_SPEED", 15, 0.1, 100, REAL32, "m/s at which RLL_RATE and PTCH_RATE gains apply"),
     Parameter("TRIM_THROTTLE", 45, 0, 100, INT8, "% throttle at AIRSPEED_CRUISE; refined in flight"),
-    Parameter("TECS_CLMB_MAX", 5, 0.1, 50, REAL32, "m/s"),
+    Parameter("THR_MAX", 100, 0, 100, INT8, "% throttle in automatic modes"),
+    Parameter("THR_SLEWRATE", 100, 0, 500, INT16, "% throttle per s; 0: no limit"),
+    Parameter("TECS_CLMB_MAX", 5, 0.1, 50, REAL32, "m/s with full throttle at AIRSPEED_CRUISE"),
+    Parameter("TECS_SINK_MIN", 2, 0.1, 50, REAL32, "m/s without throttle at AIRSPEED_CRUISE"),
     Parameter("TECS_SINK_MAX", 5, 0.1, 50, REAL32, "m/s"),
+    Parameter("TECS_TIME_CONST", 5, 3, 10, REAL32, "s: response to errors of height and speed"),
+    Parameter("TECS_THR_DAMP", 0.5, 0.1, 1, REAL32, "damping of the throttle"),
+    Parameter("TECS_PTCH_DAMP", 0.3, 0.1, 1, REAL32, "damping of the pitch"),
+    Parameter("TECS_INTEG_GAIN", 0.3, 0, 0.5, REAL32, "integral gain of throttle and pitch"),
+    Parameter("TECS_SPDWEIGHT", 1, 0, 2, REAL32, "pitch controls: 0 height, 1 both, 2 speed"),
+    Parameter("TECS_RLL2THR", 10, 5, 30, REAL32, "m2/s3 of energy in a turn, times 1 / cos^2(roll) - 1"),
     # attitude
-    Parameter("ROLL_LIMIT_DEG", 45, 5, 80, REAL32, "deg"),
-    Parameter("PTCH_LIM_MAX_DEG", 20, 1, 80, REAL32, "deg"),
-    Parameter("PTCH_LIM_MIN_DEG", -25, -80, -1, REAL32, "deg"),
-    Parameter("RLL_ANG_P", 1.5, 0, 10, REAL32, "aileron per rad"),
-    Parameter("RLL_ANG_I", 3, 0, 10, REAL32, "aileron per s per rad"),
-    Parameter("RLL_ANG_D", 0.4, 0, 10, REAL32, "aileron per rad/s, damping"),
-    Parameter("PTCH_ANG_P", 4, 0, 10, REAL32, "elevator per rad"),
-    Parameter("PTCH_ANG_I", 2, 0, 10, REAL32, "elevator per s per rad"),
-    Parameter("PTCH_ANG_D", 1, 0, 10, REAL32, "elevator per rad/s, damping"),
+    Parameter("ROLL_LIMIT_DEG", 45, 0, 90, REAL32, "deg"),
+    Parameter("PTCH_LIM_MAX_DEG", 20, 0, 90, REAL32, "deg"),
+    Parameter("PTCH_LIM_MIN_DEG", -25, -90, 0, REAL32, "deg"),
+    Parameter("RLL2SRV_TCONST", 0.5, 0.2, 1, REAL32, "s from a roll error to a roll rate"),
+    Parameter("RLL2SRV_RMAX", 75, 0, 180, INT16, "deg/s; 0: no limit"),
+    Parameter("RLL_RATE_FF", 0.345, 0, 3, REAL32, "aileron per rad/s, 0.785 at full deflection"),
+    Parameter("RLL_RATE_P", 0.08, 0, 2, REAL32, "aileron per rad/s of error"),
+    Parameter("RLL_RATE_I", 0.15, 0, 2, REAL32, "aileron per rad of error"),
+    Parameter("RLL_RATE_IMAX", 0.666, 0, 1, REAL32, "largest I term, share of the deflection"),
+    Parameter("PTCH2SRV_TCONST", 0.5, 0.2, 1, REAL32, "s from a pitch error to a pitch rate"),
+    Parameter("PTCH2SRV_RMAX_UP", 75, 0, 100, REAL32, "deg/s; 0: no limit"),
+    Parameter("PTCH2SRV_RMAX_DN", 75, 0, 100, REAL32, "deg/s; 0: no limit"),
+    Parameter("PTCH2SRV_RLL", 1, 0.7, 1.5, REAL32, "share of the pitch rate of a turn"),
+    Parameter("PTCH_RATE_FF", 0.6, 0, 3, REAL32, "elevator per rad/s, 0.785 at full deflection"),
+    Parameter("PTCH_RATE_P", 0.3, 0, 2, REAL32, "elevator per rad/s of error"),
+    Parameter("PTCH_RATE_I", 0.6, 0, 2, REAL32, "elevator per rad of error"),
+    Parameter("PTCH_RATE_IMAX", 0.666, 0, 1, REAL32, "largest I term, share of the deflection"),
     Parameter("YAW2SRV_SLIP", 0.05, 0, 4, REAL32, "rudder per m/s2 of lateral acceleration"),
     Parameter("YAW2SRV_DAMP", 0.3, 0, 4, REAL32, "rudder per rad/s off the coordinated turn rate"),
+    Parameter("STEER2SRV_P", 1.8, 0.1, 100, REAL32, "m: diameter of the turning circle on the ground"),
+    Parameter("STEER2SRV_TCONST", 0.75, 0.4, 2, REAL32, "s from a heading error to a turn rate on the ground"),
     # navigation
+    Parameter("NAVL1_PERIOD", 17, 1, 60, REAL32, "s: shorter turns more sharply"),
+    Parameter("NAVL1_DAMPING", 0.75, 0.6, 1, REAL32, "damping of the cross-track error"),
     Parameter("WP_RADIUS", 80, 1, 32767, REAL32, "m: acceptance radius"),
     Parameter("WP_LOITER_RAD", 120, -32767, 32767, INT16, "m: radius of circles; negative: counter-clockwise"),
+    Parameter("RTL_RADIUS", 0, -32767, 32767, INT16, "m: radius at the end of RTL; 0: WP_LOITER_RAD"),
     Parameter("RTL_ALTITUDE", 100, -1, 32767, REAL32, "m above home; -1: current altitude"),
+    Parameter("RTL_AUTOLAND", 0, 0, 3, INT8, "RTL: 1 home, then landing sequence, 2 sequence at once, 0 or 3 neither"),
+    Parameter("FBWB_CLIMB_RATE", 2, 1, 10, REAL32, "m/s at full pitch stick in FBWB and CRUISE"),
+    # take-off
+    Parameter("TKOFF_ALT", 50, 0, 200, REAL32, "m above the start, in TAKEOFF"),
+    Parameter("TKOFF_LVL_ALT", 10, 0, 50, REAL32, "m below which the roll is at most LEVEL_ROLL_LIMIT"),
+    Parameter("TKOFF_LVL_PITCH", 15, 0, 30, REAL32, "deg of the climb, in TAKEOFF"),
+    Parameter("TKOFF_DIST", 200, 0, 500, REAL32, "m ahead of the start at which TAKEOFF loiters"),
+    Parameter("TKOFF_GND_PITCH", 5, -5, 10, REAL32, "deg, wanted before TKOFF_ROTATE_SPD"),
+    Parameter("TKOFF_ROTATE_SPD", 0, 0, 30, REAL32, "m/s of airspeed at which the nose is raised; 0: immediately"),
+    Parameter("TKOFF_THR_MINACC", 0, 0, 30, REAL32, "m/s2 that start the motor of a thrown plane; 0: immediately"),
+    Parameter("TKOFF_THR_DELAY", 2, 0, 127, INT8, "0.1 s from TKOFF_THR_MINACC to the motor"),
+    Parameter("TKOFF_THR_MINSPD", 0, 0, 30, REAL32, "m/s over the ground before the motor starts; 0: none"),
+    Parameter("TKOFF_PLIM_SEC", 2, 0, 10, REAL32, "s before the altitude at which the pitch is lowered"),
+    Parameter("LEVEL_ROLL_LIMIT", 5, 0, 45, REAL32, "deg: roll during take-off and flare"),
+    # landing
+    Parameter("LAND_FLARE_ALT", 3, 0, 30, REAL32, "m above the landing point at which the flare begins"),
+    Parameter("LAND_FLARE_SEC", 2, 0, 10, REAL32, "s before touchdown at which the flare begins; 0: by altitude only"),
+    Parameter("LAND_PITCH_DEG", 0, -20, 20, REAL32, "deg: least pitch of the flare"),
+    Parameter("LAND_PF_ALT", 10, 0, 30, REAL32, "m at which LAND_PF_ARSPD begins"),
+    Parameter("LAND_PF_ARSPD", 0, 0, 30, REAL32, "m/s of airspeed before the flare; 0: none"),
+    Parameter("LAND_DISARMDELAY", 20, 0, 127, INT8, "s from the landing to disarming; 0: never"),
+    Parameter("TECS_LAND_ARSPD", -1, -1, 127, REAL32, "m/s on the approach; -1: AIRSPEED_CRUISE"),
+    Parameter("TECS_LAND_SINK", 0.25, 0, 2, REAL32, "m/s at touchdown"),
+    # failsafes
+    Parameter("THR_FAILSAFE", 1, 0, 2, INT8, "1: loss of RC or of its throttle signal is a failsafe"),
+    Parameter("THR_FS_VALUE", 950, 925, 2200, INT16, "us of the throttle channel below which RC counts as lost"),
+    Parameter("FS_SHORT_ACTN", 0, 0, 4, INT8, "RC lost: 0 CIRCLE unless autonomous, 1 CIRCLE, 2 FBWA, 3 none, 4 FBWB"),
+    Parameter("FS_SHORT_TIMEOUT", 1.5, 1, 100, REAL32, "s from the loss of RC to FS_SHORT_ACTN"),
+    Parameter("FS_LONG_ACTN", 0, 0, 4, INT8, "0 RTL unless autonomous, 1 RTL, 2 glide in FBWA, 4 AUTO"),
+    Parameter("FS_LONG_TIMEOUT", 5, 1, 300, REAL32, "s from the loss of RC or ground station to FS_LONG_ACTN"),
+    Parameter("FS_GCS_ENABL", 0, 0, 3, INT8, "ground station lost: 0 nothing, 1 FS_LONG_ACTN, 3 in AUTO only"),
+    Parameter("BATT_FS_LOW_ACT", 0, 0, 3, INT8, "0 report, 1 RTL, 2 landing sequence or RTL, 3 disarm"),
+    Parameter("BATT_FS_CRT_ACT", 0, 0, 3, INT8, "as BATT_FS_LOW_ACT, for a critical battery"),
 )
 
 SWITCH_MODES = {  # default RC channel of the mode switch and the modes of its six positions
@@ -289,7 +348,9 @@ def make_parameters(
 ) -> AutopilotParameters:
     """Return all parameters of one vehicle, saved in `folder`; `report` receives failures to save."""
     path = folder / f"{vehicle.kind}_{sysid}.json" if folder is not None else None
-    parameters = AutopilotParameters((*COMMON, *ground_station_parameters(vehicle), *vehicle.parameters), path, report)
+    links = () if vehicle.kind == "plane" else LINK_FAILSAFES
+    known = (*COMMON, *links, *ground_station_parameters(vehicle), *vehicle.parameters)
+    parameters = AutopilotParameters(known, path, report)
     parameters.make_folder()
     parameters.show("SYSID_THISMAV", sysid)
     return parameters

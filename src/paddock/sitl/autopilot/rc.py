@@ -60,6 +60,10 @@ class RcInput:
         """Whether the sticks are current."""
         return self.seen and not self.lost
 
+    def throttle_low(self, limit: float) -> bool:
+        """Return whether the throttle signal is below a limit (us), as receivers send it without a transmitter."""
+        return 0 < self.sticks.pwm[THROTTLE] < limit
+
     def update(self) -> None:
         """Centre the sticks when RC is lost: a rover must not continue on its last throttle."""
         if not self.seen and not self._switch:

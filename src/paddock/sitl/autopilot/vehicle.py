@@ -123,6 +123,10 @@ class VehicleControl(ABC):
     def update_landed(self, dt: float) -> None:
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
+    def start_landing(self, reason: str) -> bool:
+        """Continue with a landing sequence of the mission; return whether there is one. Planes only."""
+        return False
+
     def outputs(self, commands: Floats) -> list[int]:
         """Return the actuator row and set servos as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
         pwm, values = list(self.autopilot.servos.widths), commands.tolist()

@@ -7,9 +7,10 @@ from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control.copter import copter_control, many_copters_control, write_gains
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack, LegLimits, MotionLimits
+from paddock.sitl.autopilot.control.l1 import NavGains, nav_gains
 from paddock.sitl.autopilot.control.plane import (
     FIRST_SERVO,
-    PlaneGains,
+    WIDTHS,
     PlaneMemory,
     PlaneSetpoint,
     many_planes_control,
@@ -28,6 +29,7 @@ from paddock.sitl.autopilot.control.rover_path import RoverDriver
 from paddock.sitl.autopilot.control.trail import Trail
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.modes import find_modes
+from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
@@ -246,7 +248,10 @@ class AckermannRover(Rover):
     channels = ((1, 26, 1 + MOTORS, PWM_MID), (3, 70, 1, PWM_MID))  # steering, throttle, as in ArduPilot's rovers
 
 
-FLYING_SHARE = 0.5  # of AIRSPEED_MIN: faster is flying
+FLYING_SHARE = 0.75  # of AIRSPEED_MIN: faster is flying, if it moves over the ground, too
+ROLLING = 5.0  # m/s over the ground
+HALTED = 3.0  # m/s over the ground: rolled out
+CLEAR = 5.0  # m above home: it flies at any ground speed
 
 
 class Plane(VehicleControl):
@@ -265,12 +270,19 @@ class Plane(VehicleControl):
         *((3, 70, 1, PWM_MIN), (4, 21, FIRST_SERVO + 2, PWM_MID)),
     )
 
-    widths = len(PlaneSetpoint._fields), len(PlaneGains._fields), len(PlaneMemory._fields)
+    widths = WIDTHS
     kernels = plane_control, many_planes_control
+
+    def __init__(self, autopilot: BuiltInAutopilot) -> None:
+        super().__init__(autopilot)
+        self.nav = NavGains()
+        self.suppressed = False  # armed on the ground: the motor waits for a take-off
+        self._grounded = 0.0  # s on the ground after a flare
 
     def read_parameters(self) -> None:
         """Derive the gains."""
         self.gains_row[:] = plane_gains(self.autopilot.parameters)
+        self.nav = nav_gains(self.autopilot.parameters)
 
     @property
     def setpoint(self) -> PlaneSetpoint:
@@ -284,23 +296,58 @@ class Plane(VehicleControl):
     @property
     def memory(self) -> PlaneMemory:
         """Integrals and filters."""
-        return PlaneMemory._make(self.memory_row.tolist())
+        return PlaneMemory._make(self.memory_row[: len(PlaneMemory._fields)].tolist())
 
     def reset_control(self) -> None:
         """Reset setpoint and integrators."""
+        speed = self.memory.speed
+        self.suppressed = self.autopilot.telemetry.landed is Landed.ON_GROUND
         self.setpoint = PlaneSetpoint()
-        self.memory_row[:] = PlaneMemory()
+        self.memory_row[:] = 0.0
+        self.memory_row[PlaneMemory._fields.index("speed")] = speed
+
+    def start_landing(self, reason: str) -> bool:
+        """Continue with the nearest landing sequence of the mission (DO_LAND_START); return whether it has one."""
+        autopilot = self.autopilot
+        sequence = autopilot.executor.landing_start()
+        if sequence is None or not autopilot.executor.set_current(sequence).accepted:
+            return False
+        if not autopilot.executor.running:
+            if not autopilot.set_mode(PlaneAuto.number, f"landing sequence, {reason}").accepted:
+                return False
+            autopilot.executor.start(resume=True)
+        return True
 
     def update_landed(self, dt: float) -> None:
-        """Count as flying above a share of AIRSPEED_MIN."""
+        """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""
         autopilot, telemetry, memory, setpoint = self.autopilot, self.autopilot.telemetry, self.memory, self.setpoint
-        fast = memory.speed > FLYING_SHARE * autopilot.parameters.value("AIRSPEED_MIN")
-        telemetry.landed = Landed.IN_AIR if fast else Landed.ON_GROUND
+        estimate, value = autopilot.estimate, autopilot.parameters.value
+        fast = memory.speed > FLYING_SHARE * value("AIRSPEED_MIN")
+        moves = not estimate.position_ok or hypot(estimate.vn, estimate.ve) > ROLLING
+        high = autopilot.home is not None and telemetry.relative_altitude > CLEAR
+        telemetry.landed = autopilot.mode.stage if fast and (moves or high) else Landed.ON_GROUND
+        self.suppressed = self.suppressed and telemetry.landed is Landed.ON_GROUND
+        self._disarm_landed(dt)
         telemetry.throttle = float(autopilot.commands[1])
         telemetry.nav_roll, telemetry.nav_pitch = memory.roll, memory.pitch
         if setpoint.speed > 0.0:
-            telemetry.altitude_error = autopilot.estimate.down - setpoint.down
+            telemetry.altitude_error = estimate.down - setpoint.down
             telemetry.speed_error = setpoint.speed - memory.speed
+
+    def _disarm_landed(self, dt: float) -> None:
+        """Disarm some time after the flare, and complete the mission."""
+        autopilot, mode = self.autopilot, self.autopilot.mode
+        flared = autopilot.armed and isinstance(mode, PlaneAuto) and mode.flaring
+        slow = hypot(autopilot.estimate.vn, autopilot.estimate.ve) < HALTED
+        stands = flared and slow and autopilot.telemetry.landed is Landed.ON_GROUND
+        self._grounded = self._grounded + dt if stands else 0.0
+        if isinstance(mode, PlaneAuto) and 0.0 < autopilot.parameters.value("LAND_DISARMDELAY") <= self._grounded:
+            landing = mode.landing
+            if landing is not None:
+                away = autopilot.estimate.distance(landing.target)
+                autopilot.send_text(Severity.INFO, f"Distance from LAND point={away:.2f}m")
+            autopilot.executor.complete()
+            autopilot.disarm(force=True)
 
 
 VEHICLE_TYPES: dict[str, type[VehicleControl]] = {each.kind: each for each in (Copter, Rover, AckermannRover, Plane)}

@@ -15,6 +15,7 @@ LOITER_BANK = 0.35  # rad: bank of a right circle of about 85 m radius at 17.5 m
 BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided: well damped with the default roll lag
 
 GRAVITY = 9.80665  # m/s2: gravity assumed when banking for a bend of the path
+TAKE_OFF = 0.1  # m/s of climb with which an aircraft on the ground accelerates, when guided
 SLOPE_MAX = 0.7  # the steepest climb as a share of the airspeed, beside `climb_max`
 
 
@@ -61,30 +62,45 @@ class Parameters(NamedTuple):
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
-    """Integrate first-order lags exactly; the air path is an arc with the tick's mean speed and turn rate."""
-    airspeed_wanted = limited_speed(u.speed, p)
+    """Integrate first-order lags exactly; the air path is an arc with the tick's mean speed and turn rate.
+
+    On the ground it rolls straight ahead and lifts off at its slowest airspeed; slower, it accelerates only to climb,
+    and stops otherwise.
+    """
+    rolls = (s.z <= w.ground_z) & (s.climb <= 0.0)
+    sine_now, cosine_now = sincos(s.yaw)
+    ahead = w.wind_x * cosine_now + w.wind_y * sine_now  # m/s of wind along the nose
+    rest = maximum(-ahead, 0.0)  # airspeed of a standing aircraft
+    goal = select((s.airspeed < p.speed_min) & (u.climb <= 0.0), rest, clamp(u.speed, rest, p.speed_max))
+    airspeed_wanted = select(rolls, goal, limited_speed(u.speed, p))
     airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
-    climb, climb_mean = lag(s.climb, limited_climb(u.climb, airspeed_mean, p), p.speed_time, dt)
-    climb_missing = limited_climb(u.climb, airspeed, p) - climb
-    bank_wanted = clamp(u.bank, -p.bank_max, p.bank_max)
+    stays = rolls & (airspeed < p.speed_min)
+    climb_wanted = select(stays, 0.0, u.climb)
+    climb, climb_mean = lag(s.climb, limited_climb(climb_wanted, airspeed_mean, p), p.speed_time, dt)
+    climb, climb_mean = select(rolls, maximum(climb, 0.0), climb), select(rolls, maximum(climb_mean, 0.0), climb_mean)
+    climb_missing = limited_climb(climb_wanted, airspeed, p) - climb
+    bank_wanted = select(stays, 0.0, clamp(u.bank, -p.bank_max, p.bank_max))
     bank, _ = lag(s.bank, bank_wanted, p.roll_time, dt)
     level = level_speed(airspeed, climb)
     level_mean = level_speed(airspeed_mean, climb_mean)
     turn_rate = coordinated_turn(level, bank, p, w)
     turn = 0.5 * dt * (coordinated_turn(level_speed(s.airspeed, s.climb), s.bank, p, w) + turn_rate)
+    turn, turn_rate = select(stays, 0.0, turn), select(stays, 0.0, turn_rate)
 
     chord = level_mean * dt * (1.0 - turn * turn / 24.0)  # sin(a) / a of half the turn, to fourth order
     sine, cosine = sincos(s.yaw + 0.5 * turn)
     yaw = wrap_angle(s.yaw + turn)
     sine_after, cosine_after = sincos(yaw)
-    z = s.z + (climb_mean + w.wind_z) * dt
-    vz = climb + w.wind_z
+    blown = select(stays, 0.0, 1.0)  # on its wheels it does not drift
+    over_ground, over_ground_mean = maximum(level + ahead, 0.0), maximum(level_mean + ahead, 0.0) * dt
+    z = s.z + (climb_mean + blown * w.wind_z) * dt
+    vz = climb + blown * w.wind_z
     return State(
-        x=s.x + chord * cosine + w.wind_x * dt,
-        y=s.y + chord * sine + w.wind_y * dt,
+        x=s.x + select(stays, over_ground_mean * cosine_now, chord * cosine + w.wind_x * dt),
+        y=s.y + select(stays, over_ground_mean * sine_now, chord * sine + w.wind_y * dt),
         z=maximum(z, w.ground_z),
-        vx=level * cosine_after + w.wind_x,
-        vy=level * sine_after + w.wind_y,
+        vx=select(stays, over_ground * cosine_now, level * cosine_after + w.wind_x),
+        vy=select(stays, over_ground * sine_now, level * sine_after + w.wind_y),
         vz=select(z < w.ground_z, maximum(vz, 0.0), vz),
         yaw=yaw,
         airspeed=airspeed,
@@ -145,17 +161,20 @@ def pose(s: State, p: Parameters) -> Pose:
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
-    """Start with level wings at the given airspeed; speed 0 means cruise."""
+    """Start with level wings at the given airspeed; speed 0 means cruise, and on the ground standing."""
     sine, cosine = sincos(at.yaw)
-    airspeed = limited_speed(select(at.speed > 0.0, at.speed, p.speed), p)
+    stands = (at.z <= w.ground_z) & (at.speed <= 0.0)
+    ahead = w.wind_x * cosine + w.wind_y * sine
+    flying = limited_speed(select(at.speed > 0.0, at.speed, p.speed), p)
+    airspeed = select(stands, maximum(-ahead, 0.0), flying)
     none = 0.0 * at.x
     return State(
         x=at.x,
         y=at.y,
         z=maximum(at.z, w.ground_z),
-        vx=airspeed * cosine + w.wind_x,
-        vy=airspeed * sine + w.wind_y,
-        vz=w.wind_z,
+        vx=select(stands, none, airspeed * cosine + w.wind_x),
+        vy=select(stands, none, airspeed * sine + w.wind_y),
+        vz=select(stands, none, w.wind_z),
         yaw=at.yaw,
         airspeed=airspeed,
         bank=none,
@@ -186,7 +205,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
     return Command(
         speed=select(hold, p.speed, limited_speed(through_air, p)),
         bank=select(hold, minimum(LOITER_BANK, p.bank_max), clamp(bank, -p.bank_max, p.bank_max)),
-        climb=limited_climb(d.vz, s.airspeed, p),
+        climb=select(s.airspeed < p.speed_min, maximum(d.vz, TAKE_OFF), limited_climb(d.vz, s.airspeed, p)),
     )
 
 

@@ -6,7 +6,7 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
-from paddock.compute.quaternion import rotate
+from paddock.compute.quaternion import rotate, turned
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -217,7 +217,7 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
     wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
     wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
-    qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
+    qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
     near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))
     tx, ty, tz = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, lift)
@@ -228,17 +228,6 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     vy = w.wind_y + (ry + dt * ty) * slow
     vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
     return grounded(s, p, w, Body(s.x, s.y, s.z, vx, vy, vz, qx, qy, qz, qw, wx, wy, wz), dt)
-
-
-def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float, float, float, float]:
-    """Return the normalised attitude after turning at body rates for dt."""
-    hx, hy, hz = 0.5 * dt * wx, 0.5 * dt * wy, 0.5 * dt * wz
-    qx = s.qx + s.qw * hx + s.qy * hz - s.qz * hy
-    qy = s.qy + s.qw * hy + s.qz * hx - s.qx * hz
-    qz = s.qz + s.qw * hz + s.qx * hy - s.qy * hx
-    qw = s.qw - s.qx * hx - s.qy * hy - s.qz * hz
-    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + qz * qz + qw * qw, 1e-12))
-    return qx * scale, qy * scale, qz * scale, qw * scale
 
 
 def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:

@@ -39,8 +39,10 @@ SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE, SET_SERVO, SET_RELAY = (195, 201), 197,
 AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 2001)
 """Items that run as the command of the same number: home, relays, servos, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
-STAYS = (NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)  # the next leg starts at the vehicle's position
-GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LAND)
+LAND_START = 189
+STAYS = (NavTask.CLIMB, NavTask.LOITER_TO_ALT, NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)
+"""Tasks after which the next leg starts at the vehicle's position."""
+GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""
 
 
@@ -252,6 +254,33 @@ class MissionExecutor:
             self.autopilot.outbox.append(CurrentItem(self.current))
         return ACCEPTED
 
+    def landing_start(self) -> int | None:
+        """Return the sequence of the nearest DO_LAND_START: by its own position, or that of the next waypoint."""
+        found = [k for k, item in enumerate(self.items) if k >= FIRST and item.command == LAND_START]
+
+        def distance(sequence: int) -> float:
+            item, following = self.items[sequence], next_stretch(self.items, sequence, dict(self._jumps)).nav
+            if (item.x or item.y) and (frame := self.autopilot.frame) is not None:
+                return self.autopilot.estimate.distance(frame.to_ned(item.x, item.y, 0.0))
+            if following is None:
+                return inf
+            here = self.autopilot.estimate.position
+            return self.autopilot.estimate.distance(place_of(self.items[following], self.autopilot, here))
+
+        return min(found, key=distance, default=None)
+
+    @property
+    def landing(self) -> bool:
+        """Whether the mission is in a landing sequence."""
+        passed = self.items[FIRST : self.current]
+        return self.running and any(item.command == LAND_START for item in passed)
+
+    def complete(self) -> None:
+        """End the mission at its current item: it is done."""
+        if self._leg is not None:
+            self.autopilot.outbox.append(ItemReached(self._leg.sequence))
+            self._go(Stretch(None, ()), self.autopilot.estimate.position)
+
     def update(self, dt: float) -> NavTarget:
         """Return the target, `dt` s after the last call; a new plan starts immediately."""
         if self.running and self._leg is None and not self.finished:
@@ -292,7 +321,7 @@ class MissionExecutor:
         Before a spline a straight leg ends at its waypoint: the corner is part of the curve. Before a landing a spline
         ends level.
         """
-        if leg.target.task not in (NavTask.WAYPOINT, NavTask.SPLINE) or leg.wait > 0.0:
+        if leg.target.task not in (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER_TO_ALT) or leg.wait > 0.0:
             return None, False
         following = next_stretch(self.items, leg.sequence + 1, dict(self._jumps)).nav
         task = None if following is None else ITEM_KINDS[self.items[following].command].task

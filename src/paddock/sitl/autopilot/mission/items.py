@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
-from math import atan2, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, tau
+from math import atan2, cos, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, sin, tau
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.estimate import Ned
@@ -83,6 +83,8 @@ class NavTask(Enum):
     SPLINE = "spline"  # go there on a curve
     LOITER = "loiter"  # go there and stay
     CIRCLE = "circle"  # circle `target` at `radius` (+ clockwise), `turns` times
+    LOITER_TO_ALT = "loiter to altitude"  # circle until the altitude is reached; `p1` 1: and it heads for `after`
+    CLIMB = "climb"  # straight ahead until the altitude is reached; `p1` 1: or above, 2: or below
     LAND = "land"  # go there and land
     RETURN = "return"  # as the mode RTL
     DELAY = "delay"  # hold the position
@@ -98,7 +100,7 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
-    copters: bool = False  # for copters only
+    only: str = ""  # the vehicle type that it is for; "": all
     ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
     task: NavTask | None = None  # of a NAV item
     wait: float = 0.0  # s at the target of a NAV item; NaN: p1
@@ -125,7 +127,9 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     20: ItemKind("RTL", NAV, task=NavTask.RETURN),
     21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
     22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
-    82: ItemKind(*("SplineWaypoint", NAV, True, True), copters=True, ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
+    30: ItemKind("ContinueAndChangeAlt", NAV, height=True, only="plane", ranges={1: (0.0, 2.0)}, task=NavTask.CLIMB),
+    31: ItemKind("LoiterToAlt", NAV, True, True, only="plane", ranges={2: SIGNED_RADIUS}, task=NavTask.LOITER_TO_ALT),
+    82: ItemKind(*("SplineWaypoint", NAV, True, True), only="copter", ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
     93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
     112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
     114: ItemKind("CondDistance", CONDITION, ranges={1: (0.0, 1e6)}),  # CONDITION_DISTANCE
@@ -183,7 +187,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
 def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
     kind = ITEM_KINDS.get(item.command)
-    if kind is None or (kind.flying and drives(vehicle_kind)) or (kind.copters and vehicle_kind != "copter"):
+    if kind is None or (kind.flying and drives(vehicle_kind)) or kind.only not in ("", vehicle_kind):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
     if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
@@ -229,6 +233,10 @@ def check_position(item: MissionItem) -> int:
 
 
 CLIMB_TOLERANCE = 0.5  # m below the target altitude at which a take-off is done
+ALTITUDE_REACHED = 5.0  # m: of LOITER_TO_ALT and CONTINUE_AND_CHANGE_ALT, as in ArduPlane
+ON_CIRCLE = 0.25  # of its radius off a circle, at most, at the end of LOITER_TO_ALT
+LINED_UP = radians(6.0)  # course from the bearing of the next waypoint, at the end of LOITER_TO_ALT
+STRAIGHT = 5000.0  # m ahead that CONTINUE_AND_CHANGE_ALT aims
 MIN_CIRCLE = 1.0  # m
 ACCEPTANCE_RADIUS = {"WP_RADIUS": 1.0, "WPNAV_RADIUS": 0.01}  # parameter -> m per unit
 CIRCLE_RADIUS = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
@@ -249,6 +257,7 @@ class NavTarget:
     hold: float = 0.0  # s
     yaw: float = nan  # rad, NaN: along the path
     speed: float = nan  # m/s over the ground, NaN: from the parameters
+    p1: float = 0.0  # of the item
 
 
 def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
@@ -295,8 +304,10 @@ class MissionLeg:
         task, here, radius = self.target.task, autopilot.estimate.position, min(self.radius, lead)
         if task is NavTask.TAKEOFF:
             return here[2] <= self.target.target[2] + CLIMB_TOLERANCE
-        if task is NavTask.LAND or (task is NavTask.RETURN and self.flying):
-            return autopilot.telemetry.landed == Landed.ON_GROUND
+        if task in (NavTask.LOITER_TO_ALT, NavTask.CLIMB):
+            return self._levelled(autopilot)
+        if task is NavTask.LAND or (task is NavTask.RETURN and self.flying):  # a plane rolls out and disarms
+            return autopilot.telemetry.landed == Landed.ON_GROUND and autopilot.vehicle.kind != "plane"
         if task is NavTask.RETURN:
             return self.reached(here, radius)
         if task is NavTask.CIRCLE:
@@ -308,6 +319,22 @@ class MissionLeg:
             return self.arrived and self.waited >= self.wait
         self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
         return self.arrived and self.waited >= self.wait
+
+    def _levelled(self, autopilot: "BuiltInAutopilot") -> bool:
+        """Return whether the altitude is reached and, if the item wants that, the course leads to the next waypoint."""
+        here, goal, p1 = autopilot.estimate, self.target.target, self.target.p1
+        missing = here.down - goal[2]  # m that it is too low
+        near = abs(missing) <= ALTITUDE_REACHED
+        if self.target.task is NavTask.CLIMB:
+            return near or (p1 == 1.0 and missing <= 0.0) or (p1 == 2.0 and missing >= 0.0)
+        away, size = here.distance(goal), abs(self.target.radius)
+        self.arrived = self.arrived or (near and away <= 1.2 * size)  # reached once is enough
+        after = self.target.after
+        if not self.arrived or p1 <= 0.0 or after is None or hypot(after[0] - goal[0], after[1] - goal[1]) < size:
+            return self.arrived
+        bearing = atan2(after[1] - here.east, after[0] - here.north)
+        lined_up = abs(remainder(bearing - atan2(here.ve, here.vn), tau)) <= LINED_UP
+        return lined_up and abs(away - size) <= ON_CIRCLE * size
 
     def _circled(self, here: Ned) -> bool:
         """Count turns once the vehicle is on the circle, within a third of its radius."""
@@ -349,10 +376,15 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
         circle = item.p3
-    elif kind.task is NavTask.CIRCLE:
+    elif kind.task is NavTask.LOITER_TO_ALT and abs(item.p2) >= MIN_CIRCLE:
+        circle = item.p2
+    elif kind.task in (NavTask.CIRCLE, NavTask.LOITER_TO_ALT):
         circle = max(abs(_first_of(autopilot.parameters, CIRCLE_RADIUS)), MIN_CIRCLE)
     hold = wait if kind.task is not NavTask.DELAY and wait < inf else 0.0
-    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw)
+    if kind.task is NavTask.CLIMB:
+        now, ahead = autopilot.estimate, atan2(autopilot.estimate.ve, autopilot.estimate.vn)
+        start, place = now.position, (now.north + STRAIGHT * cos(ahead), now.east + STRAIGHT * sin(ahead), place[2])
+    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 

@@ -1,21 +1,12 @@
-"""The modes of planes: MANUAL, FBWA (fly-by-wire A), CRUISE, LOITER, RTL, GUIDED and AUTO."""
+"""The modes of planes: what all have in common; MANUAL, STABILIZE, fly-by-wire, CRUISE, CIRCLE and LOITER."""
 
-from math import atan2, hypot, isnan, nan, radians
+from math import atan2, nan, radians
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.control.plane import (
-    ATTITUDE,
-    FLIGHT,
-    HEIGHT_GAIN,
-    PlaneSetpoint,
-    roll_for_circle,
-    roll_for_course,
-    roll_for_line,
-)
-from paddock.sitl.autopilot.estimate import Ned, Point
-from paddock.sitl.autopilot.guided import GuidedTarget
-from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
-from paddock.sitl.autopilot.vehicle import MissionMode, Mode
+from paddock.sitl.autopilot.control.l1 import roll_for_circle, roll_for_line
+from paddock.sitl.autopilot.control.plane import ATTITUDE, FLIGHT, PlaneSetpoint
+from paddock.sitl.autopilot.estimate import Point
+from paddock.sitl.autopilot.vehicle import Mode
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -51,30 +42,34 @@ class PlaneMode(Mode):
         altitude = self.value("RTL_ALTITUDE")
         return self.autopilot.estimate.down if altitude < 0.0 else self.autopilot.home_position.ned()[2] - altitude
 
-    def fly(self, roll: float, down: float, speed: float = nan) -> None:
-        """Fly with a roll angle, to an altitude."""
-        self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed))
+    def fly(self, roll: float, down: float, speed: float = nan, **more: float) -> None:
+        """Fly with a roll angle, to an altitude; `more` of the setpoint."""
+        given = {"throttle_most": self.value("THR_MAX") / 100.0, **more}
+        if self.plane.suppressed and self.autopilot.armed:
+            given |= {"throttle_least": 0.0, "throttle_most": 0.0}
+            self.autopilot.warn_throttled("Motor off on the ground: take off first")
+        self.plane.setpoint = PlaneSetpoint(FLIGHT, roll=roll, down=down, speed=self.airspeed(speed), **given)
 
-    def head(self, heading: float, down: float, speed: float = nan) -> None:
+    def head(self, heading: float, down: float, speed: float = nan, **more: float) -> None:
         """Fly a heading, to an altitude."""
-        speed = self.airspeed(speed)
-        self.plane.setpoint = PlaneSetpoint(FLIGHT, turning=1.0, heading=heading, down=down, speed=speed)
+        self.fly(0.0, down, speed, turning=1.0, heading=heading, **more)
 
-    def follow(self, start: Point, end: Point, down: float, speed: float = nan) -> None:
+    def follow(self, start: Point, end: Point, down: float, speed: float = nan, **more: float) -> None:
         """Fly along a line over the ground."""
-        roll, across = roll_for_line(self.place, self.velocity, start, end)
-        self.fly(roll, down, speed)
-        self._report(end, across)
+        roll, across = roll_for_line(self.place, self.velocity, start, end, self.plane.nav)
+        self.fly(roll, down, speed, **more)
+        self.report(end, across)
 
     def circle(self, centre: Point, down: float, radius: float = 0.0, speed: float = nan) -> None:
         """Circle a point; the radius is WP_LOITER_RAD unless given, + clockwise."""
         wanted = radius or self.value("WP_LOITER_RAD")
         size = max(abs(wanted), MIN_RADIUS)
         side = size if wanted >= 0.0 else -size
-        self.fly(roll_for_circle(self.place, self.velocity, centre, side), down, speed)
-        self._report(centre, self.autopilot.estimate.distance(centre) - size)
+        self.fly(roll_for_circle(self.place, self.velocity, centre, side, self.plane.nav), down, speed)
+        self.report(centre, self.autopilot.estimate.distance(centre) - size)
 
-    def _report(self, target: Point, across: float) -> None:
+    def report(self, target: Point, across: float) -> None:
+        """Report the target and the distance to the right of the path, m."""
         bearing = atan2(target[1] - self.place[1], target[0] - self.place[0])
         self.autopilot.telemetry.aim(self.autopilot.estimate.distance(target), bearing, across)
 
@@ -95,6 +90,19 @@ class PlaneManual(PlaneMode):
         )
 
 
+class PlaneStabilize(PlaneMode):
+    """Sticks move the surfaces; the autopilot levels the plane at the same time."""
+
+    name, number, needs_position = "STABILIZE", 2, False
+
+    def update(self, dt: float) -> None:
+        """Add the sticks to the stabilisation."""
+        sticks = self.autopilot.rc.sticks
+        self.plane.setpoint = PlaneSetpoint(
+            ATTITUDE, sticks.roll, sticks.pitch, rudder=sticks.yaw, throttle=max(sticks.throttle, 0.0)
+        )
+
+
 class PlaneFbwa(PlaneMode):
     """Sticks set roll and pitch within the limits; released sticks level the plane."""
 
@@ -109,10 +117,10 @@ class PlaneFbwa(PlaneMode):
         self.plane.setpoint = PlaneSetpoint(ATTITUDE, rudder=sticks.yaw, throttle=throttle, roll=roll, pitch=pitch)
 
 
-class PlaneCruise(PlaneMode):
-    """Hold heading, altitude and airspeed. The roll stick turns, the pitch stick climbs; released, both hold."""
+class PlaneFbwb(PlaneMode):
+    """The roll stick banks, the pitch stick climbs or sinks, the throttle stick sets the airspeed."""
 
-    name, number, needs_position = "CRUISE", 7, False
+    name, number, needs_position = "FBWB", 6, False
 
     def refusal(self) -> str:
         """Require a valid altitude."""
@@ -122,25 +130,58 @@ class PlaneCruise(PlaneMode):
         """Hold the current heading and altitude."""
         self.heading, self.down = self.autopilot.estimate.yaw, self.autopilot.estimate.down
 
-    def update(self, dt: float) -> None:
-        """Follow the sticks, hold the rest."""
+    def sticks(self, dt: float) -> tuple[float, float]:
+        """Return the roll (rad) that the stick asks for, and the airspeed (m/s); move the altitude."""
         autopilot = self.autopilot
         if not autopilot.armed:
             self.enter()
-        rolling = climbing = 0.0
-        if autopilot.rc.fresh:
-            rolling, climbing = _beyond(autopilot.rc.sticks.roll), _beyond(autopilot.rc.sticks.pitch)
-        most = self.value("TECS_CLMB_MAX") if climbing >= 0.0 else self.value("TECS_SINK_MAX")
-        self.down -= climbing * most * dt
-        if rolling:
-            self.heading = autopilot.estimate.yaw
-            self.fly(rolling * radians(self.value("ROLL_LIMIT_DEG")), self.down)
+        if not autopilot.rc.fresh:
+            return 0.0, nan
+        stick = autopilot.rc.sticks
+        if stick.throttle > DEAD_ZONE:  # the pilot takes off
+            self.plane.suppressed = False
+        self.down -= _beyond(stick.pitch) * self.value("FBWB_CLIMB_RATE") * dt
+        slowest, fastest = self.value("AIRSPEED_MIN"), self.value("AIRSPEED_MAX")
+        speed = slowest + max(stick.throttle, 0.0) * (fastest - slowest)
+        return _beyond(stick.roll) * radians(self.value("ROLL_LIMIT_DEG")), speed
+
+    def update(self, dt: float) -> None:
+        """Follow the sticks."""
+        roll, speed = self.sticks(dt)
+        self.fly(roll, self.down, speed)
+
+
+class PlaneCruise(PlaneFbwb):
+    """Hold heading, altitude and AIRSPEED_CRUISE. The roll stick turns, the pitch stick climbs; released, both hold."""
+
+    name, number = "CRUISE", 7
+
+    def update(self, dt: float) -> None:
+        """Follow the sticks, hold the rest."""
+        roll, _ = self.sticks(dt)
+        if roll:
+            self.heading = self.autopilot.estimate.yaw
+            self.fly(roll, self.down)
         else:
             self.head(self.heading, self.down)
 
 
 def _beyond(stick: float) -> float:
     return stick if abs(stick) > DEAD_ZONE else 0.0
+
+
+class PlaneCircle(PlaneMode):
+    """Circle with a third of the roll limit at the altitude of entry; it needs no position."""
+
+    name, number, needs_position = "CIRCLE", 1, False
+
+    def enter(self) -> None:
+        """Keep the current altitude."""
+        self.down = self.autopilot.estimate.down
+
+    def update(self, dt: float) -> None:
+        """Continue the circle."""
+        self.fly(radians(self.value("ROLL_LIMIT_DEG")) / 3.0, self.down)
 
 
 NO_POSITION_BANK = 0.35  # rad
@@ -166,92 +207,3 @@ class PlaneLoiter(PlaneMode):
             self.circle(self.centre, self.down)
         else:
             self.fly(NO_POSITION_BANK, self.down)
-
-
-class PlaneRtl(PlaneMode):
-    """Fly to home or the nearest rally point, at RTL_ALTITUDE above home, and circle there."""
-
-    name, number, can_arm = "RTL", 11, False
-
-    def enter(self) -> None:
-        """Choose position and altitude."""
-        north, east, _ = self.autopilot.home_position.return_point()
-        self.centre, self.down = (north, east), self.return_altitude()
-
-    def update(self, dt: float) -> None:
-        """Fly there: far from a circle, its guidance leads straight to it."""
-        self.circle(self.centre, self.down)
-
-
-CLIMB_TIME = 1.0 / HEIGHT_GAIN  # s: a climb rate becomes an altitude this far ahead
-
-
-class PlaneGuided(PlaneMode):
-    """Circle a position, or fly a velocity or heading, as commanded; circle the position without a target."""
-
-    name, number = "GUIDED", 15
-
-    def enter(self) -> None:
-        """Discard earlier targets."""
-        self.autopilot.guided = GuidedTarget()
-        self.centre, self.down = self.place, self.autopilot.estimate.down
-
-    def update(self, dt: float) -> None:
-        """Follow the newest target."""
-        target = self.autopilot.guided
-        if target.position is not None:
-            self.centre, self.down = target.position[:2], target.position[2]
-            self.circle(self.centre, self.down, speed=target.speed)
-        elif target.velocity is not None:
-            north, east, down = target.velocity
-            self.centre, self.down = self.place, self.autopilot.estimate.down
-            altitude = self.down + down * CLIMB_TIME
-            self.fly(roll_for_course(atan2(east, north), self.velocity), altitude, hypot(north, east))
-        elif not isnan(target.yaw):
-            self.head(target.yaw, self.down, target.speed)
-        else:
-            self.circle(self.centre, self.down, speed=target.speed)
-
-
-CIRCLED = (NavTask.LOITER, NavTask.RETURN, NavTask.LAND)
-
-
-class PlaneAuto(MissionMode, PlaneMode):
-    """Fly the mission; take off straight ahead, circle to wait and instead of landing."""
-
-    number = 10
-
-    def enter(self) -> None:
-        """Start; the mission itself starts or resumes with the first update while armed."""
-        self.heading = self.autopilot.estimate.yaw
-        self._waiting: Ned | None = None
-
-    def update(self, dt: float) -> None:
-        """Fly one step of the mission."""
-        if self.autopilot.armed:
-            self._follow(self.nav_target(dt))
-        else:
-            self.heading = self.autopilot.estimate.yaw
-
-    def _follow(self, nav: NavTarget) -> None:
-        place, down = nav.target[:2], nav.target[2]
-        if nav.task in (NavTask.DELAY, NavTask.DONE):  # circle the position where the wait began
-            if self._waiting is None:
-                self._waiting = (*self.place, self.autopilot.estimate.down)
-            self.circle(self._waiting[:2], self._waiting[2], speed=nav.speed)
-            return
-        self._waiting = None
-        if nav.task is NavTask.TAKEOFF:
-            self.head(self.heading, down, nav.speed)
-        elif nav.task is NavTask.CIRCLE:
-            self.circle(place, down, nav.radius, nav.speed)
-        elif nav.task in CIRCLED or nav.hold > 0.0:
-            altitude = self.return_altitude() if nav.task is NavTask.RETURN else down
-            self.circle(place, altitude, nav.radius, nav.speed)
-        else:
-            self.autopilot.executor.lead = self.value("WP_RADIUS")
-            # on the straight slope between waypoints, ahead by the lag of the altitude loop
-            length = hypot(nav.target[0] - nav.start[0], nav.target[1] - nav.start[1])
-            early = self.value("WP_RADIUS") + hypot(*self.velocity) / HEIGHT_GAIN
-            left = min(max(self.autopilot.estimate.distance(place) - early, 0.0) / max(length - early, 1.0), 1.0)
-            self.follow(nav.start[:2], place, down + left * (nav.start[2] - down), nav.speed)

@@ -1,0 +1,297 @@
+"""Columns and physics of a fixed-wing aircraft: aerodynamic coefficients with stall, propeller, battery, wheels.
+
+Coefficients and their signs follow Beard and McLain, "Small Unmanned Aircraft" (2012), chapter 4: body axes forward,
+right, down; deflections in rad, elevator and rudder positive with the trailing edge down and left. Inputs are shares
+of the largest deflection whose sign is that of the motion: up, right, right.
+"""
+
+from typing import Annotated, NamedTuple
+
+from paddock.compute.math import absolute, asin, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
+from paddock.compute.quaternion import heading, rotate, unrotate
+from paddock.vehicles.parts.quad import FULL_CELL, loaded_voltage, open_circuit
+from paddock.world.columns import Column
+from paddock.world.pose import Environment
+
+PI = 3.141592653589793
+LEVELLING = 8.0  # 1/s: rate at which the wheels level an aircraft that stands on the ground
+TAIL = 0.35  # rad: pitch at which the tail touches the ground
+
+
+class State(NamedTuple):
+    """Rigid body, surfaces, propeller and battery."""
+
+    x: Annotated[float, Column("m", "position east")]
+    y: Annotated[float, Column("m", "position north")]
+    z: Annotated[float, Column("m", "position up, of the wheels")]
+    vx: Annotated[float, Column("m/s", "velocity east over the ground")]
+    vy: Annotated[float, Column("m/s", "velocity north over the ground")]
+    vz: Annotated[float, Column("m/s", "velocity up")]
+    qx: Annotated[float, Column("", "attitude quaternion x, body to world")]
+    qy: Annotated[float, Column("", "attitude quaternion y")]
+    qz: Annotated[float, Column("", "attitude quaternion z")]
+    qw: Annotated[float, Column("", "attitude quaternion w")]
+    wx: Annotated[float, Column("rad/s", "roll rate")]
+    wy: Annotated[float, Column("rad/s", "pitch rate, nose down")]
+    wz: Annotated[float, Column("rad/s", "yaw rate, left")]
+    aileron: Annotated[float, Column("rad", "aileron deflection, + rolls right")]
+    elevator: Annotated[float, Column("rad", "elevator deflection, + nose down")]
+    rudder: Annotated[float, Column("rad", "rudder deflection, + nose left")]
+    rotor: Annotated[float, Column("1/s", "turns of the propeller")]
+    airspeed: Annotated[float, Column("m/s", "speed of the air along the body, as a pitot tube measures it")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
+    voltage: Annotated[float, Column("V", "battery voltage under load")]
+    current: Annotated[float, Column("A", "battery current")]
+
+
+class Command(NamedTuple):
+    """Positions of the sticks. Failsafe and brake stop the motor and centre the surfaces: it glides."""
+
+    aileron: Annotated[float, Column("", "aileron, + rolls right", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
+    elevator: Annotated[float, Column("", "elevator, + nose up", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
+    rudder: Annotated[float, Column("", "rudder, + nose right", -1.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
+    throttle: Annotated[float, Column("", "throttle", 0.0, 1.0, failsafe=0.0, brake=0.0)] = 0.0
+
+
+class Parameters(NamedTuple):
+    """Airframe, derivatives, propulsion, wheels, and the envelope of guidance; the defaults are the mapper."""
+
+    mass: Annotated[float, Column("kg", "take-off mass", 0.05, 1e4)] = 3.0
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia in roll", 1e-5, 1e5)] = 0.166
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia in pitch", 1e-5, 1e5)] = 0.145
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia in yaw", 1e-5, 1e5)] = 0.29
+    inertia_xz: Annotated[float, Column("kg m2", "product of inertia", 0.0, 1e5)] = 0.01
+    area: Annotated[float, Column("m2", "wing area", 1e-3, 1e3)] = 0.45
+    span: Annotated[float, Column("m", "wing span", 0.05, 100.0)] = 1.88
+    chord: Annotated[float, Column("m", "mean chord", 0.01, 20.0)] = 0.24
+    oswald: Annotated[float, Column("", "Oswald efficiency of the induced drag", 0.1, 1.5)] = 0.9
+    cl_0: Annotated[float, Column("", "lift at zero angle of attack", -2.0, 2.0)] = 0.23
+    cl_alpha: Annotated[float, Column("1/rad", "lift per angle of attack", 0.1, 10.0)] = 4.6
+    cl_q: Annotated[float, Column("", "lift per pitch rate", -50.0, 50.0)] = 7.95
+    cl_elevator: Annotated[float, Column("1/rad", "lift per elevator", -5.0, 5.0)] = 0.13
+    cd_0: Annotated[float, Column("", "drag without lift", 1e-3, 1.0)] = 0.043
+    cd_elevator: Annotated[float, Column("1/rad", "drag per elevator deflection", 0.0, 5.0)] = 0.0135
+    stall_angle: Annotated[float, Column("rad", "angle of attack at which the flow separates", 0.05, 1.0)] = 0.28
+    stall_rate: Annotated[float, Column("1/rad", "sharpness of the stall", 1.0, 500.0)] = 50.0
+    cm_0: Annotated[float, Column("", "pitching moment at zero angle of attack", -1.0, 1.0)] = 0.0135
+    cm_alpha: Annotated[float, Column("1/rad", "pitching moment per angle of attack", -10.0, 1.0)] = -1.2
+    cm_q: Annotated[float, Column("", "pitch damping", -200.0, 0.0)] = -38.21
+    cm_elevator: Annotated[float, Column("1/rad", "pitching moment per elevator", -10.0, -1e-3)] = -0.99
+    cy_beta: Annotated[float, Column("1/rad", "side force per sideslip", -5.0, 0.0)] = -0.83
+    cy_aileron: Annotated[float, Column("1/rad", "side force per aileron", -5.0, 5.0)] = 0.075
+    cy_rudder: Annotated[float, Column("1/rad", "side force per rudder", -5.0, 5.0)] = 0.19
+    cr_beta: Annotated[float, Column("1/rad", "rolling moment per sideslip: dihedral", -5.0, 5.0)] = -0.13
+    cr_p: Annotated[float, Column("", "roll damping", -5.0, -1e-3)] = -0.51
+    cr_r: Annotated[float, Column("", "rolling moment per yaw rate", -5.0, 5.0)] = 0.25
+    cr_aileron: Annotated[float, Column("1/rad", "rolling moment per aileron", 1e-3, 5.0)] = 0.17
+    cr_rudder: Annotated[float, Column("1/rad", "rolling moment per rudder", -5.0, 5.0)] = 0.0024
+    cn_beta: Annotated[float, Column("1/rad", "yawing moment per sideslip: weathercock", -5.0, 5.0)] = 0.073
+    cn_p: Annotated[float, Column("", "yawing moment per roll rate", -5.0, 5.0)] = -0.069
+    cn_r: Annotated[float, Column("", "yaw damping", -5.0, 0.0)] = -0.095
+    cn_aileron: Annotated[float, Column("1/rad", "yawing moment per aileron: adverse yaw", -5.0, 5.0)] = -0.011
+    cn_rudder: Annotated[float, Column("1/rad", "yawing moment per rudder", -5.0, -1e-4)] = -0.069
+    aileron_max: Annotated[float, Column("rad", "largest aileron deflection", 0.01, 1.0)] = 0.35
+    elevator_max: Annotated[float, Column("rad", "largest elevator deflection from the trim", 0.01, 1.0)] = 0.35
+    elevator_trim: Annotated[float, Column("rad", "elevator with the stick centred", -1.0, 1.0)] = -0.0175
+    rudder_max: Annotated[float, Column("rad", "largest rudder deflection", 0.01, 1.0)] = 0.35
+    servo_lag: Annotated[float, Column("s", "time constant of the surfaces", 1e-3, 1.0)] = 0.05
+    prop_diameter: Annotated[float, Column("m", "diameter of the propeller", 0.01, 10.0)] = 0.3048
+    prop_speed: Annotated[float, Column("1/s", "turns of the propeller at full throttle and voltage", 1.0, 1e3)] = 165.0
+    prop_lag: Annotated[float, Column("s", "time constant of motor and propeller", 1e-3, 5.0)] = 0.15
+    ct_0: Annotated[float, Column("", "thrust coefficient at standstill", 1e-4, 1.0)] = 0.09357
+    ct_1: Annotated[float, Column("", "thrust coefficient per advance ratio", -1.0, 1.0)] = -0.06044
+    ct_2: Annotated[float, Column("", "thrust coefficient per advance ratio squared", -1.0, 1.0)] = -0.1079
+    cq_0: Annotated[float, Column("", "torque coefficient at standstill", 0.0, 1.0)] = 0.00523
+    cq_1: Annotated[float, Column("", "torque coefficient per advance ratio", -1.0, 1.0)] = 0.00497
+    cq_2: Annotated[float, Column("", "torque coefficient per advance ratio squared", -1.0, 1.0)] = -0.01664
+    motor_efficiency: Annotated[float, Column("", "shaft power over electrical power", 0.05, 1.0)] = 0.75
+    power_idle: Annotated[float, Column("W", "power of the electronics", 0.0, 1e4)] = 5.0
+    cells: Annotated[float, Column("", "battery cells in series", 1.0, 24.0)] = 4.0
+    capacity: Annotated[float, Column("mAh", "battery capacity", 1.0, 1e6)] = 5000.0
+    cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", 0.0, 1.0)] = 0.004
+    wheel_base: Annotated[float, Column("m", "nose wheel to main wheels", 0.01, 20.0)] = 0.4
+    gear_arm: Annotated[float, Column("m", "main wheels behind the centre of mass", 0.0, 5.0)] = 0.04
+    ground_pitch: Annotated[float, Column("rad", "pitch on its wheels", -0.3, 0.3)] = 0.02
+    steer_max: Annotated[float, Column("rad", "largest angle of the nose wheel, with the rudder", 0.0, 1.0)] = 0.35
+    rolling: Annotated[float, Column("", "rolling friction of the wheels, or friction of a skid", 0.0, 2.0)] = 0.05
+    grip: Annotated[float, Column("", "sideways friction of the wheels", 0.0, 2.0)] = 0.7
+    speed: Annotated[float, Column("m/s", "cruise airspeed", 1.0, 300.0)] = 17.5
+    speed_min: Annotated[float, Column("m/s", "slowest airspeed of guidance", 1.0, 300.0)] = 12.0
+    speed_max: Annotated[float, Column("m/s", "fastest airspeed of guidance", 1.0, 300.0)] = 25.0
+    turn_radius: Annotated[float, Column("m", "smallest radius of planned turns", 1.0, 1e5)] = 64.0
+    bank_max: Annotated[float, Column("rad", "largest bank of guidance", 0.01, 1.4)] = 0.7
+    climb_max: Annotated[float, Column("m/s", "fastest climb and descent of guidance", 0.0, 100.0)] = 4.0
+    roll_time: Annotated[float, Column("s", "time constant of the bank under guidance", 0.01, 100.0)] = 0.5
+
+
+class AirFlow(NamedTuple):
+    """Motion through the air: body axes forward, right, down."""
+
+    u: float  # m/s
+    v: float
+    w: float
+    speed: float
+    alpha: float  # rad, angle of attack
+    beta: float  # rad, sideslip, + nose left of the wind
+    pressure: float  # Pa, dynamic
+
+
+def air_flow(s: State, w: Environment) -> AirFlow:
+    """Return the motion through the air."""
+    u, left, up = unrotate(s.qx, s.qy, s.qz, s.qw, s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z)
+    speed = sqrt(u * u + left * left + up * up)
+    beta = asin(-left / maximum(speed, 1e-6))
+    return AirFlow(u, -left, -up, speed, atan2(-up, u), beta, 0.5 * w.air_density * speed * speed)
+
+
+def logistic(x: float) -> float:
+    """Return 1 / (1 + exp(-x))."""
+    return 1.0 / (1.0 + exp(clamp(-x, -40.0, 40.0)))
+
+
+def lift_and_drag(alpha: float, elevator: float, p: Parameters) -> tuple[float, float]:
+    """Return the coefficients of lift and drag: linear lift and parabolic polar, a flat plate beyond the stall."""
+    stalled = logistic(p.stall_rate * (absolute(alpha) - p.stall_angle))
+    sine, cosine = sincos(alpha)
+    linear = p.cl_0 + p.cl_alpha * alpha
+    induced = linear * linear * p.area / (PI * p.oswald * p.span * p.span)
+    plate = 2.0 * absolute(sine) * sine
+    lift = (1.0 - stalled) * linear + stalled * plate * cosine + p.cl_elevator * elevator
+    drag = p.cd_0 + (1.0 - stalled) * induced + stalled * plate * sine + p.cd_elevator * absolute(elevator)
+    return lift, drag
+
+
+def propeller(turns: float, speed: float, p: Parameters, w: Environment) -> tuple[float, float]:
+    """Return thrust (N) and torque (N m) at n turns per second and an airspeed; a propeller that brakes folds."""
+    tip, d = turns * p.prop_diameter, p.prop_diameter
+    thrust = w.air_density * d * d * (p.ct_0 * tip * tip + p.ct_1 * tip * speed + p.ct_2 * speed * speed)
+    torque = w.air_density * d * d * d * (p.cq_0 * tip * tip + p.cq_1 * tip * speed + p.cq_2 * speed * speed)
+    return maximum(thrust, 0.0), maximum(select(thrust > 0.0, torque, 0.0), 0.0)
+
+
+def turns_for(thrust: float, speed: float, p: Parameters, density: float) -> float:
+    """Return the turns per second that give a thrust (N, at least 0) at an airspeed."""
+    d = p.prop_diameter
+    c = p.ct_2 * speed * speed - maximum(thrust, 0.0) / maximum(density * d * d, 1e-9)
+    b = p.ct_1 * speed
+    return (sqrt(maximum(b * b - 4.0 * p.ct_0 * c, 0.0)) - b) / (2.0 * p.ct_0 * d)
+
+
+class Loads(NamedTuple):
+    """Force (N) and moment (N m) on the body, forward, right, down, without gravity."""
+
+    fx: float
+    fy: float
+    fz: float
+    mx: float
+    my: float
+    mz: float
+
+
+def loads(s: State, p: Parameters, w: Environment, a: AirFlow) -> Loads:
+    """Return the loads of air and propeller."""
+    pitching, yawing = -s.wy, -s.wz
+    force = a.pressure * p.area
+    damping = 0.25 * w.air_density * a.speed * p.area  # of rates, times a length: q S / (2 V)
+    sine, cosine = sincos(a.alpha)
+    cl, cd = lift_and_drag(a.alpha, s.elevator, p)
+    lift = force * cl + damping * p.chord * p.cl_q * pitching
+    drag = force * cd
+    sideslip = sincos(a.beta)[0]
+    side = force * (p.cy_beta * sideslip + p.cy_aileron * s.aileron + p.cy_rudder * s.rudder)
+    thrust, torque = propeller(s.rotor, maximum(a.u, 0.0), p, w)
+    across = damping * p.span * p.span
+    roll = p.cr_beta * sideslip + p.cr_aileron * s.aileron + p.cr_rudder * s.rudder
+    pitch = p.cm_0 + p.cm_alpha * sine + p.cm_elevator * s.elevator
+    yaw = p.cn_beta * sideslip + p.cn_aileron * s.aileron + p.cn_rudder * s.rudder
+    return Loads(
+        fx=thrust - drag * cosine + lift * sine,
+        fy=side,
+        fz=-drag * sine - lift * cosine,
+        mx=force * p.span * roll + across * (p.cr_p * s.wx + p.cr_r * yawing) - torque,
+        my=force * p.chord * pitch + damping * p.chord * p.chord * p.cm_q * pitching,
+        mz=force * p.span * yaw + across * (p.cn_p * s.wx + p.cn_r * yawing),
+    )
+
+
+def spun(s: State, p: Parameters, m: Loads, dt: float) -> tuple[float, float, float]:
+    """Return roll, pitch (nose up) and yaw (right) rate after dt."""
+    roll, pitch, yaw = s.wx, -s.wy, -s.wz
+    hx, hy, hz = p.inertia_x * roll - p.inertia_xz * yaw, p.inertia_y * pitch, p.inertia_z * yaw - p.inertia_xz * roll
+    a = m.mx - (pitch * hz - yaw * hy)
+    b = m.my - (yaw * hx - roll * hz)
+    c = m.mz - (roll * hy - pitch * hx)
+    share = dt / maximum(p.inertia_x * p.inertia_z - p.inertia_xz * p.inertia_xz, 1e-12)
+    return (
+        roll + share * (p.inertia_z * a + p.inertia_xz * c),
+        pitch + dt / p.inertia_y * b,
+        yaw + share * (p.inertia_xz * a + p.inertia_x * c),
+    )
+
+
+class Motion(NamedTuple):
+    """Velocity (m/s, world), and rates: roll, pitch (nose up), yaw (right)."""
+
+    vx: float
+    vy: float
+    vz: float
+    roll: float
+    pitch: float
+    yaw: float
+
+
+def on_wheels(s: State, p: Parameters, w: Environment, m: Motion, dt: float) -> Motion:
+    """Return the motion with the ground's impulse: it carries, rolls, steers; nose and wings come down to rest.
+
+    Friction acts on velocities and never reverses them, so that an aircraft at rest stays exactly where it is.
+    """
+    touching = (s.z + dt * m.vz <= w.ground_z) & (m.vz <= 0.0)
+    carried = -m.vz  # m/s of impulse per mass
+    sine, cosine = sincos(heading(s.qx, s.qy, s.qz, s.qw))
+    bank, rise = attitude(s)
+    along, left = m.vx * cosine + m.vy * sine, m.vy * cosine - m.vx * sine
+    upright = absolute(bank) < 0.5 * PI
+    slows = select(upright, p.rolling, p.grip) * w.mu * carried
+    along = along - clamp(along, -slows, slows)
+    holds = p.grip * w.mu * carried
+    left = left - clamp(left, -holds, holds)
+    # the nose wheel turns with the rudder
+    steer = -p.steer_max * s.rudder / p.rudder_max
+    turning = select(upright, along * tan(steer) / p.wheel_base, 0.0)
+    twist = 0.5 * holds * p.mass * p.wheel_base / p.inertia_z
+    yaw = m.yaw + clamp(turning - m.yaw, -twist, twist)
+    lowest, highest = LEVELLING * (p.ground_pitch - rise), LEVELLING * (TAIL - rise)
+    nose = maximum(minimum(m.pitch - carried * p.mass * p.gear_arm / p.inertia_y, highest), lowest)
+    down = select(upright, -bank, select(bank > 0.0, PI - bank, -PI - bank))
+    return Motion(
+        vx=select(touching, along * cosine - left * sine, m.vx),
+        vy=select(touching, along * sine + left * cosine, m.vy),
+        vz=select(touching, 0.0, m.vz),
+        roll=select(touching, LEVELLING * down, m.roll),
+        pitch=select(touching, nose, m.pitch),
+        yaw=select(touching, yaw, m.yaw),
+    )
+
+
+def attitude(s: State) -> tuple[float, float]:
+    """Return bank (right wing down) and pitch (nose up), rad."""
+    _, _, left = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 1.0, 0.0)
+    _, _, up = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, 1.0)
+    _, _, nose = rotate(s.qx, s.qy, s.qz, s.qw, 1.0, 0.0, 0.0)
+    return atan2(left, up), asin(nose)
+
+
+def power_drawn(s: State, p: Parameters, w: Environment, u: float) -> float:
+    """Return the electrical power, W, at a forward airspeed of `u` m/s."""
+    _, torque = propeller(s.rotor, maximum(u, 0.0), p, w)
+    return p.power_idle + 2.0 * PI * s.rotor * torque / p.motor_efficiency
+
+
+def full_voltage(p: Parameters) -> float:
+    """Return the voltage of the charged battery at rest, V."""
+    return p.cells * FULL_CELL
+
+
+def battery_voltage(s: State, p: Parameters, power: float) -> float:
+    """Return the voltage under a load (W)."""
+    return loaded_voltage(p.cells * open_circuit(s.charge), p.cells * p.cell_resistance, power)
