@@ -55,8 +55,16 @@ class Airframe(ABC):
         """Return the inputs, floats or arrays (n,), for actuator commands (n, WIDTH) within their ranges."""
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
-        """Return voltage (V), current (A) and remaining share, each (n,); None for a model without a battery."""
-        return None
+        """Return voltage (V), current (A) and remaining share, each (n,); None without a battery."""
+        model = self.program.model
+        if not {"voltage", "current", "charge"} <= column_index(model.state).keys():
+            return None
+        capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
+        if not np.any(capacity):
+            return None
+        fitted = np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
+        left = np.clip(self.state("charge", rows), 0.0, 1.0)
+        return fitted * self.state("voltage", rows), fitted * self.state("current", rows), fitted * left
 
     def state(self, name: str, rows: Rows) -> Floats:
         """Return a column of the fleet's state, (n,)."""

@@ -7,7 +7,8 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.quad import FULL_CELL, VELOCITY, Command, Parameters, State, body, motors
+from paddock.vehicles.parts.battery import FULL_CELL
+from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, motors
 from paddock.vehicles.parts.quad_control import control
 from paddock.world.pose import Environment, Pose
 

@@ -5,8 +5,9 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
+from paddock.compute.math import exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate
+from paddock.vehicles.parts.battery import FULL_CELL, discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -115,28 +116,6 @@ class Parameters(NamedTuple):
     acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
 
 
-FULL_CELL = 4.2  # V: one cell, fully charged, at rest
-
-
-def open_circuit(charge: float) -> float:
-    """Return the voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
-
-    4.20 V full, 3.89 at 60 %, 3.72 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
-    """
-    s = clamp(charge, 0.0, 1.0)
-    knee = 1.0 + 20.0 * s
-    plateau = 3.68 + 0.30 * s + 0.22 * s * s * s * s
-    return (plateau - 0.41 / (knee * knee)) * clamp(1.0 + 50.0 * charge, 0.0, 1.0)
-
-
-def loaded_voltage(open_voltage: float, resistance: float, power: float) -> float:
-    """Return the terminal voltage, V, while `power` (W) is drawn through the internal resistance (ohm).
-
-    V (E - V) / R = P has two solutions: the upper one is used, and E/2 if the power exceeds the maximum.
-    """
-    return 0.5 * (open_voltage + sqrt(maximum(open_voltage * open_voltage - 4.0 * resistance * power, 0.0)))
-
-
 LEVELLING = 12.0  # 1/s: rate at which the legs level a vehicle that stands on the ground
 
 
@@ -182,7 +161,6 @@ class Body(NamedTuple):
 
 def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motors:
     """Move the motors towards the speed of the wanted thrust, limited by the battery voltage."""
-    e = p.cells * open_circuit(s.charge)
     cubes = (
         s.motor_1 * s.motor_1 * s.motor_1
         + s.motor_2 * s.motor_2 * s.motor_2
@@ -190,20 +168,19 @@ def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motor
         + s.motor_4 * s.motor_4 * s.motor_4
     )
     power = p.power_ratio * p.thrust_max * cubes
-    voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
-    top = select(u.armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
+    battery = discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+    top = select(u.armed > 0.5, battery.voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
     # armed motors never stop, which also keeps the root away from its steep end;
     # an external autopilot has its own idle speed
     idle = select(u.mode == MOTORS, 0.0, p.motor_idle * p.motor_idle)
     share = 1.0 - exp(-dt / p.motor_lag)
-    current = power / maximum(voltage, 0.1)
     return Motors(
         s.motor_1 + share * (minimum(sqrt(maximum(m.motor_1, idle)), top) - s.motor_1),
         s.motor_2 + share * (minimum(sqrt(maximum(m.motor_2, idle)), top) - s.motor_2),
         s.motor_3 + share * (minimum(sqrt(maximum(m.motor_3, idle)), top) - s.motor_3),
         s.motor_4 + share * (minimum(sqrt(maximum(m.motor_4, idle)), top) - s.motor_4),
-        maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
-        voltage,
+        battery.charge,
+        battery.voltage,
     )
 
 
