@@ -207,6 +207,10 @@ class AdapterOptions:
 IMU_RATES = {"copter": 250.0, "rover": 50.0, "rover_ackermann": 50.0, "plane": 50.0}
 """Hz of the IMU for the built-in autopilot: its control rate, so that it misses no sample."""
 
+ACCELEROMETER, GYRO = 1.5e-3, 1e-4
+"""Noise density of a good MEMS unit, m/s2 and rad/s per root of Hz (150 ug and 0.006 deg/s): a sample at rate f has
+this times the root of f / 2. A vehicle at rest then shows the vibration of a real autopilot, at every rate."""
+
 SENSORS = {"gnss": {"rate": 5.0}, "compass": {"rate": 50.0, "noise": 0.02}, "barometer": {"rate": 25.0}}
 """Standard sensors of all crafts beside the IMU, with their options; copters also have a rangefinder."""
 
@@ -222,7 +226,9 @@ def standard_sensors(craft: str, imu_rate: float | None = None, most: float = in
     rate = min(IMU_RATES[craft] if imu_rate is None else imu_rate, most)
     others = {**SENSORS, "rangefinder": {"rate": 20.0}} if craft == "copter" else SENSORS
     slower = [{name: {**options, "rate": min(options["rate"], rate)}} for name, options in others.items()]
-    return [{"imu": {"rate": rate}}, *slower]
+    width = sqrt(0.5 * rate)
+    imu = {"rate": rate, "accelerometer_noise": ACCELEROMETER * width, "gyro_noise": GYRO * width}
+    return [{"imu": imu}, *slower]
 
 
 VEHICLES: dict[str, dict[str, Any]] = {  # craft -> its standard vehicle

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import asin, atan, clamp, cos, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.battery import FULL_CELL, Battery, discharged, drive_power, drive_strength
+from paddock.vehicles.parts.battery import FULL_CELL, Battery, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
@@ -129,7 +129,7 @@ def _discharged(
     gained = 0.5 * (airspeed * airspeed - s.airspeed * s.airspeed) * (1.0 / dt)
     mechanical = p.mass * (drag * airspeed_mean + w.gravity * climb_mean + gained)
     power = drive_power(mechanical * drive_strength(s.charge), p.efficiency, p.idle_power)
-    return discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+    return optional_discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
 
 
 def lag(value: float, target: float, time: float, dt: float) -> tuple[float, float]:

@@ -5,13 +5,14 @@ The defaults are an indoor rover with a wheel base of 0.15 m.
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, clamp, cos, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
+from paddock.compute.math import absolute, clamp, cos, exp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import course, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.battery import FULL_CELL, discharged, drive_power, drive_strength
+from paddock.vehicles.parts.battery import FULL_CELL, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
+STICTION = 0.002  # m/s and rad/s: below this a rover whose motors rest stops at once
 TURN_GAIN = 3.0  # rad/s of turn rate per rad of heading error, when guided
 
 
@@ -50,6 +51,7 @@ class Parameters(NamedTuple):
     rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.03
     efficiency: Annotated[float, Column("", "mechanical over electrical power", low=0.01, high=1.0)] = 0.5
     idle_power: Annotated[float, Column("W", "power of the electronics", low=0.0, high=1e5)] = 6.0
+    motor_lag: Annotated[float, Column("s", "time constant of the motors", low=0.0, high=10.0)] = 0.0
     cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 3.0
     capacity: Annotated[float, Column("mAh", "battery capacity, 0: no battery", low=0.0, high=1e7)] = 1800.0
     cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", low=0.0, high=1.0)] = 0.02
@@ -67,10 +69,14 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     turn_limit = minimum(p.turn_rate_max, top / half_base)
     turn_wanted = clamp(u.turn_rate, -turn_limit, turn_limit)
     turn_gain_max = minimum(p.turn_acceleration_max, p.acceleration_max / half_base)
-    turn_rate, turn_mean = ramp(s.turn_rate, turn_wanted, turn_gain_max * dt)
+    reach = 1.0 - exp(-dt / maximum(p.motor_lag, 1e-6))
+    turn_aim = select(p.motor_lag > 0.0, lagged(s.turn_rate, turn_wanted, reach), turn_wanted)
+    turn_rate, turn_mean = ramp(s.turn_rate, turn_aim, turn_gain_max * dt)
 
     room_wanted = top - half_base * absolute(turn_wanted)
-    ramped, ramped_mean = ramp(s.speed, clamp(u.speed, -room_wanted, room_wanted), p.acceleration_max * dt)
+    wanted = clamp(u.speed, -room_wanted, room_wanted)
+    aim = select(p.motor_lag > 0.0, lagged(s.speed, wanted, reach), wanted)
+    ramped, ramped_mean = ramp(s.speed, aim, p.acceleration_max * dt)
     room = maximum(p.speed_max - half_base * absolute(turn_rate), 0.0)
     speed = clamp(ramped, -room, room)
     speed_mean = select(absolute(ramped) <= room, ramped_mean, 0.5 * (s.speed + speed))
@@ -79,7 +85,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     chord = speed_mean * dt * sine_ratio(half_turn)
     sine, cosine = sincos(s.yaw + half_turn)
     left, right = speed - half_base * turn_rate, speed + half_base * turn_rate
-    battery = discharged(s.charge, _power(s, p, w, left, right, dt), p.cells, p.cell_resistance, p.capacity, dt)
+    battery = optional_discharged(
+        s.charge, _power(s, p, w, left, right, dt), p.cells, p.cell_resistance, p.capacity, dt
+    )
     return State(
         x=s.x + chord * cosine,
         y=s.y + chord * sine,
@@ -100,6 +108,12 @@ def _power(s: State, p: Parameters, w: Environment, left: float, right: float, d
     gained = left * left + right * right - s.wheel_left * s.wheel_left - s.wheel_right * s.wheel_right
     rolling = p.rolling_resistance * w.gravity * 0.5 * (absolute(left) + absolute(right))
     return drive_power(p.mass * (0.25 * gained * (1.0 / dt) + rolling), p.efficiency, p.idle_power)
+
+
+def lagged(value: float, target: float, reach: float) -> float:
+    """Return a value that has moved a share `reach` of the way to a target; 0 if it has nearly stopped."""
+    stops = (target == 0.0) & (absolute(value) < STICTION)
+    return select(stops, 0.0, value + reach * (target - value))
 
 
 def ramp(value: float, target: float, most: float) -> tuple[float, float]:

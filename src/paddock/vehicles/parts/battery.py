@@ -44,12 +44,18 @@ def discharged(
     charge: float, power: float, cells: float, cell_resistance: float, capacity: float, dt: float
 ) -> Battery:
     """Return the battery after `power` (W) was drawn for dt; `capacity` in mAh, `cell_resistance` in ohm."""
+    voltage = loaded_voltage(cells * open_circuit(charge), cells * cell_resistance, power)
+    current = power / maximum(voltage, 0.1)
+    return Battery(maximum(charge - current * (dt / (3.6 * capacity)), -0.02), voltage, current)
+
+
+def optional_discharged(
+    charge: float, power: float, cells: float, cell_resistance: float, capacity: float, dt: float
+) -> Battery:
+    """Return the battery of a model whose capacity may be 0."""
     fitted = capacity > 0.0
-    drawn = select(fitted, power, 0.0)
-    voltage = loaded_voltage(cells * open_circuit(charge), cells * cell_resistance, drawn)
-    current = drawn / maximum(voltage, 0.1)
-    left = maximum(charge - current * (dt / (3.6 * maximum(capacity, 1.0))), -0.02)
-    return Battery(left, select(fitted, voltage, 0.0), current)
+    after = discharged(charge, select(fitted, power, 0.0), cells, cell_resistance, maximum(capacity, 1.0), dt)
+    return Battery(after.charge, select(fitted, after.voltage, 0.0), after.current)
 
 
 def drive_strength(charge: float) -> float:

@@ -5,7 +5,7 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import exp, maximum, minimum, select, sqrt
+from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate
 from paddock.vehicles.parts.battery import FULL_CELL, discharged
 from paddock.world.columns import Column
@@ -116,7 +116,14 @@ class Parameters(NamedTuple):
     acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
 
 
-LEVELLING = 12.0  # 1/s: rate at which the legs level a vehicle that stands on the ground
+# landing gear: four legs on a circle, each a spring and a damper, act as one foot of that radius
+LEG_RATE = 30.0  # 1/s: natural frequency of the vehicle on its legs, which at rest carry it at the height of the ground
+LEG_DAMPING = 60.0  # 1/s: damping over mass of legs that carry the vehicle; it grows with their load, from 0
+LEG_TRAVEL = 0.03  # m: the legs give way by at most this much below the height of the ground
+FOOT = 0.7  # radius of the foot, share of the arm
+UPRIGHT, FALLEN = 0.5, 0.05  # cosine of the tilt at which it tips over; share of the foot's torque left beyond
+LEVELLING = 12.0  # 1/s: rate at which a tilted vehicle comes to stand on all legs
+SETTLING = 60.0  # 1/s: rate at which its body rates follow
 
 
 class MotorMix(NamedTuple):
@@ -194,7 +201,6 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
     wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
     wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
-    qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
     near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))
     tx, ty, tz = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, lift)
@@ -204,7 +210,52 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     vx = w.wind_x + (rx + dt * tx) * slow
     vy = w.wind_y + (ry + dt * ty) * slow
     vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
-    return grounded(s, p, w, Body(s.x, s.y, s.z, vx, vy, vz, qx, qy, qz, qw, wx, wy, wz), dt)
+    load, vx, vy, vz = standing(s, w, vx, vy, vz, dt)
+    wx, wy, wz = footed(s, p, w, load, wx, wy, wz, dt)
+    qx, qy, qz, qw = turned(s, wx, wy, wz, dt)
+    z, lowest = s.z + dt * vz, w.ground_z - LEG_TRAVEL
+    vz = select(z < lowest, maximum(vz, 0.0), vz)
+    return Body(s.x + dt * vx, s.y + dt * vy, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
+
+
+def aloft(z: float, w: Environment) -> bool:
+    """Return whether the legs are clear of the ground at a height of z, m."""
+    return z - w.ground_z >= w.gravity * (1.0 / (LEG_RATE * LEG_RATE))
+
+
+def standing(s: State, w: Environment, vx: float, vy: float, vz: float, dt: float) -> tuple[float, float, float, float]:
+    """Return the change of velocity (m/s) by the load on the legs, and the velocity after load and friction.
+
+    The legs push and never pull: above their length the load is 0. Friction holds the feet in place, or gives what
+    the load allows.
+    """
+    spring = w.gravity - (LEG_RATE * LEG_RATE) * (s.z - w.ground_z)
+    loaded = clamp(spring * (1.0 / maximum(w.gravity, 1e-3)), 0.0, 1.0)
+    stopped = (vz + dt * spring) * (1.0 - minimum(LEG_DAMPING * dt, 1.0) * loaded)
+    load = maximum(stopped - vz, 0.0)
+    held = 1.0 - minimum(w.mu * load / maximum(sqrt(vx * vx + vy * vy), 1e-9), 1.0)
+    return load, vx * held, vy * held, vz + load
+
+
+def footed(
+    s: State, p: Parameters, w: Environment, load: float, wx: float, wy: float, wz: float, dt: float
+) -> tuple[float, float, float]:
+    """Return the body rates after the torques of the ground; `load` as `standing` returns it.
+
+    The foot levels the vehicle and holds it against any torque up to the load times its radius, less the more it is
+    tilted. Beyond the limit it tips over, and then lies where it fell.
+    """
+    up_x, up_y = 2.0 * (s.qx * s.qz - s.qw * s.qy), 2.0 * (s.qy * s.qz + s.qw * s.qx)
+    margin = 1.0 - 2.0 * (s.qx * s.qx + s.qy * s.qy) - UPRIGHT
+    most = load * (p.mass * FOOT * p.arm / (1.0 - UPRIGHT)) * maximum(margin, FALLEN)
+    follow = minimum(SETTLING * dt, 1.0)
+    keep, level = 1.0 - follow, select(margin > 0.0, follow * LEVELLING, 0.0)
+    roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (w.mu / p.inertia_z)
+    return (
+        wx + clamp(keep * s.wx - level * up_y - wx, -roll, roll),
+        wy + clamp(keep * s.wy + level * up_x - wy, -pitch, pitch),
+        wz + clamp(keep * s.wz - wz, -yaw, yaw),
+    )
 
 
 def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float, float, float, float]:
@@ -215,25 +266,7 @@ def turned(s: State, wx: float, wy: float, wz: float, dt: float) -> tuple[float,
     qz = s.qz + s.qw * hz + s.qx * hy - s.qy * hx
     qw = s.qw - s.qx * hx - s.qy * hy - s.qz * hz
     scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + qz * qz + qw * qw, 1e-12))
+    qx, qy, qz, qw = qx * scale, qy * scale, qz * scale, qw * scale
+    # once more, against the rounding of the first time: after hours of flight the length is still 1
+    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + (qz * qz + qw * qw), 1e-12))
     return qx * scale, qy * scale, qz * scale, qw * scale
-
-
-def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:
-    """Move; on the ground without sinking, with sliding friction, and legs that level the vehicle."""
-    z = s.z + dt * b.vz
-    touching = (z <= w.ground_z) & (b.vz <= 0.0)
-    on = select(touching, 1.0, 0.0)
-    off = 1.0 - on
-    speed = sqrt(b.vx * b.vx + b.vy * b.vy)
-    slide = 1.0 - on * minimum(w.mu * w.gravity * dt / maximum(speed, 1e-9), 1.0)
-    vx, vy = b.vx * slide, b.vy * slide
-    lean = 1.0 - on * minimum(LEVELLING * dt, 1.0)
-    qx, qy = b.qx * lean, b.qy * lean
-    # upside down the heading is undefined: the attitude stays
-    flat = b.qz * b.qz + b.qw * b.qw
-    qx, qy = select(flat < 1e-4, b.qx, qx), select(flat < 1e-4, b.qy, qy)
-    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + flat, 1e-12))
-    return Body(
-        *(s.x + dt * vx, s.y + dt * vy, maximum(z, w.ground_z), vx, vy, b.vz * off),
-        *(qx * scale, qy * scale, b.qz * scale, b.qw * scale, b.wx * off, b.wy * off, b.wz * off),
-    )
