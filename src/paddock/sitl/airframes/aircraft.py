@@ -14,6 +14,7 @@ from paddock.sitl.sensor_data import Floats
 class FixedWingAirframe(Airframe):
     """Motor 1 is the throttle, servo 1 the aileron (+ rolls right), servo 2 the elevator (+ nose up)."""
 
+    direct = True
     inputs = ("speed", "bank", "climb")
     parameters = ("speed_min", "speed_max", "bank_max", "climb_max")
 

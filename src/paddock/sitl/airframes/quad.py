@@ -17,6 +17,7 @@ NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 class QuadAirframe(Airframe):
     """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stop."""
 
+    direct = True
     inputs = ("armed", "mode", *NAMES)
     states = ("voltage", "charge", *NAMES)
     parameters = ("power_ratio", "thrust_max")

@@ -11,6 +11,7 @@ NEUTRAL = 0.01  # share below which a motor rests, as electronic speed controlle
 class RoverAirframe(Airframe):
     """Motor 1 left, motor 2 right, as shares of a wheel's top speed; disarmed, it stops."""
 
+    direct = True
     inputs = ("speed", "turn_rate")
     parameters = ("speed_max", "wheel_base")
 

@@ -5,7 +5,7 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
+from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate
 from paddock.vehicles.parts.battery import FULL_CELL, discharged
 from paddock.world.columns import Column
@@ -119,6 +119,7 @@ class Parameters(NamedTuple):
 # landing gear: four legs on a circle, each a spring and a damper, act as one foot of that radius
 LEG_RATE = 30.0  # 1/s: natural frequency of the vehicle on its legs, which at rest carry it at the height of the ground
 LEG_DAMPING = 60.0  # 1/s: damping over mass of legs that carry the vehicle; it grows with their load, from 0
+LEG_FRICTION = 0.05  # m/s2: vertical acceleration that friction in the legs resists, so that it comes to rest
 LEG_TRAVEL = 0.03  # m: the legs give way by at most this much below the height of the ground
 FOOT = 0.7  # radius of the foot, share of the arm
 UPRIGHT, FALLEN = 0.5, 0.05  # cosine of the tilt at which it tips over; share of the foot's torque left beyond
@@ -232,6 +233,7 @@ def standing(s: State, w: Environment, vx: float, vy: float, vz: float, dt: floa
     spring = w.gravity - (LEG_RATE * LEG_RATE) * (s.z - w.ground_z)
     loaded = clamp(spring * (1.0 / maximum(w.gravity, 1e-3)), 0.0, 1.0)
     stopped = (vz + dt * spring) * (1.0 - minimum(LEG_DAMPING * dt, 1.0) * loaded)
+    stopped = select((spring > 0.0) & (absolute(stopped) < LEG_FRICTION * dt), 0.0, stopped)
     load = maximum(stopped - vz, 0.0)
     held = 1.0 - minimum(w.mu * load / maximum(sqrt(vx * vx + vy * vy), 1e-9), 1.0)
     return load, vx * held, vy * held, vz + load
@@ -251,10 +253,11 @@ def footed(
     follow = minimum(SETTLING * dt, 1.0)
     keep, level = 1.0 - follow, select(margin > 0.0, follow * LEVELLING, 0.0)
     roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (w.mu / p.inertia_z)
+    # adding and subtracting 1 makes the smallest rates 0, instead of letting them decay for ever
     return (
-        wx + clamp(keep * s.wx - level * up_y - wx, -roll, roll),
-        wy + clamp(keep * s.wy + level * up_x - wy, -pitch, pitch),
-        wz + clamp(keep * s.wz - wz, -yaw, yaw),
+        wx + clamp(keep * s.wx - level * up_y + 1.0 - 1.0 - wx, -roll, roll),
+        wy + clamp(keep * s.wy + level * up_x + 1.0 - 1.0 - wy, -pitch, pitch),
+        wz + clamp(keep * s.wz + 1.0 - 1.0 - wz, -yaw, yaw),
     )
 
 
