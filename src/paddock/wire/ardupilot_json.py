@@ -119,19 +119,19 @@ def _optional(state: State) -> str:
     """Return the optional values, in the order that ArduPilot's search needs."""
     found = ""
     if state.velocity_wind is not None and _finite(state.velocity_wind):
-        found += ',"velocity_wind":[%r,%r,%r]' % tuple(map(float, state.velocity_wind))
+        found += ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
     for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
         if distance is not None and isfinite(distance):
             found += f',"rng_{k}":{float(distance)!r}'
     if state.windvane is not None and _finite(state.windvane):
-        found += ',"windvane":{"direction":%r,"speed":%r}' % tuple(map(float, state.windvane))
+        found += ',"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
     if state.airspeed is not None and isfinite(state.airspeed):
         found += f',"airspeed":{float(state.airspeed)!r}'
     if state.rc:
         channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
         found += f',"rc":{{{channels}}}'
     if state.battery is not None and _finite(state.battery):
-        found += ',"battery":{"voltage":%r,"current":%r}' % tuple(map(float, state.battery))
+        found += ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
     if state.no_time_sync:
         found += ',"no_time_sync":1'
     return found + ',"no_lockstep":1' if state.no_lockstep else found

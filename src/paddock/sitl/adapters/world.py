@@ -34,6 +34,7 @@ class FleetFeed:
         self.block = empty_block(program.fleet.n)
         self.posted_at = -1
         self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
+        self._actuators = b""  # the last ones
         self._held: tuple[bytes, ...] | None = None  # actuators, commands and their expiry when nothing was to be sent
         self._tick_us, self._truth = tick_us, truth
         sensors = program.sensors
@@ -65,8 +66,7 @@ class FleetFeed:
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
             if power is not None:
-                for k, values in enumerate(power):
-                    self.block[:, COLUMN["battery_voltage"] + k] = values
+                self.block[:, BATTERY] = np.transpose(power)
             if self._pitot is not None:
                 self._pitot.arrive(tick)
                 self.block[:, COLUMN["airspeed"]] = self._pitot.readings()["airspeed"]
@@ -100,7 +100,8 @@ class FleetFeed:
             return None
         inputs = self.airframe.commanded(block, rows)
         expiring = self.program.timeout_ticks is not None or (expires != NEVER).any()
-        if self.posted_at != tick and not expiring:
+        before, self._actuators = self._actuators, seen[0]
+        if self.posted_at != tick and not expiring and (before == seen[0] or not self.airframe.direct):
             known = column_index(self.program.model.command)
             present = ((commands[known[name], rows], value) for name, value in inputs.items())
             if all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present):
@@ -135,6 +136,7 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
+BATTERY = slice(COLUMN["battery_voltage"], COLUMN["battery_remaining"] + 1)
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 
@@ -264,7 +266,7 @@ class WorldAdapter(BlockAdapter):
         with self.lock:
             sim, parts = self.simulation, self._parts(tuple(vehicles))
             self._refuse_nan(vehicles, block)
-            limited = block.clip(-1.0, 1.0)
+            limited = np.minimum(np.maximum(block, -1.0), 1.0)
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, sim.tick)
                 if control is not None:
