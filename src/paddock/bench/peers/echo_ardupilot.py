@@ -7,6 +7,7 @@ import select
 import socket
 import struct
 import sys
+from contextlib import suppress
 
 PATIENCE = 0.1  # s without an answer after which a packet is sent again
 SERVOS = struct.Struct("<HHI16H")
@@ -30,10 +31,8 @@ class StandIn:
 
     def send(self) -> None:
         """Send the present frame, again if it was sent before."""
-        try:
+        with suppress(OSError):  # no peer yet
             self.link.send(self.packet)
-        except OSError:  # no peer yet
-            pass
 
     def answer(self) -> None:
         """Take a state and send the next frame; without one send the present frame again."""

@@ -106,7 +106,9 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
                 seconds, peer_used = perf_counter() - started, peer() - peer_before
         if count == 1:
             rate, share = steps / seconds, f"the peer used {1e6 * peer_used / steps:.0f} us each"
-            yield measured("sitl", f"ArduPilot JSON, exchanges with a local peer ({share})", rate, "steps per s", ">= 5000")
+            yield measured(
+                "sitl", f"ArduPilot JSON, exchanges with a local peer ({share})", rate, "steps per s", ">= 5000"
+            )
         else:
             factor = steps / seconds / sim.engine.world.clock.rate
             yield measured("sitl", f"{count} ArduPilots in lockstep, JSON at 1200 Hz", factor, "x real time", ">= 1")

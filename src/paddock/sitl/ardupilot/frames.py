@@ -115,7 +115,7 @@ class ArduPilotFrame:
     def apply(self, pwm: Sequence[int], row: Floats) -> None:
         """Write the PWM of the channels into a row of ActuatorCommands."""
         values = [units[0](pwm[number]) for number, _, units in self.channels]
-        row[0] = any([pwm[number] > self.idle_pwm for number, column, _ in self.channels if column <= MOTORS])
+        row[0] = any(pwm[number] > self.idle_pwm for number, column, _ in self.channels if column <= MOTORS)
         row[self._columns] = plus_to_x(*values) if self.plus else values
 
     def outputs(self, row: Floats) -> tuple[int, ...]:
