@@ -111,13 +111,13 @@ def test_a_crash_into_the_ground_is_an_event(load: Load, strides: list[int]) -> 
     assert crash.subject == "quad" and fall < crash.tick / 240 < 1.1 * fall
     speed = float(crash.detail.removeprefix("hit the ground at ").removesuffix(" m/s"))
     assert 0.85 * 9.80665 * fall < speed < 9.80665 * fall
-    assert sim.snapshot()["slow"].position[2] == 0.0  # sqrt(2 g 0.2) = 2 m/s is a hard landing
+    assert abs(sim.snapshot()["slow"].position[2]) < 1e-4  # sqrt(2 g 0.2) = 2 m/s is a hard landing
 
 
 def test_a_landing_is_no_crash(load: Load) -> None:
     sim = load({"name": "quad", "model": "quad", "pose": [0, 0, 1, 0], "commands": {"vz": -0.7}})
     sim.step(1000)
-    assert sim.snapshot()["quad"].position[2] == 0.0 and sim.events.since() == []
+    assert sim.snapshot()["quad"].position[2] < 0.011 and sim.events.since() == []  # on its legs
 
 
 @pytest.mark.parametrize(

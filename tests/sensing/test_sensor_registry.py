@@ -10,7 +10,7 @@ from paddock.sensing.sensor import Sensor, find_sensor, sensor_names
 from paddock.world.columns import columns_of, filled
 from paddock.world.pose import Environment
 
-SHIPPED = ["barometer", "compass", "gnss", "imu", "rangefinder", "wheel_speed"]
+SHIPPED = ["airspeed", "barometer", "compass", "gnss", "imu", "rangefinder", "wheel_speed"]
 
 
 def test_the_shipped_sensors_are_found() -> None:

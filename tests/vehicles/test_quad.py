@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from paddock.compute.kernel import kernel
+from paddock.compute.twin import vectorised
 from paddock.scenario import load_preset, preset_names
 from paddock.vehicles.model import Placement, find_model
 from paddock.vehicles.parts.quad import (
@@ -165,16 +166,16 @@ def test_a_long_free_tumble_gains_no_energy(preset: str) -> None:
     quad = Quad(preset, world=space, drag=0.0).off().put(wx=10.0, wy=3.0, wz=5.0)
     before = MODEL.energy(quad.s, quad.p, space)
     h = quad.fly(30.0, armed=0.0)
-    np.testing.assert_allclose(MODEL.energy(h, quad.p, space), before, rtol=0.05)
+    np.testing.assert_allclose(vectorised(MODEL.energy)(h, quad.p, space), before, rtol=0.05)
 
 
 def test_dropped_from_a_metre_it_comes_to_rest_level_on_the_ground() -> None:
     quad = Quad(z=1.0).off().put(qx=0.15, qw=sqrt(1.0 - 0.15**2), vx=2.0)
     fall = quad.fly(0.6, armed=0.0)
     assert fall.vz.min() == pytest.approx(-sqrt(2.0 * GRAVITY), rel=0.02)
-    rest = quad.fly(2.0, armed=0.0)
-    assert rest.z[-1] == 0.0
-    assert (quad.s.vx, quad.s.vy, quad.s.vz, quad.s.wx, quad.s.wy, quad.s.wz) == (0.0,) * 6
+    rest = quad.fly(3.0, armed=0.0)
+    assert abs(rest.z[-1]) < 1e-4
+    assert max(map(abs, (quad.s.vx, quad.s.vy, quad.s.vz, quad.s.wx, quad.s.wy, quad.s.wz))) < 1e-12
     assert tilt(rest)[-1] < 1e-6
     assert rest.x[-1] == rest.x[-240]
 
@@ -189,7 +190,7 @@ def test_it_takes_off_from_the_ground() -> None:
 def test_integrators_do_not_wind_up_on_the_ground() -> None:
     quad = Quad(z=1.0)
     quad.fly(20.0, every=240, mode=VELOCITY, vz=-0.7)
-    assert quad.s.z == 0.0
+    assert 0.0 <= quad.s.z < GRAVITY / 30.0**2  # the motors carry a part of the weight, the legs the rest
     h = quad.fly(2.0, mode=VELOCITY, vz=0.5)
     assert float(np.argmax(h.z > 0.02)) * quad.dt < 0.5
     assert h.z[-1] > 0.6
@@ -374,7 +375,7 @@ def test_with_an_empty_battery_it_comes_down() -> None:
     empty = int(np.argmax(h.charge <= 0.0))
     assert 10.0 < empty * quad.dt < 30.0
     assert abs(h.z[empty] - 20.0) < 1.0
-    assert h.z[-1] == 0.0
+    assert abs(h.z[-1]) < 1e-4
     assert h.charge[-1] >= -0.02
 
 
@@ -417,7 +418,7 @@ def test_the_attitude_stays_a_unit_quaternion_and_everything_finite(seed: int, p
         kernel(MODEL.step_spec())(n, 100, array, commands(rng, n), np.array(p), np.array(w), 1.0 / 240.0)
         assert np.max(np.abs(np.linalg.norm(array[6:10], axis=0) - 1.0)) < 1e-12
     assert np.all(np.isfinite(array))
-    assert np.all(array[2] >= 0.0)
+    assert np.all(array[2] >= -0.03)  # the travel of its legs
 
 
 # --- motors commanded one by one -------------------------------------------------------------------------------------

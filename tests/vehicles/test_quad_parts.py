@@ -1,4 +1,4 @@
-"""Parts of the quadrotor by themselves: stick rates, mixer, battery, control laws."""
+"""Parts of the quadrotor by themselves: stick rates, mixer, control laws."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from paddock.vehicles.parts.quad import MotorMix, loaded_voltage, open_circuit
+from paddock.vehicles.parts.quad import MotorMix
 from paddock.vehicles.parts.quad_control import (
     actual_rate,
     approach_speed,
@@ -127,41 +127,6 @@ def test_motor_numbers_match_their_positions() -> None:
     np.testing.assert_allclose(right_roll, [0.4, 0.6, 0.6, 0.4])
     np.testing.assert_allclose(nose_down, [0.4, 0.6, 0.4, 0.6])
     np.testing.assert_allclose(nose_left, [0.4, 0.4, 0.6, 0.6])
-
-
-# Battery
-
-
-@pytest.mark.parametrize(
-    ("charge", "volts"), [(1.0, 4.20), (0.8, 4.02), (0.6, 3.87), (0.4, 3.80), (0.2, 3.73), (0.0, 3.27)]
-)
-def test_a_cell_at_rest_has_the_voltage_of_a_lipo(charge: float, volts: float) -> None:
-    assert open_circuit(charge) == pytest.approx(volts, abs=0.02)
-
-
-@given(a=st.floats(-0.02, 1.0), b=st.floats(-0.02, 1.0))
-def test_more_charge_never_means_less_voltage(a: float, b: float) -> None:
-    assert open_circuit(min(a, b)) <= open_circuit(max(a, b))
-
-
-def test_below_empty_the_voltage_collapses() -> None:
-    assert open_circuit(-0.02) == 0.0
-    assert open_circuit(-1.0) == 0.0
-    assert open_circuit(1.5) == open_circuit(1.0)
-
-
-@given(e=st.floats(3.0, 60.0), resistance=st.floats(1e-4, 0.5), share=st.floats(0.0, 1.0))
-def test_the_sagging_voltage_delivers_the_power(e: float, resistance: float, share: float) -> None:
-    power = share * e * e / (4.0 * resistance)  # the most that the battery can give is E^2 / 4R
-    v = loaded_voltage(e, resistance, power)
-    assert e / 2.0 <= v <= e
-    assert v * (e - v) / resistance == pytest.approx(power, rel=1e-6, abs=1e-9 * e * e / resistance)
-
-
-def test_sag_of_a_known_load() -> None:
-    # 25 V behind 24 mohm, 100 A: 2.4 V are lost and 2260 W come out
-    assert loaded_voltage(25.0, 0.024, 2260.0) == pytest.approx(22.6, rel=1e-12)
-    assert loaded_voltage(25.0, 0.024, 1e6) == 12.5
 
 
 # Control laws

@@ -166,8 +166,9 @@ class Kernel(CompiledKernels):
 
     def _unwatched(self, n: int) -> tuple[Any, ...]:
         """Return the arguments for alarms that stop nothing."""
-        progress = np.full((3, -(-n // BLOCK)), ((0,), (n,), (0,)))
-        return () if self.spec.crash_sink is None else (1, np.zeros(n, self.dtype), progress)
+        if self.spec.crash_sink is None:
+            return ()
+        return 1, np.zeros(n, self.dtype), np.full((3, -(-n // BLOCK)), ((0,), (n,), (0,)))
 
     def signatures(self) -> dict[str, tuple[Any, ...]]:
         """Return the Numba types of a call: counts, then one or two arrays or a scalar per argument."""

@@ -49,6 +49,9 @@ def turned(
     z = qz + qw * hz + qx * hy - qy * hx
     w = qw - qx * hx - qy * hy - qz * hz
     scale = 1.0 / sqrt(maximum(x * x + y * y + z * z + w * w, 1e-12))
+    x, y, z, w = x * scale, y * scale, z * scale, w * scale
+    # once more, against the rounding of the first time: after hours of flight the length is still 1
+    scale = 1.0 / sqrt(maximum(x * x + y * y + (z * z + w * w), 1e-12))
     return x * scale, y * scale, z * scale, w * scale
 
 

@@ -65,6 +65,7 @@ class Pipeline:
         self.before = before
         self.motion = motion
         self.after = after
+        self._stages = (*before, *after)
         self.times = {name: StageTime() for name in (*(s.name for s in before), motion.name, *(s.name for s in after))}
 
     def advance(self, ticks: int) -> None:
@@ -76,13 +77,20 @@ class Pipeline:
             except HaltedError:
                 return
             tick = self.clock.tick
-            next_due = (stage.due(tick + 1) for stage in (*self.before, *self.after))
-            stride = min(end, tick + LONGEST_STRIDE, *next_due) - tick
+            stride = self._until_due(tick + 1, min(end, tick + LONGEST_STRIDE)) - tick
             started = perf_counter_ns()
             stride = self.motion.run(tick, stride)
             self.times[self.motion.name].add(perf_counter_ns() - started)
             self.clock.tick += stride
             self._run_due(self.after, self.clock.tick)
+
+    def _until_due(self, first: int, last: int) -> int:
+        """Return the tick, from `first` to `last`, at which a stage is due next."""
+        for stage in self._stages:
+            if last == first:  # in lockstep an autopilot is due at every tick: the other stages need not be asked
+                break
+            last = min(last, stage.due(first))
+        return last
 
     def _run_due(self, stages: tuple[Stage, ...], tick: int) -> None:
         for stage in stages:

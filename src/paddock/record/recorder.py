@@ -206,6 +206,7 @@ class Recorder(AbstractContextManager["Recorder"]):
             "sample_ticks": str(self.every),
             "precision": precision,
             "planning": "2",  # the defaults of missions; without it those of the first versions apply
+            "batteries": "1",  # of rovers, cars and aircraft; without it only quadrotors have one
             "guard": "1",  # crashes and states that are not finite are among the events
             "device": sim.engine.fleets.device,
             "math": "paddock",  # how start poses, slots and paths are computed; earlier recordings: by NumPy

@@ -15,6 +15,7 @@ from paddock.plugins import installed_only
 from paddock.record.reader import RecordedRun, RunSection, open_run
 from paddock.record.recorder import versions
 from paddock.world.archive import digest
+from paddock.world.columns import column_index
 
 OTHER_PLANS = (
     "recorded by an earlier version, which planned missions in wind and around zones with other costs: the recording "
@@ -118,6 +119,7 @@ class _Checked:
         self.sim, self.section = sim, section
         self.hashes = run.hashes(section.number)
         self.applied_before = run.actions_before_hashes(section.number)
+        self.batteries = "batteries" in run.metadata
         self.actions = run.iterate_actions(section.number)
         self.first = self.hashes[0].tick if self.hashes else 0
         self.last = self.hashes[-1].tick if self.hashes else 0
@@ -131,12 +133,22 @@ class _Checked:
         for recorded, actions in zip(self.hashes, self.applied_before, strict=True):
             self._advance(recorded.tick, actions)
             progress(recorded.tick - self.first)
-            computed = digest(self.sim.engine.settled_state())
+            computed = digest(self._state())
             self.compared += 1
             if computed != recorded.hash:
                 at = recorded.tick / self.sim.engine.world.clock.rate
                 self.difference = Difference(self.section.number, recorded.tick, at, recorded.hash, computed)
                 return
+
+    def _state(self) -> dict[str, Any]:
+        """Return the state; of earlier versions without the batteries of vehicles other than quadrotors."""
+        state = self.sim.engine.settled_state()
+        for name, fleet in state["world"]["fleets"].items():
+            columns = column_index(self.sim.engine.programs[name].model.state)
+            if not self.batteries and "current" in columns:
+                kept = [row for column, row in columns.items() if column not in ("charge", "voltage", "current")]
+                fleet["tables"]["state"] = fleet["tables"]["state"][kept]
+        return state
 
     def _begin(self) -> None:
         begin = self.section.begin

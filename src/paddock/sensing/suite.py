@@ -79,6 +79,11 @@ class FleetSensor:
         self.kernel(n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval)
         self.arrive(tick)
 
+    @property
+    def news(self) -> tuple[int, int]:
+        """The numbers of samples taken and arrived: while they are equal, only a new sample changes the readings."""
+        return self._taken, self._arrived
+
     def arrive(self, tick: int) -> None:
         """Publish every sample whose delay has elapsed at this tick."""
         while self._arrived < self._taken and self._tick(self._arrived + 1) + self.delay <= tick:

@@ -34,6 +34,7 @@ class Airframe(ABC):
     inputs: ClassVar[tuple[str, ...]]  # inputs of the model that it sets
     states: ClassVar[tuple[str, ...]] = ()  # state columns that it reads
     parameters: ClassVar[tuple[str, ...]] = ()  # parameters that it reads
+    direct: ClassVar[bool] = False  # the inputs depend on nothing but the actuator commands and the parameters
 
     def __init__(self, program: FleetProgram) -> None:
         """Refuse a fleet whose model lacks a column that the airframe needs."""
@@ -55,8 +56,16 @@ class Airframe(ABC):
         """Return the inputs, floats or arrays (n,), for actuator commands (n, WIDTH) within their ranges."""
 
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
-        """Return voltage (V), current (A) and remaining share, each (n,); None for a model without a battery."""
-        return None
+        """Return voltage (V), current (A) and remaining share, each (n,); None without a battery."""
+        model = self.program.model
+        if not {"voltage", "current", "charge"} <= column_index(model.state).keys():
+            return None
+        capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
+        if not np.any(capacity):
+            return None
+        fitted = np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
+        left = np.clip(self.state("charge", rows), 0.0, 1.0)
+        return fitted * self.state("voltage", rows), fitted * self.state("current", rows), fitted * left
 
     def state(self, name: str, rows: Rows) -> Floats:
         """Return a column of the fleet's state, (n,)."""

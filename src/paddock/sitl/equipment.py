@@ -115,6 +115,7 @@ class ReadingWriter:
         """`tick_us`: us per tick of the sensor."""
         self.kind, self.sensor = kind, sensor
         self._tick_us, self._shown = tick_us, -1  # tick of the sample in the block
+        self._taken = -1  # number of that sample
         rows, shown = column_index(sensor.sensor.reading), SHOWN[kind]
         self._time = COLUMN[TIMES[kind]]
         self._rows = np.array([rows[reading.lstrip("-")] for reading in shown.values()])
@@ -130,7 +131,10 @@ class ReadingWriter:
 
     def publish(self, tick: int, block: Floats) -> None:
         """Write the readings that have arrived by a tick, if they are new."""
+        if self.sensor.news == (self._taken, self._taken):  # none in transit
+            return
         self.sensor.arrive(tick)
+        self._taken = self.sensor.news[1]
         if self.sensor.sample_tick == self._shown:
             return
         self._shown = self.sensor.sample_tick
@@ -174,7 +178,7 @@ class Instrument(ReadingWriter):
     def reset(self) -> None:
         """Return to the state before the first sample."""
         self.sensor.reset()
-        self.next_us, self._shown = 0, -1
+        self.next_us, self._shown, self._taken = 0, -1, -1
 
 
 @dataclass(frozen=True)
@@ -207,8 +211,14 @@ class AdapterOptions:
 IMU_RATES = {"copter": 250.0, "rover": 50.0, "rover_ackermann": 50.0, "plane": 50.0}
 """Hz of the IMU for the built-in autopilot: its control rate, so that it misses no sample."""
 
+ACCELEROMETER, GYRO = 1.5e-3, 1e-4
+"""Noise density of a good MEMS unit, m/s2 and rad/s per root of Hz (150 ug and 0.006 deg/s): a sample at rate f has
+this times the root of f / 2. A vehicle at rest then shows the vibration of a real autopilot, at every rate."""
+
 SENSORS = {"gnss": {"rate": 5.0}, "compass": {"rate": 50.0, "noise": 0.02}, "barometer": {"rate": 25.0}}
-"""Standard sensors of all crafts beside the IMU, with their options; copters also have a rangefinder."""
+"""Standard sensors of all crafts beside the IMU, with their options."""
+OWN_SENSORS = {"copter": {"rangefinder": {"rate": 20.0}}, "plane": {"airspeed": {"rate": 25.0}}}
+"""Those of single crafts."""
 
 
 def standard_sensors(craft: str, imu_rate: float | None = None, most: float = inf) -> list[dict[str, Any]]:
@@ -220,9 +230,11 @@ def standard_sensors(craft: str, imu_rate: float | None = None, most: float = in
     if craft not in IMU_RATES:
         raise unknown_name("craft", craft, IMU_RATES)
     rate = min(IMU_RATES[craft] if imu_rate is None else imu_rate, most)
-    others = {**SENSORS, "rangefinder": {"rate": 20.0}} if craft == "copter" else SENSORS
+    others = {**SENSORS, **OWN_SENSORS.get(craft, {})}
     slower = [{name: {**options, "rate": min(options["rate"], rate)}} for name, options in others.items()]
-    return [{"imu": {"rate": rate}}, *slower]
+    width = sqrt(0.5 * rate)
+    imu = {"rate": rate, "accelerometer_noise": ACCELEROMETER * width, "gyro_noise": GYRO * width}
+    return [{"imu": imu}, *slower]
 
 
 VEHICLES: dict[str, dict[str, Any]] = {  # craft -> its standard vehicle

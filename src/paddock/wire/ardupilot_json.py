@@ -6,7 +6,7 @@ north-east-down and body forward-right-down.
 """
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -15,8 +15,7 @@ from paddock.wire.error import WireError
 from paddock.wire.strict_json import loads
 
 Buffer = bytes | bytearray | memoryview
-Three = tuple[float, float, float]
-Four = tuple[float, float, float, float]
+Numbers = Sequence[float]
 
 MAGIC_16 = 18458
 MAGIC_32 = 29569
@@ -39,18 +38,18 @@ class State(NamedTuple):
     """The reply of the physics; None is omitted from the line."""
 
     timestamp: float  # s
-    gyro: Three  # rad/s, body
-    accel: Three  # m/s2, body, specific force: (0, 0, -9.81) at rest
-    position: Three  # m north, east, down of home
-    velocity: Three  # m/s north, east, down
-    quaternion: Four | None = None  # w, x, y, z, body to north-east-down; this or the attitude
-    attitude: Three | None = None  # roll, pitch, yaw in rad
-    velocity_wind: Three | None = None  # m/s north, east, down: direction the wind blows to
+    gyro: Numbers  # 3: rad/s, body
+    accel: Numbers  # 3: m/s2, body, specific force: (0, 0, -9.81) at rest
+    position: Numbers  # 3: m north, east, down of home
+    velocity: Numbers  # 3: m/s north, east, down
+    quaternion: Numbers | None = None  # 4: w, x, y, z, body to north-east-down; this or the attitude
+    attitude: Numbers | None = None  # 3: roll, pitch, yaw in rad
+    velocity_wind: Numbers | None = None  # 3: m/s north, east, down: direction the wind blows to
     ranges: tuple[float | None, ...] = ()  # m, up to 6
-    windvane: tuple[float, float] | None = None  # apparent direction (rad, 0 from ahead) and speed (m/s)
+    windvane: Numbers | None = None  # apparent direction (rad, 0 from ahead) and speed (m/s)
     airspeed: float | None = None  # m/s
     rc: tuple[int, ...] = ()  # us, up to 12
-    battery: tuple[float, float] | None = None  # V, A
+    battery: Numbers | None = None  # V, A
     no_time_sync: bool = False  # ArduPilot must not adopt the time step of the physics
     no_lockstep: bool = False  # ArduPilot must not wait for the physics
 
@@ -85,11 +84,10 @@ def encode_servos(packet: ServoPacket) -> bytes:
 _REQUIRED = {"gyro": 3, "accel_body": 3, "position": 3, "velocity": 3, "quaternion": 4, "attitude": 3}
 """Keys that must be finite, and their number of values."""
 _START = (
-    '\n{{"timestamp":{!r},"imu":{{"gyro":[{!r},{!r},{!r}],"accel_body":[{!r},{!r},{!r}]}},'
-    '"position":[{!r},{!r},{!r}],"velocity":[{!r},{!r},{!r}],'
+    '\n{"timestamp":%r,"imu":{"gyro":[%r,%r,%r],"accel_body":[%r,%r,%r]},"position":[%r,%r,%r],"velocity":[%r,%r,%r],'
 )
-_QUATERNION = _START + '"quaternion":[{!r},{!r},{!r},{!r}]'
-_ATTITUDE = _START + '"attitude":[{!r},{!r},{!r}]'
+_QUATERNION = _START + '"quaternion":[%r,%r,%r,%r]'
+_ATTITUDE = _START + '"attitude":[%r,%r,%r]'
 
 
 def encode_state(state: State) -> bytes:
@@ -97,12 +95,12 @@ def encode_state(state: State) -> bytes:
     turned = state.attitude if state.quaternion is None else state.quaternion
     if turned is None:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
-    text = _ATTITUDE if state.quaternion is None else _QUATERNION
+    text, count = (_ATTITUDE, 16) if state.quaternion is None else (_QUATERNION, 17)
     # repr of a float is the shortest text that reads back equal
-    numbers = [state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity, *turned]
-    if len(numbers) != text.count("!r") or not all(map(isfinite, numbers)):
+    numbers = (state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity, *turned)
+    if len(numbers) != count or not all(map(isfinite, numbers)):
         raise _unsendable(state)
-    return ("".join([text.format(*map(float, numbers)), *_optional(state)]) + "}\n").encode()
+    return f"{text % tuple(map(float, numbers))}{_optional(state)}}}\n".encode()
 
 
 def _unsendable(state: State) -> InvalidValueError:
@@ -117,26 +115,26 @@ def _unsendable(state: State) -> InvalidValueError:
     )
 
 
-def _optional(state: State) -> Iterable[str]:
-    """Yield the optional values, in the order that ArduPilot's search needs."""
+def _optional(state: State) -> str:
+    """Return the optional values, in the order that ArduPilot's search needs."""
+    found = ""
     if state.velocity_wind is not None and _finite(state.velocity_wind):
-        yield ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
+        found += ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
     for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
         if distance is not None and isfinite(distance):
-            yield f',"rng_{k}":{float(distance)!r}'
+            found += f',"rng_{k}":{float(distance)!r}'
     if state.windvane is not None and _finite(state.windvane):
-        yield ',"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
+        found += ',"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
     if state.airspeed is not None and isfinite(state.airspeed):
-        yield f',"airspeed":{float(state.airspeed)!r}'
+        found += f',"airspeed":{float(state.airspeed)!r}'
     if state.rc:
         channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
-        yield f',"rc":{{{channels}}}'
+        found += f',"rc":{{{channels}}}'
     if state.battery is not None and _finite(state.battery):
-        yield ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
+        found += ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
     if state.no_time_sync:
-        yield ',"no_time_sync":1'
-    if state.no_lockstep:
-        yield ',"no_lockstep":1'
+        found += ',"no_time_sync":1'
+    return found + ',"no_lockstep":1' if state.no_lockstep else found
 
 
 def _finite(values: Sequence[float]) -> bool:

@@ -143,9 +143,9 @@ def test_noise_is_independent_for_each_vehicle() -> None:
         seen.append(block[:, 2:8].copy())
         sim.step(4)
     values = np.array(seen)
-    assert np.allclose(values[..., 3:].std(axis=0), 0.1, rtol=0.15) and np.allclose(
-        values[..., :3].std(axis=0), 0.01, rtol=0.15
-    )
+    # 150 ug and 0.006 deg/s per root of Hz, over the 125 Hz of 250 samples per second
+    assert np.allclose(values[..., 3:].std(axis=0), 150e-6 * 9.81 * 125.0**0.5, rtol=0.15)
+    assert np.allclose(values[..., :3].std(axis=0), np.deg2rad(0.006) * 125.0**0.5, rtol=0.15)
     assert len(np.unique(values[-1])) == values[-1].size
 
 

@@ -136,7 +136,9 @@ def test_invalid_calls_are_errors_of_one_line(mistake: Any, message: str, standa
 def test_standard_sensors_are_those_of_the_craft() -> None:
     names = [next(iter(entry)) for entry in standard_sensors("copter", 400)]
     assert names == ["imu", "gnss", "compass", "barometer", "rangefinder"]
-    assert standard_sensors("copter", 400)[0] == {"imu": {"rate": 400}}
+    assert standard_sensors("copter", 400)[0]["imu"]["rate"] == 400
+    slow, fast = (standard_sensors("rover", rate)[0]["imu"]["accelerometer_noise"] for rate in (100, 400))
+    assert fast == pytest.approx(2.0 * slow)  # the same density
     assert [next(iter(entry)) for entry in standard_sensors("rover")] == names[:4]
     with pytest.raises(paddock.PaddockError, match="unknown craft 'coper'; did you mean 'copter'"):
         standard_sensors("coper")

@@ -177,3 +177,9 @@ def test_a_fixed_wing_banks_to_the_right(driven: Any) -> None:
     data = after(adapter, 6.0, [0.5], [1.0, 0.0])
     assert data.airspeed == pytest.approx(18.5, abs=0.2) and data.true_down == pytest.approx(-100.0, abs=1.0)
     assert data.true_north < -1.0 and data.gyro_z > 0.1  # from east to the south
+
+
+def test_jitter_of_the_outputs_moves_no_wheel() -> None:
+    rover = airframe("rover", preset="skid")
+    assert commanded(rover, [0.004, -0.008])["speed"] == 0.0 and commanded(rover, [0.004, -0.008])["turn_rate"] == 0.0
+    assert commanded(rover, [0.02, 0.02])["speed"] == pytest.approx(0.08)

@@ -34,6 +34,8 @@ class FleetFeed:
         self.block = empty_block(program.fleet.n)
         self.posted_at = -1
         self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
+        self._actuators = b""  # the last ones
+        self._held: tuple[bytes, ...] | None = None  # actuators, commands and their expiry when nothing was to be sent
         self._tick_us, self._truth = tick_us, truth
         sensors = program.sensors
         self._writers = [ReadingWriter(kind, sensors[kind], origin, tick_us) for kind in TIMES if kind in sensors]
@@ -43,7 +45,7 @@ class FleetFeed:
             if sensor.sensor.name == "rangefinder"
         ][:RANGEFINDERS]
         self._range_tick = -1
-        self._airspeed = "airspeed" in column_index(program.model.state)
+        self._pitot = sensors.get("airspeed")
         self._tick = -1
         self._all = slice(0, program.fleet.n)
 
@@ -51,7 +53,7 @@ class FleetFeed:
     def carried(self) -> frozenset[str]:
         """The sensors of its vehicles, by the names of an adapter's capabilities."""
         names = [writer.kind for writer in self._writers]
-        names += ["rangefinder"] * bool(self._ranges) + ["airspeed"] * self._airspeed
+        names += ["rangefinder"] * bool(self._ranges) + ["airspeed"] * (self._pitot is not None)
         return frozenset(names + ["battery"] * (self.airframe.battery(self._all) is not None))
 
     def update(self, tick: int) -> Floats:
@@ -64,10 +66,10 @@ class FleetFeed:
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
             if power is not None:
-                for k, values in enumerate(power):
-                    self.block[:, COLUMN["battery_voltage"] + k] = values
-            if self._airspeed:
-                self.block[:, COLUMN["airspeed"]] = self.airframe.state("airspeed", self._all)
+                self.block[:, BATTERY] = np.transpose(power)
+            if self._pitot is not None:
+                self._pitot.arrive(tick)
+                self.block[:, COLUMN["airspeed"]] = self._pitot.readings()["airspeed"]
             if self._truth:
                 write_truth(self.program.pose_block(tick), self.block)
         return self.block
@@ -91,12 +93,19 @@ class FleetFeed:
 
     def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""
-        fleet, inputs = self.program.fleet, self.airframe.commanded(block, rows)
-        expiring = self.program.timeout_ticks is not None or (fleet.tables["expires"][rows] != NEVER).any()
-        if self.posted_at != tick and not expiring:
-            commands, known = fleet.tables["command"], column_index(self.program.model.command)
+        fleet = self.program.fleet
+        commands, expires = fleet.tables["command"], fleet.tables["expires"][rows]
+        seen = block.tobytes(), commands[:, rows].tobytes(), expires.tobytes()
+        if seen == self._held and self.posted_at != tick:  # nothing has changed since the last None
+            return None
+        inputs = self.airframe.commanded(block, rows)
+        expiring = self.program.timeout_ticks is not None or (expires != NEVER).any()
+        before, self._actuators = self._actuators, seen[0]
+        if self.posted_at != tick and not expiring and (before == seen[0] or not self.airframe.direct):
+            known = column_index(self.program.model.command)
             present = ((commands[known[name], rows], value) for name, value in inputs.items())
             if all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present):
+                self._held = seen if self.airframe.direct else None
                 return None
         self.posted_at = tick
         return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
@@ -127,6 +136,7 @@ def _straight(numbers: Ints) -> Ints | slice:
     return slice(first, first + count) if np.array_equal(numbers, np.arange(first, first + count)) else numbers
 
 
+BATTERY = slice(COLUMN["battery_voltage"], COLUMN["battery_remaining"] + 1)
 CARRIED = frozenset({"imu", "gnss", "compass", "barometer"})  # sensors of a vehicle that was given no others
 RATE = 1000.0  # Hz, reported before a simulation is connected
 

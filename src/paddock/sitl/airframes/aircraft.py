@@ -15,7 +15,6 @@ from paddock.vehicles.models.fixed_wing import TAKE_OFF
 from paddock.world.columns import column_index
 
 SURFACES = ("aileron", "elevator", "rudder", "throttle")
-POWER = ("voltage", "current", "charge")
 ROLL_RATE = 2.2  # rad/s of full aileron
 PITCH_RATE = 0.8  # rad/s of full elevator
 LEVELLING = 6.0  # s: time in which the stabilised model returns to level flight
@@ -32,7 +31,7 @@ class FixedWingAirframe(Airframe):
     def __init__(self, program: FleetProgram) -> None:
         self._surfaces = "elevator" in column_index(program.model.command)
         if self._surfaces:
-            self.inputs, self.states, self.parameters = SURFACES, POWER, ()
+            self.inputs, self.states, self.parameters = SURFACES, (), ()
         super().__init__(program)
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
@@ -52,13 +51,6 @@ class FixedWingAirframe(Airframe):
             "bank": np.clip(bank + rolling * self.parameter("roll_time", rows), -1.5, 1.5),
             "climb": np.clip(np.where(starting, np.maximum(rising, TAKE_OFF), rising), -100.0, 100.0),
         }
-
-    def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
-        """Return the battery of the model with surfaces."""
-        if not self._surfaces:
-            return None
-        voltage, current, charge = (self.state(name, rows) for name in self.states)
-        return voltage, current, np.clip(charge, 0.0, 1.0)
 
 
 AIRFRAME = FixedWingAirframe

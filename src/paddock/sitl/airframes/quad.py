@@ -17,6 +17,7 @@ NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 class QuadAirframe(Airframe):
     """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stop."""
 
+    direct = True
     inputs = ("armed", "mode", *NAMES)
     states = ("voltage", "charge", *NAMES)
     parameters = ("power_ratio", "thrust_max")
@@ -24,6 +25,7 @@ class QuadAirframe(Airframe):
     def __init__(self, program: FleetProgram) -> None:
         super().__init__(program)
         self._read = np.array([column_index(program.model.state)[name] for name in self.states])
+        self._full: Floats | None = None  # W: power of a motor at full speed, where it is the same for all vehicles
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
@@ -33,9 +35,13 @@ class QuadAirframe(Airframe):
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
         """Return the model's battery; the current is the motors' power over the voltage under load."""
         state = self.program.fleet.state[:, rows]
-        full = self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows)
+        full = self._full
+        if full is None:
+            varying = self.parameter("power_ratio", rows) * self.parameter("thrust_max", rows)
+            full = np.atleast_1d(np.asarray(varying, np.float64))
+            self._full = full if isinstance(varying, float) else None
         power = np.empty((3, state.shape[1]))
-        power_of(state, self._read, np.array([full]) if isinstance(full, float) else full, power)
+        power_of(state, self._read, full, power)
         return power[0], power[1], power[2]
 
 

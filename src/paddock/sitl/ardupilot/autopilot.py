@@ -10,7 +10,7 @@ from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.ardupilot.frames import ArduPilotFrame, find_frame, json_port
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
-from paddock.sitl.sensor_data import RANGEFINDERS, SensorData
+from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, SensorData
 from paddock.wire.ardupilot_json import ServoPacket, State, decode_servos, encode_state
 from paddock.wire.error import WireError
 
@@ -27,6 +27,15 @@ BATCH = 64  # datagrams read per call, so that a flood does not delay the tick
 DATAGRAM = 2048  # bytes read of a datagram; servo packets have 40 or 72
 LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much later than the one before, or more
 LAST_COUNT = 2**32 - 1
+
+
+AIRSPEED = COLUMN["airspeed"]
+GYRO, ACCEL, PLACE, VELOCITY = (
+    slice(COLUMN[name], COLUMN[name] + 3) for name in ("gyro_x", "accel_x", "true_north", "true_vn")
+)
+TURNED, BATTERY = slice(COLUMN["true_qw"], COLUMN["true_qz"] + 1), slice(COLUMN["battery_voltage"], AIRSPEED + 3)
+RANGES = slice(COLUMN["range_1"], COLUMN["range_1"] + RANGEFINDERS)
+"""Columns of the sensor data that ArduPilot gets."""
 
 
 class ArduPilotAutopilot(Autopilot):
@@ -68,6 +77,7 @@ class ArduPilotAutopilot(Autopilot):
         self._restart_time()
         self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
         self._commands = ActuatorCommands()
+        self._pwm: tuple[int, ...] = ()  # of the last frame
         self._sensors: SensorData | None = None
         self._peer: Address | None = None
         self._live = False
@@ -141,12 +151,16 @@ class ArduPilotAutopilot(Autopilot):
         self.status.note = note
 
     def _service(self, timeout: float) -> bool:
-        """Process received packets; return whether one is a new frame."""
+        """Process received packets, waiting for the first; return whether one is a new frame."""
         fresh = False
-        found = self._received()
-        if not found and timeout > 0.0 and self._poll.poll(timeout * 1e3):
-            found = self._received()
-        for datagram, source in found:
+        for _ in range(BATCH):
+            received = self._receive()
+            if received is None and timeout > 0.0 and self._poll.poll(timeout * 1e3):
+                received = self._receive()
+            if received is None:
+                break
+            timeout = 0.0
+            datagram, source = received
             try:
                 packet = decode_servos(datagram)
             except WireError as error:
@@ -156,19 +170,18 @@ class ArduPilotAutopilot(Autopilot):
                 fresh |= self._take(packet)
         return fresh
 
-    def _received(self) -> list[tuple[bytes, Address]]:
-        """Return the datagrams that have arrived, in order."""
-        found: list[tuple[bytes, Address]] = []
+    def _receive(self) -> tuple[bytes, Address] | None:
+        """Return the next datagram that has arrived."""
         if self._socket is None:
             raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
-        while len(found) < BATCH:
+        for _ in range(BATCH):
             try:
-                found.append(self._socket.recvfrom(DATAGRAM))
+                return self._socket.recvfrom(DATAGRAM)
             except BlockingIOError:
                 break
             except OSError:  # the error of an earlier reply; the socket stays usable
                 continue
-        return found
+        return None
 
     def _send(self, data: bytes) -> None:
         if self._socket is None or self._peer is None:
@@ -223,8 +236,10 @@ class ArduPilotAutopilot(Autopilot):
         self._ticks = min(max(1, round(1e6 / (packet.frame_rate * self._dt_us))), most)
         if 1e6 / packet.frame_rate >= LONGEST_US:
             self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
-        self.frame.apply(packet.pwm, self._commands.row)
-        self.status.armed = self._commands.armed
+        if packet.pwm != self._pwm:
+            self._pwm = packet.pwm
+            self.frame.apply(packet.pwm, self._commands.row)
+            self.status.armed = self._commands.armed
         self.status.exchanges += 1
         self._owing = True
         if not self.lockstep and self._sensors is not None:
@@ -262,20 +277,21 @@ class ArduPilotAutopilot(Autopilot):
 
     def _state(self, sensors: SensorData, timestamp: float) -> State:
         """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
-        v = sensors.values()
-        ranges = (v.range_1, v.range_2, v.range_3, v.range_4, v.range_5, v.range_6)
-        self._ranged = [seen or isfinite(distance) for seen, distance in zip(self._ranged, ranges, strict=True)]
-        known = zip(ranges, self._ranged, strict=True) if any(self._ranged) else ()
+        v = sensors.row.tolist()
+        ranges = v[RANGES]
+        if any(distance == distance for distance in ranges):  # not NaN
+            self._ranged = [seen or isfinite(distance) for seen, distance in zip(self._ranged, ranges, strict=True)]
+        known = zip(ranges, self._ranged, strict=True) if True in self._ranged else ()
         return State(
             timestamp,
-            (v.gyro_x, v.gyro_y, v.gyro_z),
-            (v.accel_x, v.accel_y, v.accel_z),
-            (v.true_north, v.true_east, v.true_down),
-            (v.true_vn, v.true_ve, v.true_vd),
-            (v.true_qw, v.true_qx, v.true_qy, v.true_qz),
+            v[GYRO],
+            v[ACCEL],
+            v[PLACE],
+            v[VELOCITY],
+            v[TURNED],
             ranges=tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known),
-            airspeed=v.airspeed,
-            battery=(v.battery_voltage, v.battery_current),
+            airspeed=v[AIRSPEED],
+            battery=v[BATTERY],
             no_lockstep=not self.lockstep,
         )
 

@@ -2,9 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import degrees, sqrt
 from pathlib import Path
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paddock.errors import unknown_name
 from paddock.sitl.actuators import MOTORS
@@ -103,12 +107,16 @@ class ArduPilotFrame:
     own_parameters: str = ""  # file of this package that goes on top of the defaults
     caution: str = ""  # one line on what else must match
 
+    @cached_property
+    def _columns(self) -> NDArray[np.int64]:
+        """The columns of the channels in a row of ActuatorCommands."""
+        return np.array([channel.column for channel in self.channels])
+
     def apply(self, pwm: Sequence[int], row: Floats) -> None:
         """Write the PWM of the channels into a row of ActuatorCommands."""
         values = [units[0](pwm[number]) for number, _, units in self.channels]
         row[0] = any(pwm[number] > self.idle_pwm for number, column, _ in self.channels if column <= MOTORS)
-        for channel, value in zip(self.channels, plus_to_x(*values) if self.plus else values, strict=True):
-            row[channel.column] = value
+        row[self._columns] = plus_to_x(*values) if self.plus else values
 
     def outputs(self, row: Floats) -> tuple[int, ...]:
         """Return the PWM of the channels for a row, as ArduPilot would send it; disarmed motors rest."""

@@ -5,9 +5,10 @@ Bank is positive with the right wing down, which turns right: the heading (count
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
+from paddock.compute.math import asin, atan, clamp, cos, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.parts.battery import FULL_CELL, Battery, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
@@ -35,6 +36,9 @@ class State(NamedTuple):
     turn_rate: Annotated[float, Column("rad/s", "rate of the heading, left positive")]
     bank_rate: Annotated[float, Column("rad/s", "rate of the bank")]
     pitch_rate: Annotated[float, Column("rad/s", "rate of the path's angle of climb, nose up")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
+    voltage: Annotated[float, Column("V", "battery voltage under load")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class Command(NamedTuple):
@@ -49,7 +53,7 @@ class Command(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Envelope and lags of a small aircraft."""
+    """Envelope, lags and electric drive of a small aircraft."""
 
     speed: Annotated[float, Column("m/s", "cruise airspeed", low=1.0, high=300.0)] = 17.5
     speed_min: Annotated[float, Column("m/s", "slowest airspeed", low=1.0, high=300.0)] = 12.0
@@ -59,13 +63,20 @@ class Parameters(NamedTuple):
     climb_max: Annotated[float, Column("m/s", "fastest climb and descent", low=0.0, high=100.0)] = 4.0
     roll_time: Annotated[float, Column("s", "time constant of the bank", low=0.01, high=100.0)] = 0.4
     speed_time: Annotated[float, Column("s", "time constant of airspeed and climb", low=0.01, high=100.0)] = 1.5
+    mass: Annotated[float, Column("kg", "take-off mass", low=1e-3, high=1e4)] = 1.4
+    glide_ratio: Annotated[float, Column("", "lift over drag at cruise, the best", low=1.0, high=100.0)] = 10.0
+    efficiency: Annotated[float, Column("", "thrust power over electrical power", low=0.01, high=1.0)] = 0.6
+    idle_power: Annotated[float, Column("W", "power of the electronics", low=0.0, high=1e5)] = 6.0
+    cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 4.0
+    capacity: Annotated[float, Column("mAh", "battery capacity, 0: no battery", low=0.0, high=1e7)] = 4900.0
+    cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", low=0.0, high=1.0)] = 0.006
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Integrate first-order lags exactly; the air path is an arc with the tick's mean speed and turn rate.
 
     On the ground it rolls straight ahead and lifts off at its slowest airspeed; slower, it accelerates only to climb,
-    and stops otherwise.
+    and stops otherwise. With a nearly empty battery it climbs less; with an empty one it glides.
     """
     rolls = (s.z <= w.ground_z) & (s.climb <= 0.0)
     sine_now, cosine_now = sincos(s.yaw)
@@ -75,7 +86,8 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     airspeed_wanted = select(rolls, goal, limited_speed(u.speed, p))
     airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
     stays = rolls & (airspeed < p.speed_min)
-    climb_wanted = select(stays, 0.0, u.climb)
+    spent = (1.0 - drive_strength(s.charge)) * (p.climb_max + airspeed_mean / p.glide_ratio)
+    climb_wanted = select(stays, 0.0, minimum(u.climb, p.climb_max - spent))
     climb, climb_mean = lag(s.climb, limited_climb(climb_wanted, airspeed_mean, p), p.speed_time, dt)
     climb, climb_mean = select(rolls, maximum(climb, 0.0), climb), select(rolls, maximum(climb_mean, 0.0), climb_mean)
     climb_missing = limited_climb(climb_wanted, airspeed, p) - climb
@@ -95,6 +107,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     over_ground, over_ground_mean = maximum(level + ahead, 0.0), maximum(level_mean + ahead, 0.0) * dt
     z = s.z + (climb_mean + blown * w.wind_z) * dt
     vz = climb + blown * w.wind_z
+    battery = _discharged(s, p, w, airspeed, airspeed_mean, climb_mean, dt)
     return State(
         x=s.x + select(stays, over_ground_mean * cosine_now, chord * cosine + w.wind_x * dt),
         y=s.y + select(stays, over_ground_mean * sine_now, chord * sine + w.wind_y * dt),
@@ -109,7 +122,26 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         turn_rate=turn_rate,
         bank_rate=(bank_wanted - bank) / p.roll_time,
         pitch_rate=path_rate(airspeed, climb, airspeed_wanted - airspeed, climb_missing) / p.speed_time,
+        charge=battery.charge,
+        voltage=battery.voltage,
+        current=battery.current,
     )
+
+
+def _discharged(
+    s: State, p: Parameters, w: Environment, airspeed: float, airspeed_mean: float, climb_mean: float, dt: float
+) -> Battery:
+    """Return the battery after dt; the drive overcomes drag, climbs and accelerates.
+
+    The polar has its best glide ratio at cruise speed; induced drag grows with the square of the load factor.
+    """
+    ratio = airspeed_mean / p.speed
+    induced = 1.0 / (ratio * maximum(cos(s.bank), 0.1))
+    drag = 0.5 * w.gravity / p.glide_ratio * (ratio * ratio + induced * induced)
+    gained = 0.5 * (airspeed * airspeed - s.airspeed * s.airspeed) * (1.0 / dt)
+    mechanical = p.mass * (drag * airspeed_mean + w.gravity * climb_mean + gained)
+    power = drive_power(mechanical * drive_strength(s.charge), p.efficiency, p.idle_power)
+    return optional_discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
 
 
 def lag(value: float, target: float, time: float, dt: float) -> tuple[float, float]:
@@ -182,6 +214,9 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
         turn_rate=none,
         bank_rate=none,
         pitch_rate=none,
+        charge=1.0,
+        voltage=select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0),
+        current=none,
     )
 
 
@@ -225,8 +260,8 @@ MODEL = VehicleModel(
     place=place,
     guide=guide,
     energy=energy,
-    order=2,
+    order=1,  # of the battery's current; 2 of the motion
     dt_max=0.05,
     crash_sink=2.5,
-    telemetry=("airspeed", "bank", "climb"),
+    telemetry=("airspeed", "bank", "climb", "charge", "voltage", "current"),
 )

@@ -7,6 +7,7 @@ An external autopilot flies it by its surfaces; for behaviours and missions `gui
 from paddock.compute.math import asin, atan, clamp, exp, maximum, minimum, select, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import course, euler_quaternion, heading, rotate, turned
 from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.parts.battery import discharged
 from paddock.vehicles.parts.plane import (
     PI,
     Command,
@@ -15,7 +16,6 @@ from paddock.vehicles.parts.plane import (
     State,
     air_flow,
     attitude,
-    battery_voltage,
     full_voltage,
     lift_and_drag,
     loads,
@@ -48,10 +48,8 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
     moved = 1.0 - exp(-dt / p.servo_lag)
     elevator = p.elevator_trim - p.elevator_max * u.elevator
-    power = power_drawn(s, p, w, a.u)
-    voltage = battery_voltage(s, p, power)
-    current = power / maximum(voltage, 0.1)
-    turns = p.prop_speed * u.throttle * voltage / full_voltage(p)
+    battery = discharged(s.charge, power_drawn(s, p, w, a.u), p.cells, p.cell_resistance, p.capacity, dt)
+    turns = p.prop_speed * u.throttle * battery.voltage / full_voltage(p)
     return State(
         x=s.x + dt * n.vx,
         y=s.y + dt * n.vy,
@@ -71,9 +69,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         rudder=s.rudder + moved * (-p.rudder_max * u.rudder - s.rudder),
         rotor=s.rotor + (1.0 - exp(-dt / p.prop_lag)) * (turns - s.rotor),
         airspeed=maximum(a.u, 0.0),
-        charge=maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
-        voltage=voltage,
-        current=current,
+        charge=battery.charge,
+        voltage=battery.voltage,
+        current=battery.current,
     )
 
 

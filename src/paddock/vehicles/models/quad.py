@@ -7,7 +7,8 @@ The level top speed follows from drag and the largest tilt, manoeuvres from thru
 from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.quad import FULL_CELL, VELOCITY, Command, Parameters, State, body, motors
+from paddock.vehicles.parts.battery import FULL_CELL
+from paddock.vehicles.parts.quad import LEG_RATE, VELOCITY, Command, Parameters, State, body, motors
 from paddock.vehicles.parts.quad_control import control
 from paddock.world.pose import Environment, Pose
 
@@ -60,8 +61,10 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
-    """Return the kinetic (linear and rotational) and potential energy, J."""
-    linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + w.gravity * (s.z - w.ground_z))
+    """Return the kinetic (linear and rotational) and potential energy (height, compressed legs), J."""
+    legs = LEG_RATE * maximum(w.gravity / (LEG_RATE * LEG_RATE) - (s.z - w.ground_z), 0.0)
+    stored = w.gravity * (s.z - w.ground_z) + 0.5 * legs * legs
+    linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + stored)
     spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
     return linear + 0.5 * spin
 

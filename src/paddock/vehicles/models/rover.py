@@ -5,12 +5,14 @@ The defaults are an indoor rover with a wheel base of 0.15 m.
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, clamp, cos, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
+from paddock.compute.math import absolute, clamp, cos, exp, maximum, minimum, select, sin, sincos, sqrt, wrap_angle
 from paddock.compute.quaternion import course, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.parts.battery import FULL_CELL, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
+STICTION = 0.002  # m/s and rad/s: below this a rover whose motors rest stops at once
 TURN_GAIN = 3.0  # rad/s of turn rate per rad of heading error, when guided
 
 
@@ -25,6 +27,9 @@ class State(NamedTuple):
     turn_rate: Annotated[float, Column("rad/s", "turn rate, positive to the left")]
     wheel_left: Annotated[float, Column("m/s", "surface speed of the left wheel")]
     wheel_right: Annotated[float, Column("m/s", "surface speed of the right wheel")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty")]
+    voltage: Annotated[float, Column("V", "battery voltage under load")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class Command(NamedTuple):
@@ -35,29 +40,43 @@ class Command(NamedTuple):
 
 
 class Parameters(NamedTuple):
-    """Size and limits."""
+    """Size, limits and drive; the battery moves the mass against the rolling resistance of both wheels."""
 
     wheel_base: Annotated[float, Column("m", "distance between the wheels", low=1e-3, high=100.0)] = 0.15
     speed_max: Annotated[float, Column("m/s", "top speed, of each wheel too", low=1e-3, high=1e3)] = 1.0
     turn_rate_max: Annotated[float, Column("rad/s", "largest turn rate", low=1e-3, high=1e3)] = 2.0
     acceleration_max: Annotated[float, Column("m/s2", "largest change of speed", low=1e-3, high=1e4)] = 1.0
     turn_acceleration_max: Annotated[float, Column("rad/s2", "largest change of turn rate", low=1e-3, high=1e4)] = 4.0
+    mass: Annotated[float, Column("kg", "mass", low=1e-3, high=1e5)] = 1.0
+    rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.03
+    efficiency: Annotated[float, Column("", "mechanical over electrical power", low=0.01, high=1.0)] = 0.5
+    idle_power: Annotated[float, Column("W", "power of the electronics", low=0.0, high=1e5)] = 6.0
+    motor_lag: Annotated[float, Column("s", "time constant of the motors", low=0.0, high=10.0)] = 0.0
+    cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 3.0
+    capacity: Annotated[float, Column("mAh", "battery capacity, 0: no battery", low=0.0, high=1e7)] = 1800.0
+    cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", low=0.0, high=1.0)] = 0.02
 
 
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Ramp to the wanted motion and follow an arc with the tick's mean speed and mean turn rate.
 
     A saturated wheel reduces the forward speed, never the turn rate. Turning faster then reduces the speed, so the turn
-    rate changes no faster than `acceleration_max` allows for the speed.
+    rate changes no faster than `acceleration_max` allows for the speed. A battery that is nearly empty limits the speed
+    of the wheels.
     """
     half_base = 0.5 * p.wheel_base
-    turn_limit = minimum(p.turn_rate_max, p.speed_max / half_base)
+    top = p.speed_max * drive_strength(s.charge)
+    turn_limit = minimum(p.turn_rate_max, top / half_base)
     turn_wanted = clamp(u.turn_rate, -turn_limit, turn_limit)
     turn_gain_max = minimum(p.turn_acceleration_max, p.acceleration_max / half_base)
-    turn_rate, turn_mean = ramp(s.turn_rate, turn_wanted, turn_gain_max * dt)
+    reach = 1.0 - exp(-dt / maximum(p.motor_lag, 1e-6))
+    turn_aim = select(p.motor_lag > 0.0, lagged(s.turn_rate, turn_wanted, reach), turn_wanted)
+    turn_rate, turn_mean = ramp(s.turn_rate, turn_aim, turn_gain_max * dt)
 
-    room_wanted = p.speed_max - half_base * absolute(turn_wanted)
-    ramped, ramped_mean = ramp(s.speed, clamp(u.speed, -room_wanted, room_wanted), p.acceleration_max * dt)
+    room_wanted = top - half_base * absolute(turn_wanted)
+    wanted = clamp(u.speed, -room_wanted, room_wanted)
+    aim = select(p.motor_lag > 0.0, lagged(s.speed, wanted, reach), wanted)
+    ramped, ramped_mean = ramp(s.speed, aim, p.acceleration_max * dt)
     room = maximum(p.speed_max - half_base * absolute(turn_rate), 0.0)
     speed = clamp(ramped, -room, room)
     speed_mean = select(absolute(ramped) <= room, ramped_mean, 0.5 * (s.speed + speed))
@@ -65,6 +84,10 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     half_turn = 0.5 * turn_mean * dt
     chord = speed_mean * dt * sine_ratio(half_turn)
     sine, cosine = sincos(s.yaw + half_turn)
+    left, right = speed - half_base * turn_rate, speed + half_base * turn_rate
+    battery = optional_discharged(
+        s.charge, _power(s, p, w, left, right, dt), p.cells, p.cell_resistance, p.capacity, dt
+    )
     return State(
         x=s.x + chord * cosine,
         y=s.y + chord * sine,
@@ -72,9 +95,25 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         yaw=wrap_angle(s.yaw + turn_mean * dt),
         speed=speed,
         turn_rate=turn_rate,
-        wheel_left=speed - half_base * turn_rate,
-        wheel_right=speed + half_base * turn_rate,
+        wheel_left=left,
+        wheel_right=right,
+        charge=battery.charge,
+        voltage=battery.voltage,
+        current=battery.current,
     )
+
+
+def _power(s: State, p: Parameters, w: Environment, left: float, right: float, dt: float) -> float:
+    """Return the electrical power, W, that brings the wheels to the speeds `left` and `right` (m/s) within dt."""
+    gained = left * left + right * right - s.wheel_left * s.wheel_left - s.wheel_right * s.wheel_right
+    rolling = p.rolling_resistance * w.gravity * 0.5 * (absolute(left) + absolute(right))
+    return drive_power(p.mass * (0.25 * gained * (1.0 / dt) + rolling), p.efficiency, p.idle_power)
+
+
+def lagged(value: float, target: float, reach: float) -> float:
+    """Return a value that has moved a share `reach` of the way to a target; 0 if it has nearly stopped."""
+    stops = (target == 0.0) & (absolute(value) < STICTION)
+    return select(stops, 0.0, value + reach * (target - value))
 
 
 def ramp(value: float, target: float, most: float) -> tuple[float, float]:
@@ -102,7 +141,8 @@ def pose(s: State, p: Parameters) -> Pose:
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground, driving straight ahead, at most at top speed."""
     speed = clamp(at.speed, -p.speed_max, p.speed_max)
-    return State(at.x, at.y, w.ground_z, at.yaw, speed, 0.0 * at.x, speed, speed)
+    full = select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0)
+    return State(at.x, at.y, w.ground_z, at.yaw, speed, 0.0 * at.x, speed, speed, 1.0, full, 0.0 * at.x)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
@@ -132,7 +172,7 @@ MODEL = VehicleModel(
     place=place,
     guide=guide,
     energy=energy,
-    order=2,  # while it accelerates in a turn; straight ramps and steady arcs are exact
+    order=1,  # of the battery's current; 2 of the motion while it accelerates in a turn, else the motion is exact
     dt_max=0.1,
-    telemetry=("wheel_left", "wheel_right"),
+    telemetry=("wheel_left", "wheel_right", "charge", "voltage", "current"),
 )

@@ -6,6 +6,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
 from paddock.vehicles.model import Desire
+from paddock.vehicles.parts.battery import FULL_CELL, Battery, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -42,6 +43,11 @@ class Parameters(NamedTuple):
     tyre_load_sensitivity: Annotated[float, Column("", "loss of friction per nominal load", low=0.0, high=1.0)] = 0.15
     relaxation_lateral: Annotated[float, Column("m", "build-up distance of the side force", low=0.05, high=10.0)] = 0.6
     rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.015
+    efficiency: Annotated[float, Column("", "mechanical over electrical power", low=0.01, high=1.0)] = 0.85
+    idle_power: Annotated[float, Column("W", "power of the electronics, of the battery", low=0.0, high=1e6)] = 0.0
+    cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 1.0
+    capacity: Annotated[float, Column("mAh", "capacity of the drive's battery, 0: none", low=0.0, high=1e7)] = 0.0
+    cell_resistance: Annotated[float, Column("ohm", "internal resistance of one cell", low=0.0, high=1.0)] = 0.003
 
 
 class Command(NamedTuple):
@@ -65,10 +71,21 @@ def drive_force_max(speed: float, p: Parameters) -> float:
     return minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / maximum(absolute(speed), 0.1))
 
 
-def drive_force(throttle: float, gear: float, speed: float, p: Parameters) -> float:
-    """Return the force of the driven wheels along the car, N, before the tyres limit it."""
+def drive_force(throttle: float, gear: float, speed: float, charge: float, p: Parameters) -> float:
+    """Return the force of the driven wheels along the car, N, before the tyres limit it; weak with an empty battery."""
     direction = select(gear > 0.5, 1.0, select(gear < -0.5, -1.0, 0.0))
-    return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p)
+    return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p) * drive_strength(charge)
+
+
+def powered(charge: float, force: float, speed: float, p: Parameters, dt: float) -> Battery:
+    """Return the battery after dt with a drive force (N) at a speed (m/s)."""
+    power = drive_power(force * speed, p.efficiency, p.idle_power)
+    return optional_discharged(charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+
+
+def full_voltage(p: Parameters) -> float:
+    """Return the voltage of the full battery at rest, V; 0 without one."""
+    return select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0)
 
 
 def brake_force_max(p: Parameters) -> float:

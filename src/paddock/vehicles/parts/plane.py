@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
 from paddock.compute.quaternion import heading, rotate, unrotate
-from paddock.vehicles.parts.quad import FULL_CELL, loaded_voltage, open_circuit
+from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -290,8 +290,3 @@ def power_drawn(s: State, p: Parameters, w: Environment, u: float) -> float:
 def full_voltage(p: Parameters) -> float:
     """Return the voltage of the charged battery at rest, V."""
     return p.cells * FULL_CELL
-
-
-def battery_voltage(s: State, p: Parameters, power: float) -> float:
-    """Return the voltage under a load (W)."""
-    return loaded_voltage(p.cells * open_circuit(s.charge), p.cells * p.cell_resistance, power)

@@ -5,8 +5,9 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import clamp, exp, maximum, minimum, select, sqrt
+from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sqrt
 from paddock.compute.quaternion import rotate, turned
+from paddock.vehicles.parts.battery import FULL_CELL, discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -115,29 +116,15 @@ class Parameters(NamedTuple):
     acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
 
 
-FULL_CELL = 4.2  # V: one cell, fully charged, at rest
-
-
-def open_circuit(charge: float) -> float:
-    """Return the voltage of one cell at rest, V, for a charge of 1 (full) to 0 (empty); below 0 it collapses.
-
-    4.20 V full, 3.89 at 60 %, 3.72 at 20 %, 3.27 empty: the plateau and the knee of a LiPo discharge curve.
-    """
-    s = clamp(charge, 0.0, 1.0)
-    knee = 1.0 + 20.0 * s
-    plateau = 3.68 + 0.30 * s + 0.22 * s * s * s * s
-    return (plateau - 0.41 / (knee * knee)) * clamp(1.0 + 50.0 * charge, 0.0, 1.0)
-
-
-def loaded_voltage(open_voltage: float, resistance: float, power: float) -> float:
-    """Return the terminal voltage, V, while `power` (W) is drawn through the internal resistance (ohm).
-
-    V (E - V) / R = P has two solutions: the upper one is used, and E/2 if the power exceeds the maximum.
-    """
-    return 0.5 * (open_voltage + sqrt(maximum(open_voltage * open_voltage - 4.0 * resistance * power, 0.0)))
-
-
-LEVELLING = 12.0  # 1/s: rate at which the legs level a vehicle that stands on the ground
+# landing gear: four legs on a circle, each a spring and a damper, act as one foot of that radius
+LEG_RATE = 30.0  # 1/s: natural frequency of the vehicle on its legs, which at rest carry it at the height of the ground
+LEG_DAMPING = 60.0  # 1/s: damping over mass of legs that carry the vehicle; it grows with their load, from 0
+LEG_FRICTION = 0.05  # m/s2: vertical acceleration that friction in the legs resists, so that it comes to rest
+LEG_TRAVEL = 0.03  # m: the legs give way by at most this much below the height of the ground
+FOOT = 0.7  # radius of the foot, share of the arm
+UPRIGHT, FALLEN = 0.5, 0.05  # cosine of the tilt at which it tips over; share of the foot's torque left beyond
+LEVELLING = 12.0  # 1/s: rate at which a tilted vehicle comes to stand on all legs
+SETTLING = 60.0  # 1/s: rate at which its body rates follow
 
 
 class MotorMix(NamedTuple):
@@ -182,7 +169,6 @@ class Body(NamedTuple):
 
 def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motors:
     """Move the motors towards the speed of the wanted thrust, limited by the battery voltage."""
-    e = p.cells * open_circuit(s.charge)
     cubes = (
         s.motor_1 * s.motor_1 * s.motor_1
         + s.motor_2 * s.motor_2 * s.motor_2
@@ -190,20 +176,19 @@ def motors(s: State, u: Command, p: Parameters, m: MotorMix, dt: float) -> Motor
         + s.motor_4 * s.motor_4 * s.motor_4
     )
     power = p.power_ratio * p.thrust_max * cubes
-    voltage = loaded_voltage(e, p.cells * p.cell_resistance, power)
-    top = select(u.armed > 0.5, voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
+    battery = discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+    top = select(u.armed > 0.5, battery.voltage * (1.0 / (p.cells * FULL_CELL)), 0.0)
     # armed motors never stop, which also keeps the root away from its steep end;
     # an external autopilot has its own idle speed
     idle = select(u.mode == MOTORS, 0.0, p.motor_idle * p.motor_idle)
     share = 1.0 - exp(-dt / p.motor_lag)
-    current = power / maximum(voltage, 0.1)
     return Motors(
         s.motor_1 + share * (minimum(sqrt(maximum(m.motor_1, idle)), top) - s.motor_1),
         s.motor_2 + share * (minimum(sqrt(maximum(m.motor_2, idle)), top) - s.motor_2),
         s.motor_3 + share * (minimum(sqrt(maximum(m.motor_3, idle)), top) - s.motor_3),
         s.motor_4 + share * (minimum(sqrt(maximum(m.motor_4, idle)), top) - s.motor_4),
-        maximum(s.charge - current * (dt / (3.6 * p.capacity)), -0.02),
-        voltage,
+        battery.charge,
+        battery.voltage,
     )
 
 
@@ -217,7 +202,6 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
     wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
     wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
-    qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
     near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))
     tx, ty, tz = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, lift)
@@ -227,25 +211,51 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     vx = w.wind_x + (rx + dt * tx) * slow
     vy = w.wind_y + (ry + dt * ty) * slow
     vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
-    return grounded(s, p, w, Body(s.x, s.y, s.z, vx, vy, vz, qx, qy, qz, qw, wx, wy, wz), dt)
+    load, vx, vy, vz = standing(s, w, vx, vy, vz, dt)
+    wx, wy, wz = footed(s, p, w, load, wx, wy, wz, dt)
+    qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
+    z, lowest = s.z + dt * vz, w.ground_z - LEG_TRAVEL
+    vz = select(z < lowest, maximum(vz, 0.0), vz)
+    return Body(s.x + dt * vx, s.y + dt * vy, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
 
 
-def grounded(s: State, p: Parameters, w: Environment, b: Body, dt: float) -> Body:
-    """Move; on the ground without sinking, with sliding friction, and legs that level the vehicle."""
-    z = s.z + dt * b.vz
-    touching = (z <= w.ground_z) & (b.vz <= 0.0)
-    on = select(touching, 1.0, 0.0)
-    off = 1.0 - on
-    speed = sqrt(b.vx * b.vx + b.vy * b.vy)
-    slide = 1.0 - on * minimum(w.mu * w.gravity * dt / maximum(speed, 1e-9), 1.0)
-    vx, vy = b.vx * slide, b.vy * slide
-    lean = 1.0 - on * minimum(LEVELLING * dt, 1.0)
-    qx, qy = b.qx * lean, b.qy * lean
-    # upside down the heading is undefined: the attitude stays
-    flat = b.qz * b.qz + b.qw * b.qw
-    qx, qy = select(flat < 1e-4, b.qx, qx), select(flat < 1e-4, b.qy, qy)
-    scale = 1.0 / sqrt(maximum(qx * qx + qy * qy + flat, 1e-12))
-    return Body(
-        *(s.x + dt * vx, s.y + dt * vy, maximum(z, w.ground_z), vx, vy, b.vz * off),
-        *(qx * scale, qy * scale, b.qz * scale, b.qw * scale, b.wx * off, b.wy * off, b.wz * off),
+def aloft(z: float, w: Environment) -> bool:
+    """Return whether the legs are clear of the ground at a height of z, m."""
+    return z - w.ground_z >= w.gravity * (1.0 / (LEG_RATE * LEG_RATE))
+
+
+def standing(s: State, w: Environment, vx: float, vy: float, vz: float, dt: float) -> tuple[float, float, float, float]:
+    """Return the change of velocity (m/s) by the load on the legs, and the velocity after load and friction.
+
+    The legs push and never pull: above their length the load is 0. Friction holds the feet in place, or gives what
+    the load allows.
+    """
+    spring = w.gravity - (LEG_RATE * LEG_RATE) * (s.z - w.ground_z)
+    loaded = clamp(spring * (1.0 / maximum(w.gravity, 1e-3)), 0.0, 1.0)
+    stopped = (vz + dt * spring) * (1.0 - minimum(LEG_DAMPING * dt, 1.0) * loaded)
+    stopped = select((spring > 0.0) & (absolute(stopped) < LEG_FRICTION * dt), 0.0, stopped)
+    load = maximum(stopped - vz, 0.0)
+    held = 1.0 - minimum(w.mu * load / maximum(sqrt(vx * vx + vy * vy), 1e-9), 1.0)
+    return load, vx * held, vy * held, vz + load
+
+
+def footed(
+    s: State, p: Parameters, w: Environment, load: float, wx: float, wy: float, wz: float, dt: float
+) -> tuple[float, float, float]:
+    """Return the body rates after the torques of the ground; `load` as `standing` returns it.
+
+    The foot levels the vehicle and holds it against any torque up to the load times its radius, less the more it is
+    tilted. Beyond the limit it tips over, and then lies where it fell.
+    """
+    up_x, up_y = 2.0 * (s.qx * s.qz - s.qw * s.qy), 2.0 * (s.qy * s.qz + s.qw * s.qx)
+    margin = 1.0 - 2.0 * (s.qx * s.qx + s.qy * s.qy) - UPRIGHT
+    most = load * (p.mass * FOOT * p.arm / (1.0 - UPRIGHT)) * maximum(margin, FALLEN)
+    follow = minimum(SETTLING * dt, 1.0)
+    keep, level = 1.0 - follow, select(margin > 0.0, follow * LEVELLING, 0.0)
+    roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (w.mu / p.inertia_z)
+    # adding and subtracting 1 makes the smallest rates 0, instead of letting them decay for ever
+    return (
+        wx + clamp(keep * s.wx - level * up_y + 1.0 - 1.0 - wx, -roll, roll),
+        wy + clamp(keep * s.wy + level * up_x + 1.0 - 1.0 - wy, -pitch, pitch),
+        wz + clamp(keep * s.wz + 1.0 - 1.0 - wz, -yaw, yaw),
     )

@@ -18,8 +18,10 @@ from paddock.vehicles.parts.car import (
     brake_forces,
     down_forces,
     drive_force,
+    full_voltage,
     guided,
     holding,
+    powered,
     resisting,
     slowed,
     steered,
@@ -56,6 +58,9 @@ class State(NamedTuple):
     slip_rear: Annotated[float, Column("", "slip of the rear axle, positive pushes left")]
     ax: Annotated[float, Column("m/s2", "force over mass, forward; shifts load to the rear")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the front wheels")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
+    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class Report(NamedTuple):
@@ -94,6 +99,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     front, rear = _axles(s, u, p, w, dt, tilt, ux)
     vx, vy, rate, ax = _speeds(s, p, dt, tilt, front, rear, air_drag(ux, uy, p, w))
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
+    battery = powered(s.charge, front.drive + rear.drive, 0.5 * (s.vx + vx), p, dt)
     return State(
         x=s.x + (along * heading[1] - across * heading[0]),
         y=s.y + (along * heading[0] + across * heading[1]),
@@ -107,6 +113,9 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         slip_rear=rear.slip,
         ax=ax,
         wheel_speed=vx * (1.0 / p.wheel_radius),
+        charge=battery.charge,
+        voltage=battery.voltage,
+        current=battery.current,
     )
 
 
@@ -147,7 +156,7 @@ def _pushing(
     """Return the forces of both axles, given slip and damping lead of each; `ux` is the forward air speed (m/s)."""
     down_front, down_rear = down_forces(ux, p, w)
     load_front, load_rear = axle_loads(s.ax, down_front, down_rear, p, w)
-    drive = drive_force(u.throttle, u.gear, s.vx, p)
+    drive = drive_force(u.throttle, u.gear, s.vx, s.charge, p)
     brake_front, brake_rear = brake_forces(u, p)
     direction = sign(s.vx)  # 0 while the brakes hold the car: the tyres then keep their full side force
     return (
@@ -257,7 +266,10 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground, wheels straight, rolling at the given speed."""
     zero = 0.0 * at.x
     turning = at.speed * (1.0 / p.wheel_radius)
-    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning)
+    return State(
+        *(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning),
+        *(1.0, full_voltage(p), zero),
+    )
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
@@ -284,7 +296,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=0.01,
-    telemetry=("steer", "wheel_speed", "slip_front", "slip_rear"),
+    telemetry=("steer", "wheel_speed", "slip_front", "slip_rear", "charge", "voltage", "current"),
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,

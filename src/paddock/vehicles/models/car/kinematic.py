@@ -18,8 +18,10 @@ from paddock.vehicles.parts.car import (
     brake_forces,
     down_forces,
     drive_force,
+    full_voltage,
     guided,
     holding,
+    powered,
     resisting,
     slowed,
     steered,
@@ -38,6 +40,9 @@ class State(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity forward, of the rear axle")]
     steer: Annotated[float, Column("rad", "road-wheel angle")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
+    charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
+    voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
+    current: Annotated[float, Column("A", "battery current")]
 
 
 class Report(NamedTuple):
@@ -50,8 +55,11 @@ class Report(NamedTuple):
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Change the speed by the forces, then follow the circle exactly."""
     steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
-    vx = _driven(s, u, p, w, dt)
+    push, resistance, drive = _along(s, u, p, w)
+    impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
+    vx, _ = slowed(s.vx + impulse * push, impulse * resistance)
     speed = 0.5 * (s.vx + vx)
+    battery = powered(s.charge, drive, speed, p, dt)
     side, rate = _turning(speed, steer, p)
     half = 0.5 * rate * dt
     sine, cosine = sincos(s.yaw + half)
@@ -64,30 +72,26 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         vx=vx,
         steer=steer,
         wheel_speed=vx * (1.0 / p.wheel_radius),
+        charge=battery.charge,
+        voltage=battery.voltage,
+        current=battery.current,
     )
 
 
-def _driven(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> float:
-    """Return the forward speed after dt, m/s."""
-    push, resistance = _along(s, u, p, w)
-    impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
-    return slowed(s.vx + impulse * push, impulse * resistance)[0]
-
-
-def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, float]:
-    """Return the push forward and the largest resistance to the motion, N."""
+def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, float, float]:
+    """Return the push forward, the largest resistance to the motion, and the drive's share of the push, N."""
     sine, cosine = sincos(s.yaw)
     ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], sine, cosine, w)
     down_front, down_rear = down_forces(ux, p, w)
     load = p.mass * w.gravity + down_front + down_rear
     mu = p.tyre_mu * w.mu
     grip = mu * load
-    drive = clamp(drive_force(u.throttle, u.gear, s.vx, p), -grip, grip)
+    drive = clamp(drive_force(u.throttle, u.gear, s.vx, s.charge, p), -grip, grip)
     front, rear = brake_forces(u, p)
     # a hard handbrake locks the rear wheels: friction of their share of the weight limits the force
     rear_grip = grip * (p.cg_to_front / (p.cg_to_front + p.cg_to_rear))
     brake = front + minimum(rear, rear_grip) + p.rolling_resistance * load
-    return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip)
+    return drive + air_drag(ux, uy, p, w)[0], resisting(brake, drive, sign(s.vx), grip), drive
 
 
 def _turning(vx: float, steer: float, p: Parameters) -> tuple[float, float]:
@@ -114,14 +118,15 @@ def pose(s: State, p: Parameters) -> Pose:
 
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return the accelerations under the present commands."""
-    push, resistance = _along(s, u, p, w)
+    push, resistance, _ = _along(s, u, p, w)
     forward = (push + holding(s.vx, push, resistance)) * (1.0 / p.mass)
     return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground, wheels straight, rolling at the given speed."""
-    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, 0.0 * at.x, at.speed * (1.0 / p.wheel_radius))
+    zero, turning = 0.0 * at.x, at.speed * (1.0 / p.wheel_radius)
+    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, turning, 1.0, full_voltage(p), zero)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
@@ -148,7 +153,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=0.05,
-    telemetry=("steer", "wheel_speed"),
+    telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
