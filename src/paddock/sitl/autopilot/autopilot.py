@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil, isinf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -70,6 +70,30 @@ class BuiltInAutopilot(Autopilot):
 
     kind = "builtin"
     live = True
+    unsaved: ClassVar[tuple[str, ...]] = (
+        *("status", "sensor_period_us", "on_restart", "on_text", "sysid", "parameters", "estimator", "_vehicle_type"),
+        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors"),
+    )
+    """Attributes that are no part of the state: settings, listeners, parts with a state of their own, views of rows."""
+    arming: Arming
+    battery: Battery
+    estimate: Estimate
+    executor: MissionExecutor
+    failsafes: Failsafes
+    fence: Fence
+    guided: GuidedTarget
+    health: Health
+    home_position: "HomePosition"
+    mode: Mode
+    outbox: deque[Notice]
+    paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
+    plans: dict[PlanKind, tuple[MissionItem, ...]]
+    rc: RcInput
+    telemetry: Telemetry
+    vehicle: VehicleControl
+    _armed: bool
+    _since: float  # s since the last checks
+    _warned_us: int  # time of the last throttled warning
 
     def __init__(
         self,
@@ -90,7 +114,7 @@ class BuiltInAutopilot(Autopilot):
         self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
         self._vehicle_type = kind
         self._attach(control_arrays(1, kind.widths), 0)
-        self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
+        self.plans = dict.fromkeys(PlanKind, ())
         self._boot()
         self.parameters.on_change = self._use_parameters
         for name in unknown:
@@ -118,20 +142,20 @@ class BuiltInAutopilot(Autopilot):
         self.estimate = UNKNOWN
         self._row[:] = empty_block(1)[0]
         self._sensors = SensorColumns._make(self._row.tolist())
-        self._since = CHECK_PERIOD  # s since the last checks
+        self._since = CHECK_PERIOD
         self.armed = False
         self.guided = GuidedTarget()
-        self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
+        self.outbox = deque(maxlen=OUTBOX_LENGTH)
         self.telemetry = Telemetry(self)
         self._warned_us = -WARNING_PERIOD_US
-        self.paused: int | None = None  # mode to continue after DO_PAUSE_CONTINUE
+        self.paused = None
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
         self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
-        self.vehicle: VehicleControl = self._vehicle_type(self)
+        self.vehicle = self._vehicle_type(self)
         self._use_parameters()
         self.executor = MissionExecutor(self)
-        self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
+        self.mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
 
     def _use_parameters(self) -> None:
@@ -139,6 +163,13 @@ class BuiltInAutopilot(Autopilot):
         self.status_row[NO_GNSS], self.status_row[VOLTAGE] = value("SIM_GPS_DISABLE"), value("SIM_BATT_VOLTAGE")
         self.battery.read_parameters()
         self.vehicle.read_parameters()
+
+    def restored(self, note: str) -> None:
+        """Derive what is not saved, after a saved state has been loaded."""
+        self.vehicle.attach()
+        self._use_parameters()
+        self._sensors = SensorColumns._make(self._row.tolist())
+        self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
 
     @property
     def now_us(self) -> int:
@@ -323,18 +354,21 @@ class BuiltInAutopilot(Autopilot):
             return check_mission_item(item, self.vehicle.kind)
         return check_fence_item(item) if kind == PlanKind.FENCE else check_rally_item(item)
 
-    def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
-        """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
-        items, most = tuple(items), int(self.parameters.known(TOTALS[kind]).high)
+    def check_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
+        """Return the MAV_MISSION_RESULT of a whole plan, and the index of the item at fault."""
+        most = int(self.parameters.known(TOTALS[kind]).high)
         if len(items) > most:
             return MissionResult.NO_SPACE, most
         if kind == PlanKind.MISSION:
-            result, index = check_mission(items, self.vehicle.kind)
-        else:
-            checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
-            result, index = next((found for found in checked if found[0]), (0, 0))
-            if kind == PlanKind.FENCE and not result:
-                result, index = check_polygons(items)
+            return check_mission(items, self.vehicle.kind)
+        checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
+        result, index = next((found for found in checked if found[0]), (0, 0))
+        return check_polygons(items) if kind == PlanKind.FENCE and not result else (result, index)
+
+    def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
+        """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
+        items = tuple(items)
+        result, index = self.check_plan(kind, items)
         if result:
             return result, index
         if kind == PlanKind.MISSION and items is not self.plans[kind]:
@@ -377,10 +411,13 @@ MAX_RALLY_ALTITUDE = 100_000.0  # m
 class HomePosition:
     """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
+    autopilot: BuiltInAutopilot
+    place: tuple[float, float, float] | None  # deg, deg, m above sea level
+    locked: bool  # by DO_SET_HOME: arming does not move it
+
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.place: tuple[float, float, float] | None = None  # deg, deg, m above sea level
-        self.locked = False  # by DO_SET_HOME: arming does not move it
+        self.place, self.locked = None, False
 
     def update(self) -> None:
         """Set home at the first valid position."""

@@ -97,16 +97,26 @@ class Failsafe:
 class Failsafes:
     """All failsafes of a vehicle. Conditions are tracked while disarmed, but nothing acts."""
 
+    autopilot: "BuiltInAutopilot"
+    gcs_us: int  # last heartbeat of the ground station; -1 never
+    gcs: Failsafe
+    rc: Failsafe
+    low: Failsafe
+    position: Failsafe
+    critical: Failsafe
+    all: tuple[Failsafe, Failsafe, Failsafe, Failsafe, Failsafe]
+    _tilted: float  # s
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.gcs_us = -1  # last heartbeat of the ground station; -1 never
+        self.gcs_us = -1
         self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1)
         self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2)
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
         self.all = (self.critical, self.position, self.low, self.rc, self.gcs)
-        self._tilted = 0.0  # s
+        self._tilted = 0.0
 
     @property
     def acting(self) -> bool:

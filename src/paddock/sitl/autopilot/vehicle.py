@@ -23,8 +23,9 @@ class Mode(ABC):
     number: ClassVar[int]  # custom_mode of HEARTBEAT
     needs_position: ClassVar[bool] = True
     can_arm: ClassVar[bool] = True
-    lands = False  # disarm immediately after landing
-    stage = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
+    lands: bool = False  # disarm immediately after landing
+    stage: Landed = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
+    autopilot: "BuiltInAutopilot"
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
@@ -89,6 +90,8 @@ class VehicleControl(ABC):
     widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
     kernels: ClassVar[tuple[Any, Any] | None] = None
     """Compiled control of a group, on one thread and on all; None: `control` runs in Python."""
+    unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
+    autopilot: "BuiltInAutopilot"
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot

@@ -52,15 +52,23 @@ class Copter(VehicleControl):
     channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
     widths = at.SETPOINT_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
     kernels = copter_control, many_copters_control
+    unsaved = ("setpoint", "memory")  # views of the autopilot's rows
+    track: CopterTrack
+    heading: CopterHeading
+    landed: bool
+    limits: LegLimits
+    slew_yaw: float  # rad/s
+    _still: float  # s without motion
+    _grounded: float  # s on the ground with idle motors
+    _flown: bool  # since arming
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self.track, self.heading = CopterTrack(), CopterHeading()
         self.landed = True
-        self._still = 0.0  # s without motion
-        self._grounded = 0.0  # s on the ground with idle motors
-        self._flown = False  # since arming
+        self._still = self._grounded = 0.0
+        self._flown = False
 
     def read_parameters(self) -> None:
         """Write the gains of the compiled control; derive the limits of paths."""
@@ -72,7 +80,7 @@ class Copter(VehicleControl):
             MotionLimits(value("WPNAV_SPEED_UP") / 100.0, climb, value("PSC_JERK_Z")),
             MotionLimits(value("WPNAV_SPEED_DN") / 100.0, climb, value("PSC_JERK_Z")),
         )
-        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)  # rad/s
+        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)
 
     def attach(self) -> None:
         """Use the autopilot's rows."""
@@ -185,6 +193,10 @@ class Rover(VehicleControl):
     widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
     kernels = rover_control, many_rovers_control
     pivots = True
+    driver: RoverDriver
+    trail: Trail
+    _gains: RoverGains
+    _was_armed: bool
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)

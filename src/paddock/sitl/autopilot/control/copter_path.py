@@ -35,6 +35,16 @@ def towards(now: float, wanted: float, step: float) -> float:
 class CopterTrack:
     """The point that the copter follows: position (m), velocity and acceleration, north-east-down."""
 
+    north: float
+    east: float
+    down: float
+    vn: float
+    ve: float
+    vd: float
+    an: float
+    ae: float
+    ad: float
+
     def __init__(self) -> None:
         self.north = self.east = self.down = 0.0
         self.vn = self.ve = self.vd = 0.0
@@ -110,6 +120,9 @@ class CopterTrack:
 class CopterHeading:
     """The heading (rad) that the copter follows, and its rate (rad/s)."""
 
+    yaw: float
+    rate: float
+
     def __init__(self) -> None:
         self.yaw = self.rate = 0.0
 
@@ -178,6 +191,14 @@ def cruise_speed(length: float, limits: MotionLimits) -> float:
 class StraightLeg:
     """A straight path from rest to rest, or (with `moving`) from a speed to rest."""
 
+    direction: Ned
+    length: float
+    time: float
+    speed: float
+    change: float
+    cruise: float
+    moving: bool
+
     def __init__(self, direction: Ned, length: float, limits: MotionLimits) -> None:
         self.direction, self.length = direction, length
         self.time = 0.0
@@ -219,12 +240,16 @@ class StraightLeg:
 class CopterLegs:
     """The path through waypoints: running legs, the newest last, added to where the first started."""
 
+    origin: Ned
+    velocity: Ned
+    running: list[StraightLeg]
+    end: Ned  # where the running legs end
+    ahead: Ned | None  # waypoint whose leg has started early
+
     def __init__(self, track: CopterTrack) -> None:
-        self.origin: Ned = (track.north, track.east, track.down)
-        self.velocity: Ned = (track.vn, track.ve, track.vd)
-        self.running: list[StraightLeg] = []
-        self.end: Ned = self.origin  # where the running legs end
-        self.ahead: Ned | None = None  # waypoint whose leg has started early
+        self.origin = (track.north, track.east, track.down)
+        self.velocity = (track.vn, track.ve, track.vd)
+        self.running, self.end, self.ahead = [], self.origin, None
 
     def go(self, target: Ned, limits: LegLimits) -> None:
         """Add a leg to a waypoint, unless it has started early."""

@@ -186,20 +186,29 @@ class MissionState(IntEnum):
 class MissionExecutor:
     """The mission of one vehicle in progress; a new plan starts from its first item."""
 
+    autopilot: "BuiltInAutopilot"
+    lead: float  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
+    running: bool  # AUTO is active
+    finished: bool
+    actions: MissionActions
+    items: Sequence[MissionItem]
+    current: int  # sequence of the current item; 0 before the start
+    _jumps: dict[int, int]  # made so far, by the sequence of the DO_JUMP
+    _leg: MissionLeg | None
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
-        self.running = False  # AUTO is active
-        self.finished = False
+        self.lead = inf
+        self.running = self.finished = False
         self.actions = MissionActions(autopilot)
         self.rewind(autopilot.plans[PlanKind.MISSION])
 
     def rewind(self, items: Sequence[MissionItem]) -> None:
         """Return to the start, of a new plan or of the same."""
         self.items = items
-        self._jumps: dict[int, int] = {}  # made so far, by the sequence of the DO_JUMP
-        self._leg: MissionLeg | None = None
-        self.current = 0  # sequence of the current item; 0 before the start
+        self._jumps = {}
+        self._leg = None
+        self.current = 0
         self.actions = MissionActions(self.autopilot, None if self.running else self.actions.roi)
         self.finished = False
 

@@ -28,6 +28,8 @@ def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
 class CopterMode(Mode):
     """A mode of a copter."""
 
+    copter: "Copter"
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.copter = cast("Copter", autopilot.vehicle)
@@ -154,9 +156,13 @@ SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the c
 class TakeOff:
     """Ramp up the throttle until the copter rises, then climb straight up to `down` (m, local frame)."""
 
+    mode: CopterMode
+    down: float
+    _place: tuple[float, float] | None
+
     def __init__(self, mode: CopterMode, down: float) -> None:
         self.mode, self.down = mode, down
-        self._place: tuple[float, float] | None = None
+        self._place = None
 
     def shift(self, north: float, east: float) -> None:
         """Move along with a jump of the estimate by m."""
@@ -182,9 +188,13 @@ class TakeOff:
 class Descent:
     """Land at a position (m north and east; None: where the copter comes to rest): fast, then at LAND_SPEED."""
 
+    mode: CopterMode
+    place: tuple[float, float] | None
+    _over: bool  # above the position
+
     def __init__(self, mode: CopterMode, place: tuple[float, float] | None = None) -> None:
         self.mode, self.place = mode, place
-        self._over = place is None  # above the position
+        self._over = place is None
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""
@@ -226,6 +236,15 @@ class Descent:
 
 class Homeward:
     """Climb, return, wait above home, land."""
+
+    mode: CopterMode
+    landing: bool
+    north: float
+    east: float
+    down: float
+    _climbing: bool
+    _waited: float  # s
+    _descent: Descent
 
     def __init__(self, mode: CopterMode) -> None:
         self.mode = mode
@@ -275,11 +294,20 @@ class Homeward:
 class Orbit:
     """Fly to a circle and around it (rad/s, + clockwise), with the nose to its centre."""
 
+    mode: CopterMode
+    radius: float
+    north: float
+    east: float
+    down: float
+    _wanted: float
+    _rate: float
+    _angle: float  # direction from the centre, once on the circle
+
     def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
         self._wanted, self._rate = rate, 0.0
-        self._angle = nan  # direction from the centre, once on the circle
+        self._angle = nan
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""

@@ -6,6 +6,7 @@ from math import hypot, isnan, nan, radians
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
@@ -24,16 +25,19 @@ class CopterAuto(MissionMode, CopterMode):
     """Fly the mission; a copter on the ground takes off for a target in the air."""
 
     number = 3
+    executor: MissionExecutor
+    _nav: NavTarget | None
+    _legs: CopterLegs | None
+    _manoeuvre: Manoeuvre | None
+    _take_off: TakeOff | None
+    _waiting: bool  # for arming: the mission starts from that position
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
         self.executor = self.autopilot.executor
-        self._nav: NavTarget | None = None
-        self._legs: CopterLegs | None = None
-        self._manoeuvre: Manoeuvre | None = None
-        self._take_off: TakeOff | None = None
-        self._waiting = True  # for arming: the mission starts from that position
+        self._nav = self._legs = self._manoeuvre = self._take_off = None
+        self._waiting = True
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Replan from the track: waypoints stay on the map."""
@@ -145,16 +149,20 @@ class CopterGuided(CopterMode):
     """Fly to the newest target of a ground station or companion computer; hold the position without one."""
 
     name, number = "GUIDED", 4
+    _seen: GuidedTarget
+    _target: GuidedTarget  # the one being flown
+    _take_off: TakeOff | None
+    _hold: Ned | None  # position to hold after a target is done
+    _yaw: float  # rad to keep; NaN: unchanged
 
     def enter(self) -> None:
         """Brake and hold, unless a target was set together with the mode."""
         super().enter()
         fresh = self.autopilot.guided.time_us >= self.autopilot.now_us
         self._seen = GuidedTarget() if fresh else self.autopilot.guided
-        self._target = GuidedTarget()  # the one being flown
-        self._take_off: TakeOff | None = None
-        self._hold: Ned | None = None  # position to hold after a target is done
-        self._yaw = nan  # rad to keep; NaN: unchanged
+        self._target = GuidedTarget()
+        self._take_off = self._hold = None
+        self._yaw = nan
 
     def update(self, dt: float) -> None:
         """Take a new target, and fly the current one."""

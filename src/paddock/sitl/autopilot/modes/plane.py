@@ -27,9 +27,11 @@ MIN_RADIUS = 10.0  # m
 class PlaneMode(Mode):
     """A mode that writes the plane's setpoint."""
 
+    plane: "Plane"
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
-        self.plane: Plane = autopilot.vehicle  # type: ignore[assignment]
+        self.plane = autopilot.vehicle  # type: ignore[assignment]
 
     @property
     def place(self) -> Point:
@@ -113,6 +115,8 @@ class PlaneCruise(PlaneMode):
     """Hold heading, altitude and airspeed. The roll stick turns, the pitch stick climbs; released, both hold."""
 
     name, number, needs_position = "CRUISE", 7, False
+    heading: float
+    down: float
 
     def refusal(self) -> str:
         """Require a valid altitude."""
@@ -150,6 +154,9 @@ class PlaneLoiter(PlaneMode):
     """Circle the position and altitude of entry; bank gently without a position."""
 
     name, number, needs_position = "LOITER", 12, False
+    centre: Point
+    down: float
+    _lost: bool
 
     def enter(self) -> None:
         """Keep the current position and altitude."""
@@ -172,6 +179,8 @@ class PlaneRtl(PlaneMode):
     """Fly to home or the nearest rally point, at RTL_ALTITUDE above home, and circle there."""
 
     name, number, can_arm = "RTL", 11, False
+    centre: Point
+    down: float
 
     def enter(self) -> None:
         """Choose position and altitude."""
@@ -190,6 +199,8 @@ class PlaneGuided(PlaneMode):
     """Circle a position, or fly a velocity or heading, as commanded; circle the position without a target."""
 
     name, number = "GUIDED", 15
+    centre: Point
+    down: float
 
     def enter(self) -> None:
         """Discard earlier targets."""
@@ -220,11 +231,13 @@ class PlaneAuto(MissionMode, PlaneMode):
     """Fly the mission; take off straight ahead, circle to wait and instead of landing."""
 
     number = 10
+    heading: float
+    _waiting: Ned | None
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         self.heading = self.autopilot.estimate.yaw
-        self._waiting: Ned | None = None
+        self._waiting = None
 
     def update(self, dt: float) -> None:
         """Fly one step of the mission."""
