@@ -75,6 +75,8 @@ def test_missions_continue_from_a_saved_state_bit_for_bit(tmp_path: Path, own_li
     with paddock.load(scenario) as sim:
         sim.step(2700)
         copter = pilots_of(sim)[1]
+        while not copter.cruising:  # in the compiled loop of steady flight
+            sim.step(1)
         assert copter.armed and copter.executor.current == 2 and copter.telemetry.relative_altitude > 6.0
         state, before, start = sim.save(), sim.state_hash(), written(sim)
         sim.step(1000)

@@ -133,7 +133,8 @@ class SitlHost:
 
     def _start_missions(self, now_us: int) -> None:
         for starter in self.starters:
-            starter.update(now_us)
+            if starter.note:  # under way otherwise
+                starter.update(now_us)
 
     def _log_warning(self, name: str, severity: Severity, text: str) -> None:
         """Log an autopilot's warning as an event of the run."""

@@ -72,12 +72,12 @@ class BuiltInAutopilot(Autopilot):
     live = True
     unsaved: ClassVar[tuple[str, ...]] = (
         *("status", "sensor_period_us", "on_restart", "on_text", "sysid", "parameters", "estimator", "_vehicle_type"),
-        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors"),
+        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest"),
     )
     """Attributes that are no part of the state: settings, listeners, parts with a state of their own, views of rows."""
     arming: Arming
     battery: Battery
-    estimate: Estimate
+    cruising: bool  # a compiled loop repeats what the mode has asked for
     executor: MissionExecutor
     failsafes: Failsafes
     fence: Fence
@@ -92,6 +92,8 @@ class BuiltInAutopilot(Autopilot):
     telemetry: Telemetry
     vehicle: VehicleControl
     _armed: bool
+    _estimate: Estimate  # at the last decision
+    _decided_us: float  # time of the last decision of the mode
     _since: float  # s since the last checks
     _warned_us: int  # time of the last throttled warning
 
@@ -139,7 +141,8 @@ class BuiltInAutopilot(Autopilot):
         for array in self.controls:
             array[self.place] = 0.0
         self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
-        self.estimate = UNKNOWN
+        self.cruising, self._decided_us = False, -1.0
+        self._estimate = self._newest = UNKNOWN
         self._row[:] = empty_block(1)[0]
         self._sensors = SensorColumns._make(self._row.tolist())
         self._since = CHECK_PERIOD
@@ -159,6 +162,10 @@ class BuiltInAutopilot(Autopilot):
         self.mode.enter()
 
     def _use_parameters(self) -> None:
+        self.vehicle.begin_decision()
+        self._derive()
+
+    def _derive(self) -> None:
         value = self.parameters.value
         self.status_row[NO_GNSS], self.status_row[VOLTAGE] = value("SIM_GPS_DISABLE"), value("SIM_BATT_VOLTAGE")
         self.battery.read_parameters()
@@ -167,9 +174,23 @@ class BuiltInAutopilot(Autopilot):
     def restored(self, note: str) -> None:
         """Derive what is not saved, after a saved state has been loaded."""
         self.vehicle.attach()
-        self._use_parameters()
+        self._derive()
+        self._newest = UNKNOWN
         self._sensors = SensorColumns._make(self._row.tolist())
         self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
+
+    @property
+    def estimate(self) -> Estimate:
+        """Position, velocity and attitude at the last decision, or the newest in steady flight."""
+        if not self.cruising:
+            return self._estimate
+        if self._newest.time_us != self.estimator.row.item(0):
+            self._newest = Estimate._make(self.estimator.row.tolist())
+        return self._newest
+
+    @estimate.setter
+    def estimate(self, estimate: Estimate) -> None:
+        self._estimate = estimate
 
     @property
     def now_us(self) -> int:
@@ -235,7 +256,7 @@ class BuiltInAutopilot(Autopilot):
         inject_faults(row, status)
         status[NOW] = row[0]
         self.estimator.update(row)
-        if status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US:
+        if (status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US) and not self._cruise():
             self.decide()
         if self.vehicle.kernels is not None:
             arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
@@ -253,19 +274,30 @@ class BuiltInAutopilot(Autopilot):
         """Handle the events of the estimator."""
         self.estimator.handle(int(self.estimator.arrays.events[self.place]))
 
+    def _cruise(self) -> bool:
+        """Run the loop of steady flight in place of the mode; return whether it did."""
+        if self.vehicle.cruise is None or not self.cruising:
+            return False
+        asks, which = np.ones(1, np.int64), np.array([self.place])
+        self.vehicle.cruise(which, *self.controls[:2], self.estimator.arrays.estimate, asks)
+        return not asks[0]
+
     def decide(self) -> None:
-        """Run the slow loop, at 50 Hz."""
+        """Run the slow loop, at 50 Hz, or at 10 Hz in steady flight."""
+        self.vehicle.begin_decision()
         now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
         dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
-        self.status_row[DECIDED] = now
-        self.estimate = Estimate._make(self.estimator.row.tolist())
+        last, self._decided_us, self.status_row[DECIDED] = self._decided_us, now, now
+        elapsed = min((now - last) * 1e-6, LONGEST_STEP) if last >= 0.0 else dt  # since the mode has decided
+        self._estimate = Estimate._make(self.estimator.row.tolist())
         self.rc.update()
         self.home_position.update()
-        self._since += dt
+        self._since += elapsed
         if self._since >= CHECK_PERIOD - 1e-9:
             self._supervise(self._since)
         self.mode.update(dt)
-        self.vehicle.update_landed(dt)
+        self.vehicle.update_landed(elapsed)
+        self.vehicle.end_decision()
         # the estimator may rely on a stationary vehicle; a plane may start in the air
         standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and self.vehicle.kind != "plane"
         if standing is not self.estimator.standing:
@@ -371,6 +403,7 @@ class BuiltInAutopilot(Autopilot):
         result, index = self.check_plan(kind, items)
         if result:
             return result, index
+        self.vehicle.begin_decision()
         if kind == PlanKind.MISSION and items is not self.plans[kind]:
             self.executor.rewind(items)
         self.plans[kind] = items
@@ -384,6 +417,7 @@ class BuiltInAutopilot(Autopilot):
         handler = COMMANDS.get(command)
         if handler is None:
             return Ack(CommandResult.UNSUPPORTED, f"Command {command} is not supported")
+        self.vehicle.begin_decision()
         values = [*map(float, p), *[0.0] * 7][:7]
         if any(map(isinf, values)):
             return denied(f"Command {command}: infinite parameter")
@@ -394,6 +428,7 @@ class BuiltInAutopilot(Autopilot):
 
     def set_guided_target(self, target: GuidedTarget) -> Ack:
         """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
+        self.vehicle.begin_decision()
         try:
             require_guided(self, "Target rejected")
             require_target(self, target)

@@ -79,6 +79,7 @@ class BuiltInGroup(AutopilotGroup):
         self._run = run_filters if n < PARALLEL_FROM else run_many_filters
         assert vehicle.kernels is not None
         self._control, self._period_us = vehicle.kernels[n >= PARALLEL_FROM], float(vehicle.control_period_us)
+        self._cruise = vehicle.cruise
         for place, autopilot in enumerate(autopilots):
             autopilot.move(self.filters, self.controls, place)
 
@@ -100,10 +101,18 @@ class BuiltInGroup(AutopilotGroup):
         for k in which[self.filters.events[which] != 0].tolist():
             self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
-        for k in which[due[which]].tolist():
-            self._guard(k, self.autopilots[k].decide, fail)
+        if (deciding := which[due[which]]).size:
+            for k in self._left_to_modes(deciding).tolist():
+                self._guard(k, self.autopilots[k].decide, fail)
         self._control(which, self._period_us, *self.controls, self.filters.estimate, rows)
         return self.controls.commands
+
+    def _left_to_modes(self, due: Ints) -> Ints:
+        """Run the loop of steady flight; return the places whose modes decide."""
+        asks = np.ones(len(due), np.int64)
+        if self._cruise is not None:
+            self._cruise(due, *self.controls[:2], self.filters.estimate, asks)
+        return np.asarray(due[asks == 1])
 
     def _guard(self, place: int, call: Callable[[], None], fail: Callable[[int, Exception], None]) -> None:
         """Call; an exception concerns one vehicle only."""

@@ -229,7 +229,7 @@ class _Reader:
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a value has a declared type; whole numbers are valid where floats are."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any:
+    if hint is Any or isinstance(hint, TypeVar):
         return True
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in inner)

@@ -90,6 +90,7 @@ class VehicleControl(ABC):
     widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
     kernels: ClassVar[tuple[Any, Any] | None] = None
     """Compiled control of a group, on one thread and on all; None: `control` runs in Python."""
+    cruise: ClassVar[Any] = None  # compiled loop of steady flight; None: the mode runs every 20 ms
     unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
     autopilot: "BuiltInAutopilot"
 
@@ -105,6 +106,12 @@ class VehicleControl(ABC):
 
     def read_parameters(self) -> None:  # noqa: B027
         """Derive gains and limits from the parameters, after each change."""
+
+    def begin_decision(self) -> None:  # noqa: B027
+        """Take over from the loop of steady flight, before the mode runs and after any input."""
+
+    def end_decision(self) -> None:  # noqa: B027
+        """Hand over to the loop of steady flight if the mode has called its flight steady."""
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Handle a jump of the estimate by m: positions held in the world move along."""

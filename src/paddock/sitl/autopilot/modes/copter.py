@@ -142,6 +142,8 @@ def bearing(dn: float, de: float, default: float) -> float:
     return atan2(de, dn) if hypot(dn, de) > 0.1 else default
 
 
+STEADY_CLIMB = 2.0  # m below the target altitude up to which a climb is steady
+STEADY_DISTANCE = 3.0  # m from the target up to which a return is steady
 CLIMB_TOLERANCE = 0.3  # m below the target altitude at which a take-off is done
 DESCENT_RADIUS = 1.0  # m from the landing position at which the descent starts
 DESCENT_LEASH = 3.0  # m that the track may be below a copter on the ground
@@ -182,6 +184,8 @@ class TakeOff:
         mode.report(*self._place, self.down)
         copter.follow()
         down = mode.autopilot.estimate.down
+        if down > self.down + STEADY_CLIMB:
+            copter.stay_steady()
         return abs(down - self.down) < CLIMB_TOLERANCE or down < self.down
 
 
@@ -267,6 +271,8 @@ class Homeward:
             self.mode.face(self.north, self.east, dt, mode.value("WP_YAW_BEHAVIOR") in (1, 3))
             mode.copter.follow()
             mode.report(self.north, self.east, self.down)
+            if track.distance(self.north, self.east) > STEADY_DISTANCE:
+                mode.copter.stay_steady()
             if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
                 self._wait(dt)
 
@@ -277,6 +283,8 @@ class Homeward:
         mode.copter.heading.spin(0.0, dt)
         mode.copter.follow()
         self._climbing = mode.autopilot.estimate.down > self.down + RTL_CLIMB_TOLERANCE
+        if mode.autopilot.estimate.down > self.down + STEADY_CLIMB:
+            mode.copter.stay_steady()
         mode.report(self.north, self.east, self.down)
 
     def _wait(self, dt: float) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import replace
 from math import hypot, isnan, nan, radians
 
+from paddock.sitl.autopilot.control.copter_cruise import MAX_LAG
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
@@ -13,8 +14,8 @@ from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode
 from paddock.world.rotation import euler_from_quaternion
 
-MAX_LAG = 2.0  # m lag the track at which the track slows down; twice that stops it
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
+AHEAD = 0.2  # s in which nothing may change, for steady flight
 WAITING = (NavTask.DELAY, NavTask.DONE)
 GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 
@@ -134,6 +135,8 @@ class CopterAuto(MissionMode, CopterMode):
         length = hypot(dn, de)
         right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
+        if self.executor.steady(AHEAD) and self._legs.keeps_on(nav.after, self.value("WPNAV_RADIUS") / 100.0, AHEAD):
+            self.copter.stay_steady(self._legs)
 
     def _face(self, nav: NavTarget, dt: float) -> None:
         if not isnan(nav.yaw):
@@ -193,10 +196,13 @@ class CopterGuided(CopterMode):
             elif target.position is not None:
                 self.seek(*target.position, dt, target.speed)
                 self.report(*target.position)
+                self.copter.stay_steady()
             elif self._hold is not None:
                 self.seek(*self._hold, dt)
+                self.copter.stay_steady()
             else:
                 self.stop(dt)
+                self.copter.stay_steady()
             self._turn(dt)
             self.copter.follow()
 

@@ -64,6 +64,8 @@ class CopterLoiter(CopterMode):
             track.leash(self.autopilot.estimate)
         self.pilot_turn(dt)
         self.copter.follow()
+        if not (vn or ve or climb):
+            self.copter.stay_steady()
 
 
 class CopterCircle(CopterMode):
