@@ -97,10 +97,10 @@ class SavedAutopilots(AutopilotStates):
         if (hub := self.host.hub) is None:
             return {}
         numbers = {
-            str(sysid): {"sequence": one.writer.sequence, "texts": one.texts, "streams": one.streams.save()}
+            str(sysid): {"sequence": one.numbers[0], "texts": one.numbers[1], "streams": one.streams.save()}
             for sysid, one in hub.vehicles.items()
         }
-        return {"now_us": hub.now_us, "serviced_us": hub.serviced_us, "vehicles": numbers}
+        return {"now_us": hub.times_us[0], "serviced_us": hub.times_us[1], "vehicles": numbers}
 
     def prepare(self, tree: Any, tick: int) -> Callable[[], None]:
         """Check all of a state; return the function that loads it. A state without autopilots restarts them."""
@@ -174,16 +174,16 @@ class SavedAutopilots(AutopilotStates):
             _check_streams(numbers.streams)
 
         def load() -> None:
-            hub.now_us, hub.serviced_us = times
+            hub.times_us = times
             for sysid, vehicle in hub.vehicles.items():
-                _load_numbers(vehicle, saved.vehicles[str(sysid)], max(hub.now_us, 0))
+                _load_numbers(vehicle, saved.vehicles[str(sysid)], max(times[0], 0))
 
         return [load]
 
 
 def _load_numbers(vehicle: "MavlinkVehicle", saved: SavedNumbers, now_us: int) -> None:
     vehicle.restart(now_us)  # peers keep the rates that they have requested
-    vehicle.writer.sequence, vehicle.texts = saved.sequence, saved.texts
+    vehicle.numbers = saved.sequence, saved.texts
     vehicle.streams.restore(saved.streams)
 
 

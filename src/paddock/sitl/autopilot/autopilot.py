@@ -24,9 +24,11 @@ from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.sitl.autopilot.group import (
     ARMED,
+    CHECK,
     CONTROLLED,
     DECIDED,
     LONGEST_STEP,
+    MODE,
     NO_GNSS,
     NOW,
     REBOOT,
@@ -93,7 +95,7 @@ class BuiltInAutopilot(Autopilot):
     vehicle: VehicleControl
     _armed: bool
     _estimate: Estimate  # at the last decision
-    _decided_us: float  # time of the last decision of the mode
+    _decided_us: float  # time of the last decision or check
     _since: float  # s since the last checks
     _warned_us: int  # time of the last throttled warning
 
@@ -280,21 +282,20 @@ class BuiltInAutopilot(Autopilot):
             return False
         asks, which = np.ones(1, np.int64), np.array([self.place])
         self.vehicle.cruise(which, *self.controls[:2], self.estimator.arrays.estimate, asks)
-        return not asks[0]
+        if asks[0] == CHECK:
+            self.check()
+        return bool(asks[0] != MODE)
 
     def decide(self) -> None:
-        """Run the slow loop, at 50 Hz, or at 10 Hz in steady flight."""
+        """Run the slow loop, at 50 Hz, or less often in steady flight."""
         self.vehicle.begin_decision()
         now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
         dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
-        last, self._decided_us, self.status_row[DECIDED] = self._decided_us, now, now
-        elapsed = min((now - last) * 1e-6, LONGEST_STEP) if last >= 0.0 else dt  # since the mode has decided
+        elapsed, self.status_row[DECIDED] = self._elapsed(now, dt), now
         self._estimate = Estimate._make(self.estimator.row.tolist())
         self.rc.update()
         self.home_position.update()
-        self._since += elapsed
-        if self._since >= CHECK_PERIOD - 1e-9:
-            self._supervise(self._since)
+        self._supervise(elapsed)
         self.mode.update(dt)
         self.vehicle.update_landed(elapsed)
         self.vehicle.end_decision()
@@ -304,9 +305,25 @@ class BuiltInAutopilot(Autopilot):
             self.estimator.standing = standing
         self.status.mode, self.status.armed = self.mode.name, self.armed
 
-    def _supervise(self, dt: float) -> None:
+    def check(self) -> None:
+        """Check failsafes and landing in steady flight, at 10 Hz."""
+        elapsed = self._elapsed(self.status_row.item(NOW), 0.0)
+        self._estimate = self.estimate
+        self._supervise(elapsed)
+        self.vehicle.update_landed(elapsed)
+        self.vehicle.note_check()
+
+    def _elapsed(self, now: float, first: float) -> float:
+        """Return the s since the last decision or check; `first` for the first."""
+        last, self._decided_us = self._decided_us, now
+        return min((now - last) * 1e-6, LONGEST_STEP) if last >= 0.0 else first
+
+    def _supervise(self, elapsed: float) -> None:
         """Check battery, sensors, arming, failsafes and fence, at 10 Hz."""
-        self._since = 0.0
+        self._since += elapsed
+        if self._since < CHECK_PERIOD - 1e-9:
+            return
+        dt, self._since = self._since, 0.0
         self.battery.update(dt)
         self.health.update(dt)
         self.arming.update()

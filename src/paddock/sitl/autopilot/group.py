@@ -25,6 +25,8 @@ ARMED, REBOOT = 3, 4  # 0 or 1
 NO_GNSS, VOLTAGE = 5, 6  # injected faults: 1; V, 0 for none
 STATUS_WIDTH = 7
 
+MODE, CHECK = 1, 2  # what a vehicle in or out of steady flight needs in Python
+
 SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
 PARALLEL_FROM = 24  # vehicles: smaller groups run on the calling thread
@@ -102,17 +104,15 @@ class BuiltInGroup(AutopilotGroup):
             self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
         if (deciding := which[due[which]]).size:
-            for k in self._left_to_modes(deciding).tolist():
+            asks = np.full(len(deciding), MODE)
+            if self._cruise is not None:
+                self._cruise(deciding, *self.controls[:2], self.filters.estimate, asks)
+            for k in deciding[asks == CHECK].tolist():
+                self._guard(k, self.autopilots[k].check, fail)
+            for k in deciding[asks == MODE].tolist():
                 self._guard(k, self.autopilots[k].decide, fail)
         self._control(which, self._period_us, *self.controls, self.filters.estimate, rows)
         return self.controls.commands
-
-    def _left_to_modes(self, due: Ints) -> Ints:
-        """Run the loop of steady flight; return the places whose modes decide."""
-        asks = np.ones(len(due), np.int64)
-        if self._cruise is not None:
-            self._cruise(due, *self.controls[:2], self.filters.estimate, asks)
-        return np.asarray(due[asks == 1])
 
     def _guard(self, place: int, call: Callable[[], None], fail: Callable[[int, Exception], None]) -> None:
         """Call; an exception concerns one vehicle only."""

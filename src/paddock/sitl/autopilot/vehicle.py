@@ -110,6 +110,9 @@ class VehicleControl(ABC):
     def begin_decision(self) -> None:  # noqa: B027
         """Take over from the loop of steady flight, before the mode runs and after any input."""
 
+    def note_check(self) -> None:  # noqa: B027
+        """Note in steady flight that failsafes were checked."""
+
     def end_decision(self) -> None:  # noqa: B027
         """Hand over to the loop of steady flight if the mode has called its flight steady."""
 

@@ -126,6 +126,12 @@ class Copter(VehicleControl):
             copter_cruise.take_back(self.setpoint_row, self._track, self._heading, self._legs)
             self._legs = None
 
+    def note_check(self) -> None:
+        """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
+        self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
+        if self.landed or self._still > 0.0:
+            self.begin_decision()
+
     def end_decision(self) -> None:
         """Hand over to the loop of steady flight; not on the ground, and not while a pilot has control."""
         autopilot, self._steady, steady = self.autopilot, False, self._steady

@@ -36,9 +36,9 @@ class MavlinkHub:
         self._log_folder = log_folder
         self._selector = selectors.DefaultSelector()
         self.links: dict[int, MavlinkLink] = {}  # by system id; 0: shared
-        self.now_us = -1
-        self.serviced_us = -PERIOD_US
+        self._now_us = -1
         self._contacted = False  # a packet has been received
+        self._serviced_us = -PERIOD_US
         self._polled = self._kept = self._moved = 0.0  # wall time
         if self.ports.shared_port is not None:
             self._open(0, self.ports.shared_port, "all vehicles", "--shared-port", self.ports.shared_station())
@@ -61,7 +61,7 @@ class MavlinkHub:
         except PaddockError:
             self._close_link(sysid)
             raise
-        vehicle.now_us = max(self.now_us, 0)
+        vehicle.now_us = max(self._now_us, 0)
         for each in (link, self.links.get(0)):
             if each is not None:
                 each.vehicles[sysid] = vehicle
@@ -102,7 +102,7 @@ class MavlinkHub:
         5 ms of wall time, and peers receive heartbeats that are not logged.
         """
         wall = time.monotonic()
-        paused, self.now_us = now_us == self.now_us, now_us
+        paused, self._now_us = now_us == self._now_us, now_us
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
@@ -116,16 +116,25 @@ class MavlinkHub:
                 self._work(now_us, wall, True)
             return
         self._moved = wall
-        if not 0 <= now_us - self.serviced_us < PERIOD_US:
+        if not 0 <= now_us - self._serviced_us < PERIOD_US:
             self._work(now_us, wall, False)
+
+    @property
+    def times_us(self) -> tuple[int, int]:
+        """Simulated time now, and of the last poll."""
+        return self._now_us, self._serviced_us
+
+    @times_us.setter
+    def times_us(self, times: tuple[int, int]) -> None:
+        self._now_us, self._serviced_us = times
 
     def idle(self) -> None:
         """Service while the simulation is paused or waits for another process."""
-        if self.now_us >= 0:
-            self.service(self.now_us)
+        if self._now_us >= 0:
+            self.service(self._now_us)
 
     def _work(self, now_us: int, wall: float, paused: bool) -> None:
-        if now_us < self.serviced_us:
+        if now_us < self._serviced_us:
             for vehicle in self.vehicles.values():
                 vehicle.restart(now_us)
         self._polled = wall
@@ -134,7 +143,7 @@ class MavlinkHub:
         if paused and not self._contacted:
             return  # no peer yet: the log must not depend on wall time
         if not paused:
-            self.serviced_us = now_us
+            self._serviced_us = now_us
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
         for key, _ in ready:
@@ -163,9 +172,9 @@ class MavlinkVehicle:
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
         self.log = log
-        self.writer = PacketWriter(self.sysid, AUTOPILOT)
+        self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
-        self.texts = 0
+        self._texts = 0
         self._requests = False  # a peer has requested rates of its own
         self.vibration = VibrationMeter()
         self.streams = Streams(autopilot.parameters.value, offset=self.sysid)  # of peers that have requested no others
@@ -248,7 +257,7 @@ class MavlinkVehicle:
 
     def pack(self, message: Any, logged: bool = True) -> bytes:
         """Pack with the next sequence number and log, or without both."""
-        packet = self.writer.pack(message, logged)
+        packet = self._writer.pack(message, logged)
         if logged:
             self._write_log(packet)
         return packet
@@ -313,7 +322,7 @@ class MavlinkVehicle:
             fields = self.fields(id) if listeners or logged else None
             if fields is not None:
                 first = None if logged else listeners[0][1].sequences.get(self.sysid, 0)
-                packet = self.writer.pack_fields(id, fields, first)
+                packet = self._writer.pack_fields(id, fields, first)
                 if logged:
                     self._write_log(packet)
                 for link, peer in listeners:
@@ -326,6 +335,15 @@ class MavlinkVehicle:
             self._beat = wall
             self.send(self.encode(HEARTBEAT), logged=False)
 
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Number of the next packet, and of the last text."""
+        return self._writer.sequence, self._texts
+
+    @numbers.setter
+    def numbers(self, numbers: tuple[int, int]) -> None:
+        self._writer.sequence, self._texts = numbers
+
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
         self.now_us = now_us
@@ -337,8 +355,8 @@ class MavlinkVehicle:
 
     def _notify(self, notice: Notice) -> None:
         if isinstance(notice, StatusText):
-            self.texts = self.texts % 65535 + 1
-            for message in status_texts(notice.severity, notice.text, self.texts):
+            self._texts = self._texts % 65535 + 1
+            for message in status_texts(notice.severity, notice.text, self._texts):
                 self.send(message)
         elif isinstance(notice, ItemReached):
             self.send(mav.MAVLink_mission_item_reached_message(notice.sequence))

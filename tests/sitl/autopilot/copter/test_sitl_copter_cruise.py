@@ -16,7 +16,7 @@ from paddock.sitl.autopilot.control import copter as at
 from paddock.sitl.autopilot.control import copter_cruise
 from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterLegs, CopterTrack, LegLimits, MotionLimits
 from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Ned
-from paddock.sitl.autopilot.group import DECIDED, NOW, STATUS_WIDTH
+from paddock.sitl.autopilot.group import CHECK, DECIDED, MODE, NOW, STATUS_WIDTH
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.vehicle_types import Copter
 from paddock.sitl.from_scenario import quick_scenario
@@ -36,8 +36,8 @@ def moving(seed: int) -> tuple[CopterTrack, CopterHeading]:
     return track, heading
 
 
-def fly(row: np.ndarray, slots: int, place: tuple[float, float] = (0.0, 0.0)) -> list[bool]:
-    """Run the compiled loop; return in which slots it asked for the mode."""
+def fly(row: np.ndarray, slots: int, place: tuple[float, float] = (0.0, 0.0)) -> list[int]:
+    """Run the compiled loop; return for what it asked in each slot."""
     status, estimate = np.zeros((1, STATUS_WIDTH)), np.zeros((1, ESTIMATE_WIDTH))
     estimate[0, at.E_NORTH], estimate[0, at.E_EAST] = place
     asked = []
@@ -45,7 +45,7 @@ def fly(row: np.ndarray, slots: int, place: tuple[float, float] = (0.0, 0.0)) ->
         status[0, DECIDED], status[0, NOW] = k * 20_000.0, (k + 1) * 20_000.0
         asks = np.zeros(1, np.int64)
         copter_cruise.cruise(np.array([0]), status, row[None], estimate, asks)
-        asked.append(bool(asks[0]))
+        asked.append(int(asks[0]))
     return asked
 
 
@@ -68,8 +68,8 @@ def test_the_loop_moves_track_and_heading_as_the_modes_do(seed: int) -> None:
     ask(track, heading)
     row = np.zeros(copter_cruise.ROW_WIDTH)
     assert copter_cruise.hand_over(row, track, heading, 0.0, None)
-    assert fly(row, 5) == [False] * 4 + [True]  # the mode decides ten times a second
-    for _ in range(4):
+    assert fly(row, 10) == [0, 0, 0, 0, CHECK, CHECK, CHECK, CHECK, CHECK, MODE]  # no check was noted
+    for _ in range(9):
         ask(track, heading)
     expected = (*track.values(), heading.yaw, heading.rate)
     np.testing.assert_allclose(row[at.NORTH : at.AD + 1], expected[:9], rtol=0.0, atol=1e-12)
@@ -134,7 +134,7 @@ def test_a_steady_flight_is_the_flight_of_the_mode(own_links: Links, monkeypatch
     with flight(links) as (sim, pilot):
         decisions.clear()
         steady = goes(pilot, sim)
-        assert 40 <= len(decisions) <= 60 and pilot.cruising  # 4 s at 10 Hz
+        assert 40 <= len(decisions) <= 60 and pilot.cruising  # 4 s, checks at 10 Hz
         assert sum(decisions) == pytest.approx(4.0, abs=0.11)
     monkeypatch.setattr(Copter, "end_decision", lambda self: None)
     with flight(links) as (sim, pilot):

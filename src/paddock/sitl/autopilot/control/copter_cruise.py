@@ -2,8 +2,8 @@
 
 A mode moves track and heading in Python, 50 times a second. Where its requests stay the same for a while (the way to a
 waypoint, a position to hold), it calls the flight `steady`: its requests are then written to the copter's row, and this
-loop carries them out in its place until the next check of failsafes, 100 ms later. An input from outside ends that at
-once. The functions are those of `copter_path`, on columns.
+loop carries them out in its place, for 200 ms. Failsafes are checked at 10 Hz in between, and an input from outside
+ends it at once. The functions are those of `copter_path`, on columns.
 """
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign, sqrt, wrap_angle
@@ -37,17 +37,19 @@ from paddock.sitl.autopilot.control.copter_path import (
     StraightLeg,
 )
 from paddock.sitl.autopilot.estimator.estimator import Ints
-from paddock.sitl.autopilot.group import DECIDED, LONGEST_STEP, NOW
+from paddock.sitl.autopilot.group import CHECK, DECIDED, LONGEST_STEP, MODE, NOW
 from paddock.sitl.sensor_data import Floats
 from paddock.vehicles.parts.quad_control import approach_speed
 
-MOST_US = 100_000.0  # us of steady flight: failsafes are checked at 10 Hz
+MOST_US = 200_000.0  # us of steady flight
+CHECK_US = 100_000.0  # us between two checks
 MAX_LAG = 2.0  # m lag behind the track at which the track slows down; twice that stops it
 
 # columns of the setpoint's row, after those of the control
 STEADY = SETPOINT_WIDTH  # 1: the loop below flies
 SINCE = STEADY + 1  # us: when the mode has decided
-TRACK = SINCE + 1  # north, east, down, their velocities and accelerations
+CHECKED = SINCE + 1  # us: when failsafes were checked
+TRACK = CHECKED + 1  # north, east, down, their velocities and accelerations
 HEADING = TRACK + 9  # yaw, rate
 LEVEL = HEADING + 2  # request north and east: kind, two values, speed, acceleration, jerk
 CLIMB = LEVEL + 6  # request up and down: kind, value, climb rate, speed, acceleration, jerk
@@ -141,13 +143,13 @@ def follow_legs(row: Floats, estimate: Floats, dt: float) -> None:
 
 
 def cruise_all(which: Ints, status: Floats, setpoint: Floats, estimate: Floats, asks: Ints) -> None:
-    """Fly the copters in steady flight; set in `asks` which of them, or others, need their mode now."""
+    """Fly the copters in steady flight; set in `asks` what they, and others, need in Python: 0, MODE or CHECK."""
     for j in range(len(which)):
         k = which[j]
         row, now = setpoint[k], status[k, NOW]
-        asks[j] = 1
+        asks[j] = MODE
         if row[STEADY] == 1.0 and now - row[SINCE] < MOST_US:
-            asks[j] = 0
+            asks[j] = CHECK if now - row[CHECKED] >= CHECK_US else 0
             dt = minimum((now - status[k, DECIDED]) * 1e-6, LONGEST_STEP)
             status[k, DECIDED] = now
             if row[LEVEL] == FOLLOW:
@@ -183,7 +185,7 @@ def hand_over(row: Floats, track: CopterTrack, heading: CopterHeading, now_us: f
         for k, leg in enumerate(running):
             values = *leg.direction, leg.length, leg.time, leg.speed, leg.change, leg.cruise, leg.moving
             row[FIRST_LEG + k * LEG_WIDTH : FIRST_LEG + (k + 1) * LEG_WIDTH] = values
-    row[STEADY], row[SINCE] = 1.0, now_us
+    row[STEADY], row[SINCE], row[CHECKED] = 1.0, now_us, now_us
     return True
 
 

@@ -15,7 +15,7 @@ from paddock.sitl.autopilot.vehicle import MissionMode
 from paddock.world.rotation import euler_from_quaternion
 
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
-AHEAD = 0.2  # s in which nothing may change, for steady flight
+AHEAD = 0.3  # s in which nothing may change, for steady flight
 WAITING = (NavTask.DELAY, NavTask.DONE)
 GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 
