@@ -152,6 +152,22 @@ class Partner(Protocol):
         """
 
 
+class AutopilotStates(Protocol):
+    """The part of a run's state that autopilots hold. The thread that saves and restores calls all methods."""
+
+    def refuse_restore(self) -> None:
+        """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
+
+    def save(self) -> dict[str, Any]:
+        """Return the state as a tree."""
+
+    def hashed(self) -> dict[str, Any]:
+        """Return the state without what watchers may change."""
+
+    def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
+        """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one."""
+
+
 class Autopilots:
     """The partners of the barrier and the vehicles that they fly. Any thread may join or leave."""
 
@@ -159,6 +175,7 @@ class Autopilots:
         self.partners: tuple[Partner, ...] = ()
         self._flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
         self.describe: list[Callable[[], list[dict[str, Any]]]] = []  # each returns trees of vehicles with autopilots
+        self.states: AutopilotStates | None = None
         self.joins = 0  # number of partners that have joined
         self._lock = threading.Lock()
 

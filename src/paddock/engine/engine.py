@@ -36,6 +36,8 @@ from paddock.world.world import World
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
+AUTOPILOTS = "autopilots"  # key of a saved state
+
 
 class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
@@ -136,17 +138,23 @@ class Engine:
 
     def saved_state(self) -> dict[str, Any]:
         """Return everything that changes in a run, and the digest of its scenario."""
-        return {"scenario": scenario_digest(self.scenario), **self._changing_state()}
+        states = self.autopilots.states
+        held = {} if states is None else {AUTOPILOTS: states.save()}
+        return {"scenario": scenario_digest(self.scenario), **self._changing_state(), **held}
 
     def hashed_state(self) -> dict[str, Any]:
         """Return the state without the counts of resets and fleet changes: equal runs have equal hashes."""
-        tree = self._changing_state()
-        tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
-        return tree
+        tree = self.settled_state()
+        tree["mailbox"] = self.mailbox.save(self.world.clock.tick)
+        states = self.autopilots.states
+        return tree if states is None else {**tree, AUTOPILOTS: states.hashed()}
 
     def settled_state(self) -> dict[str, Any]:
-        """Return the hashed state without queued actions, because a replay queues them from the start."""
-        tree = self.hashed_state()
+        """Return the hashed state of the world: without queued actions and autopilots, because a replay queues actions
+        from the start and has no autopilots.
+        """
+        tree = self._changing_state()
+        tree["world"] = {name: value for name, value in tree["world"].items() if name not in ("run", "roster")}
         del tree["mailbox"]
         return tree
 
@@ -177,12 +185,16 @@ class Engine:
     def restore(self, blob: bytes) -> None:
         """Load a saved state that is valid: saving it again gives the same. On an error, the state is as before."""
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            tree, before = self._checked_state(blob), pack(self.saved_state())
+            tree, before = self._checked_state(blob), unpack(pack(self.saved_state()))
+            undo = self._autopilots_of(before)
             try:
+                load_autopilots = self._autopilots_of(tree)
                 self._load(tree)
+                load_autopilots()
                 check_equal(tree, self.saved_state(), "saved state")
             except Exception as error:  # a crafted state may fail in any way
-                self._load(unpack(before))
+                self._load(before)
+                undo()
                 if isinstance(error, PaddockError):
                     raise
                 why = str(error).partition("\n")[0]
@@ -202,7 +214,16 @@ class Engine:
             raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
         if tree.get("scenario") != scenario_digest(self.scenario):
             raise PaddockError("saved in another scenario: load that one and restore there")
+        if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
+            tree.pop(AUTOPILOTS, None)
+        else:
+            self.autopilots.states.refuse_restore()
         return tree
+
+    def _autopilots_of(self, tree: dict[str, Any]) -> Callable[[], None]:
+        """Check the autopilots of a saved state; return the function that loads them, after the world."""
+        states = self.autopilots.states
+        return (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"])
 
     def _load(self, tree: dict[str, Any]) -> None:
         overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}

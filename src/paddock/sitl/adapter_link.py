@@ -318,6 +318,13 @@ class AdapterLink:
             vehicle.sensors = SensorData()
         self._arrange()
 
+    def restore(self, sensors: Floats, actuators: Floats) -> None:
+        """Continue with the rows of a saved state; for a hosted world, which has the bridge's time."""
+        self.free_running = self.holding = False
+        self.sensors[:], self.actuators[:] = sensors, actuators
+        self._newest[:], self._good[:] = sensors[:, 0], actuators
+        self._rejected = frozenset()
+
 
 def _shifted(block: Floats, offset_us: int) -> Floats:
     """Return a copy whose sample times are later by `offset_us`; those of sensors that never measured are unchanged."""

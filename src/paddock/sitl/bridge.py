@@ -31,6 +31,7 @@ from paddock.sitl.bridge_vehicle import (
     VehicleGroup,
     problem,
 )
+from paddock.world.archive import Tree
 
 IDLE_PERIOD_US = 20_000  # simulated time between exchanges while there are no vehicles
 MODES = ("lockstep", "scaled", "free")
@@ -225,6 +226,30 @@ class Bridge:
                 except Exception as error:
                     self._fail(vehicle, error)
             self._fresh.clear()
+
+    def save(self) -> Tree:
+        """Return its time, when each vehicle is due, autopilots that have failed, and the newest data of the world."""
+        due = {v.sysid: NEVER_US if v.failed else v.group.due_us for v in self.vehicles if v.group is not None}
+        hosted = [link for link in self.links.values() if link.adapter.hosted]
+        return {
+            "time_us": self.time_us,
+            "due": {str(sysid): at for sysid, at in {**due, **self._due}.items()},
+            "failed": {str(v.sysid): v.failed for v in self.vehicles if v.failed},
+            "sensors": {link.adapter.name: link.sensors.copy() for link in hosted},
+            "actuators": {link.adapter.name: link.actuators.copy() for link in hosted},
+        }
+
+    def restore(self, tree: Tree) -> None:
+        """Continue from a saved state that has been checked; groups form again at the next exchange."""
+        self._resets += 1
+        self._ungroup()
+        self.time_us, self._due = tree["time_us"], {int(sysid): at for sysid, at in tree["due"].items()}
+        self._fresh.clear()
+        for vehicle in self.vehicles:
+            vehicle.forget()
+            vehicle.failed = tree["failed"].get(str(vehicle.sysid), "")
+        for name, sensors in tree["sensors"].items():
+            self.links[name].restore(sensors, tree["actuators"][name])
 
     def run(self, duration: float) -> None:
         """Let `duration` s of simulated time pass in an empty simulation.

@@ -104,7 +104,8 @@ class MissionStarter:
         mission, auto = vehicle.entry.mission, float(self.autopilot.mode_number("AUTO") or 0)
         self._points = () if isinstance(mission, str) else mission or ()
         self._items = mission_file(mission, self.craft) if isinstance(mission, str) else []  # those of points: at home
-        self._next_us = round(vehicle.entry.start * 1e6)
+        self.next_us = round(vehicle.entry.start * 1e6)
+        self.step = 0  # the next one
         self._steps: list[tuple[str, Callable[[], Ack]]] = [
             ("waiting for pre-arm checks", lambda: ACCEPTED if self.autopilot.arming.passes else rejected("")),
             ("uploading the mission", self._upload),
@@ -116,19 +117,23 @@ class MissionStarter:
 
     def update(self, now_us: int) -> None:
         """Take the steps that are possible at this simulated time."""
-        if not self._steps or now_us < self._next_us:
+        if self.step >= len(self._steps) or now_us < self.next_us:
             return
-        self._next_us = now_us + REPEAT_US
-        while self._steps:
-            name, act = self._steps[0]
+        self.next_us = now_us + REPEAT_US
+        while self.step < len(self._steps):
+            name, act = self._steps[self.step]
             ack = act()
             if not ack.accepted:
                 if ack.text and ack.text != self.note:
                     self.autopilot.send_text(Severity.WARNING, ack.text)
                 self.note = ack.text or name
                 return
-            del self._steps[0]
+            self.step += 1
         self.note = ""
+
+    def restore(self, step: int, next_us: int, note: str) -> None:
+        """Continue with a step, at a simulated time."""
+        self.step, self.next_us, self.note = min(step, len(self._steps)), next_us, note
 
     def _upload(self) -> Ack:
         home, items = self.autopilot.home, self._items

@@ -22,6 +22,7 @@ from paddock.sitl.autopilot.vehicle import drives
 from paddock.sitl.bridge import Bridge
 from paddock.sitl.bridge_vehicle import StatusRow
 from paddock.sitl.from_scenario import FlownVehicle, build_adapter, build_vehicles
+from paddock.sitl.saved_autopilots import SavedAutopilots
 from paddock.world.geodesy import Origin
 
 if TYPE_CHECKING:  # they need pymavlink, which only the built-in autopilots need
@@ -66,7 +67,7 @@ class SitlHost:
         self.vehicles: list[FlownVehicle] = []
         self.printed: dict[int, str] = {}  # last line printed for each system
         self.hub: MavlinkHub | None = None
-        self._starters: list[MissionStarter] = []
+        self.starters: list[MissionStarter] = []
         self.bridge = Bridge(
             self.section.time,
             tick_rate=sim.engine.world.clock.rate,
@@ -102,6 +103,7 @@ class SitlHost:
         self._ids = {name: sim.snapshot()[name].id for name in self._starts}
         sim.autopilots.join(self.bridge, self._ids.values())
         sim.autopilots.describe.append(self.describe)
+        sim.engine.autopilots.states = SavedAutopilots(self)
         sim.engine.on_restart.append(self._restarted)
         sim.engine.on_close.append(self.close)
 
@@ -131,11 +133,12 @@ class SitlHost:
     def _prepare_missions(self) -> None:
         from paddock.sitl.ground_station import MissionStarter
 
-        self._starters = [MissionStarter(vehicle) for vehicle in self.vehicles if vehicle.entry.mission is not None]
+        self.starters = [MissionStarter(vehicle) for vehicle in self.vehicles if vehicle.entry.mission is not None]
 
     def _start_missions(self, now_us: int) -> None:
-        for starter in self._starters:
-            starter.update(now_us)
+        for starter in self.starters:
+            if starter.note:  # under way otherwise
+                starter.update(now_us)
 
     def _log_warning(self, name: str, severity: Severity, text: str) -> None:
         """Log an autopilot's warning as an event of the run."""
@@ -150,6 +153,7 @@ class SitlHost:
         """Leave the simulation, close sockets and autopilots; idempotent."""
         self.sim.autopilots.leave(self.bridge)
         self.sim.autopilots.describe.clear()
+        self.sim.engine.autopilots.states = None
         if self._restarted in self.sim.engine.on_restart:
             self.sim.engine.on_restart.remove(self._restarted)
         hub, self.hub = self.hub, None
@@ -159,13 +163,17 @@ class SitlHost:
         self.bridge.close()
 
     def _restarted(self, how: str) -> None:
-        """Restart the bridge with the simulation; a reset may give vehicles other starting places."""
-        self.bridge.reset()
-        if self._starters:
-            self._prepare_missions()
+        """Restart the bridge with the simulation, whose vehicles may have other starting places."""
         if how == "reset":
+            self.reboot()
             for name in filter(self.sim.engine.applier.exists, self._starts):
                 self._note_start(name)
+
+    def reboot(self) -> None:
+        """Restart all autopilots at time 0, with the missions of the scenario."""
+        self.bridge.reset()
+        if self.starters:
+            self._prepare_missions()
 
     def _note_start(self, name: str) -> None:
         vehicle, (program, _) = self.sim.snapshot()[name], self.sim.engine.applier.found(name)
@@ -179,7 +187,7 @@ class SitlHost:
 
     def progress(self) -> list[tuple[StatusRow, Progress]]:
         """Return each vehicle's row, by ascending system id, and its progress; the note is a problem."""
-        waiting = {starter.sysid: starter.note for starter in self._starters}
+        waiting = {starter.sysid: starter.note for starter in self.starters}
         rows = [row if row.note else row._replace(note=waiting.get(row.sysid, "")) for row in self.bridge.status()]
         known = {} if self.hub is None else self.hub.vehicles
         return [(row, _progress(known[row.sysid].autopilot) if row.sysid in known else Progress()) for row in rows]

@@ -58,6 +58,11 @@ def _crowd(quick: bool) -> Iterator[Result]:
                     vehicle.autopilot.command(TAKEOFF, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 20.0))
                 sim.step(2 * RATE)
                 yield _pace(sim, "copters in flight", quick)
+    scenario = quick_scenario("copter", CROWD, mavlink=OWN_PORTS)
+    scenario["sitl"]["pilots"][0]["mission"] = [[0, 60, 10], [30, 60, 12], [30, 0, 10], [0, 0, 10]]
+    with paddock.load(scenario) as sim:
+        sim.step(10 * RATE)  # taken off
+        yield _pace(sim, "copters on missions", quick)
 
 
 def _pace(sim: Any, vehicles: str, quick: bool) -> Result:

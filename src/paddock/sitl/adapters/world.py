@@ -153,9 +153,9 @@ class WorldAdapter(BlockAdapter):
         self.truth = truth
         self._host = simulation
         self._sim: Simulation | None = None
-        self._forget()
+        self.forget()
 
-    def _forget(self) -> None:
+    def forget(self) -> None:
         """Forget the sensor data of all fleets."""
         self._roster = (-1, -1)  # run and version of the roster for which the others are valid
         self._feeds: dict[str, FleetFeed] = {}  # by fleet
@@ -177,7 +177,7 @@ class WorldAdapter(BlockAdapter):
             if sim is not None:
                 sim.engine.on_restart.remove(self._restarted)
             self._placed.clear()
-            self._forget()
+            self.forget()
 
     @property
     def is_connected(self) -> bool:
@@ -206,7 +206,7 @@ class WorldAdapter(BlockAdapter):
             except AdapterError as error:
                 raise AdapterError(f"adapter {self.name!r}: {error}") from None
             self._placed[vehicle.id] = vehicle
-            self._forget()
+            self.forget()
             self._rest((vehicle.id,))
 
     def remove_vehicle(self, vehicle: int) -> None:
@@ -215,7 +215,7 @@ class WorldAdapter(BlockAdapter):
             if self.simulation.engine.applier.exists(self._find(vehicle).name):
                 self._rest((vehicle,))
             del self._placed[vehicle]
-            self._forget()
+            self.forget()
 
     def reset(self) -> None:
         """Set all actuators to rest; the owner resets the simulation."""
@@ -225,7 +225,7 @@ class WorldAdapter(BlockAdapter):
         """Discard sensor data from before a reset or restore."""
         with self.lock:
             exists = self.simulation.engine.applier.exists
-            self._forget()
+            self.forget()
             if how == "reset":
                 self._rest(tuple(v for v, placed in self._placed.items() if exists(placed.name)))
 
@@ -285,7 +285,7 @@ class WorldAdapter(BlockAdapter):
         for vehicle in vehicles:
             self._find(vehicle)
         if roster != self._roster:
-            self._forget()
+            self.forget()
             self._roster = roster
         found: dict[str, list[tuple[int, int]]] = {}
         for place, vehicle in enumerate(vehicles):

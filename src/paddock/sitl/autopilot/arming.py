@@ -28,13 +28,20 @@ DIRECT = (*MANUAL_THROTTLE, "ALT_HOLD", "LOITER", "POSHOLD", "STEERING")
 class Arming:
     """Arms and disarms one vehicle. The checks run once a second and on every attempt."""
 
+    autopilot: "BuiltInAutopilot"
+    passes: bool
+    _checked_us: int
+    _attempt_us: int  # last failed attempt
+    _reported_us: int
+    _reported: list[str]
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.passes = False
         self._checked_us = -PERIOD_US
-        self._attempt_us = -REPORTED_FOR_US  # last failed attempt
+        self._attempt_us = -REPORTED_FOR_US
         self._reported_us = -REPEAT_US
-        self._reported: list[str] = []
+        self._reported = []
 
     def update(self) -> None:
         """Run the checks; after a failed attempt, repeat what still fails."""

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from math import ceil, isinf
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,9 +26,11 @@ from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
 from paddock.sitl.autopilot.group import (
     ARMED,
+    CHECK,
     CONTROLLED,
     DECIDED,
     LONGEST_STEP,
+    MODE,
     NO_GNSS,
     NOW,
     REBOOT,
@@ -75,6 +77,36 @@ class BuiltInAutopilot(Autopilot):
 
     kind = "builtin"
     live = True
+    unsaved: ClassVar[tuple[str, ...]] = (
+        *("status", "sensor_period_us", "on_restart", "on_text", "sysid", "parameters", "estimator", "_vehicle_type"),
+        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest"),
+        *("log", "on_event"),
+    )
+    """Attributes that are no part of the state: settings, listeners, parts with a state of their own, views of rows."""
+    arming: Arming
+    battery: Battery
+    calibration: Calibration
+    camera: Camera
+    cruising: bool  # a compiled loop repeats what the mode has asked for
+    executor: MissionExecutor
+    failsafes: Failsafes
+    fence: Fence
+    guided: GuidedTarget
+    health: Health
+    home_position: "HomePosition"
+    mode: Mode
+    outbox: deque[Notice]
+    paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
+    plans: dict[PlanKind, tuple[MissionItem, ...]]
+    rc: RcInput
+    servos: ServoOutputs
+    telemetry: Telemetry
+    vehicle: VehicleControl
+    _armed: bool
+    _estimate: Estimate  # at the last decision
+    _decided_us: float  # time of the last decision or check
+    _since: float  # s since the last checks
+    _warned_us: int  # time of the last throttled warning
 
     def __init__(
         self,
@@ -97,7 +129,7 @@ class BuiltInAutopilot(Autopilot):
         self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
         self._vehicle_type = kind
         self._attach(control_arrays(1, kind.widths), 0)
-        self.plans: dict[PlanKind, tuple[MissionItem, ...]] = dict.fromkeys(PlanKind, ())
+        self.plans = dict.fromkeys(PlanKind, ())
         self._boot()
         self.parameters.on_change = self._use_parameters
         for name in unknown:
@@ -122,32 +154,58 @@ class BuiltInAutopilot(Autopilot):
         for array in self.controls:
             array[self.place] = 0.0
         self.status_row[CONTROLLED] = self.status_row[DECIDED] = -1.0
-        self.estimate = UNKNOWN
+        self.cruising, self._decided_us = False, -1.0
+        self._estimate = self._newest = UNKNOWN
         self._row[:] = empty_block(1)[0]
         self._sensors = SensorColumns._make(self._row.tolist())
-        self._since = CHECK_PERIOD  # s since the last checks
+        self._since = CHECK_PERIOD
         self.armed = False
         self.guided = GuidedTarget()
-        self.outbox: deque[Notice] = deque(maxlen=OUTBOX_LENGTH)
+        self.outbox = deque(maxlen=OUTBOX_LENGTH)
         self.telemetry = Telemetry(self)
         self._warned_us = -WARNING_PERIOD_US
-        self.paused: int | None = None  # mode to continue after DO_PAUSE_CONTINUE
+        self.paused = None
         self.battery, self.health, self.rc = Battery(self), Health(self), RcInput(self)
         self.servos, self.camera, self.calibration = ServoOutputs(self), Camera(self), Calibration(self)
         self.home_position, self.arming = HomePosition(self), Arming(self)
         self.fence, self.failsafes = Fence(self), Failsafes(self)
-        self.vehicle: VehicleControl = self._vehicle_type(self)
+        self.vehicle = self._vehicle_type(self)
         self._use_parameters()
         self.executor = MissionExecutor(self)
-        self.mode: Mode = self.vehicle.modes[self.vehicle.first_mode](self)
+        self.mode = self.vehicle.modes[self.vehicle.first_mode](self)
         self.mode.enter()
 
     def _use_parameters(self) -> None:
+        self.vehicle.begin_decision()
+        self._derive()
+
+    def _derive(self) -> None:
         value = self.parameters.value
         self.status_row[NO_GNSS], self.status_row[VOLTAGE] = value("SIM_GPS_DISABLE"), value("SIM_BATT_VOLTAGE")
         self.battery.read_parameters()
         self.camera.read_parameters()
         self.vehicle.read_parameters()
+
+    def restored(self, note: str) -> None:
+        """Derive what is not saved, after a saved state has been loaded."""
+        self.vehicle.attach()
+        self._derive()
+        self._newest = UNKNOWN
+        self._sensors = SensorColumns._make(self._row.tolist())
+        self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
+
+    @property
+    def estimate(self) -> Estimate:
+        """Position, velocity and attitude at the last decision, or the newest in steady flight."""
+        if not self.cruising:
+            return self._estimate
+        if self._newest.time_us != self.estimator.row.item(0):
+            self._newest = Estimate._make(self.estimator.row.tolist())
+        return self._newest
+
+    @estimate.setter
+    def estimate(self, estimate: Estimate) -> None:
+        self._estimate = estimate
 
     @property
     def now_us(self) -> int:
@@ -217,7 +275,7 @@ class BuiltInAutopilot(Autopilot):
         inject_faults(row, status)
         status[NOW] = row[0]
         self.estimator.update(row)
-        if status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US:
+        if (status[DECIDED] < 0.0 or status[NOW] - status[DECIDED] >= SLOW_PERIOD_US) and not self._cruise():
             self.decide()
         if self.vehicle.kernels is not None:
             arrays, period = self.estimator.arrays, float(self.vehicle.control_period_us)
@@ -235,25 +293,35 @@ class BuiltInAutopilot(Autopilot):
         """Handle the events of the estimator."""
         self.estimator.handle(int(self.estimator.arrays.events[self.place]))
 
+    def _cruise(self) -> bool:
+        """Run the loop of steady flight in place of the mode; return whether it did."""
+        if self.vehicle.cruise is None or not self.cruising:
+            return False
+        asks, which = np.ones(1, np.int64), np.array([self.place])
+        self.vehicle.cruise(which, *self.controls[:2], self.estimator.arrays.estimate, asks)
+        if asks[0] == CHECK:
+            self.check()
+        return bool(asks[0] != MODE)
+
     def decide(self) -> None:
-        """Run the slow loop, at 50 Hz."""
+        """Run the slow loop, at 50 Hz, or less often in steady flight."""
+        self.vehicle.begin_decision()
         now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
         dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
-        self.status_row[DECIDED] = now
-        self.estimate = Estimate._make(self.estimator.row.tolist())
+        elapsed, self.status_row[DECIDED] = self._elapsed(now, dt), now
+        self._estimate = Estimate._make(self.estimator.row.tolist())
         self.rc.update()
         self.home_position.update()
-        self._since += dt
-        if self._since >= CHECK_PERIOD - 1e-9:
-            self._supervise(self._since)
+        self._supervise(elapsed)
         self.mode.update(dt)
-        self.vehicle.update_landed(dt)
+        self.vehicle.update_landed(elapsed)
         if self.camera.active:
             self.camera.update()
         if self.servos.repetitions:
             self.servos.update()
         if self.calibration.wanted:
             self.calibration.update()
+        self.vehicle.end_decision()
         # the estimator may rely on a stationary vehicle; a plane without airspeed sensor may be in the air
         known = self.vehicle.kind != "plane" or self._row.item(AIRSPEED) >= 0.0
         standing = not self._armed and self.telemetry.landed is Landed.ON_GROUND and known
@@ -261,9 +329,25 @@ class BuiltInAutopilot(Autopilot):
             self.estimator.standing = standing
         self.status.mode, self.status.armed = self.mode.name, self.armed
 
-    def _supervise(self, dt: float) -> None:
+    def check(self) -> None:
+        """Check failsafes and landing in steady flight, at 10 Hz."""
+        elapsed = self._elapsed(self.status_row.item(NOW), 0.0)
+        self._estimate = self.estimate
+        self._supervise(elapsed)
+        self.vehicle.update_landed(elapsed)
+        self.vehicle.note_check()
+
+    def _elapsed(self, now: float, first: float) -> float:
+        """Return the s since the last decision or check; `first` for the first."""
+        last, self._decided_us = self._decided_us, now
+        return min((now - last) * 1e-6, LONGEST_STEP) if last >= 0.0 else first
+
+    def _supervise(self, elapsed: float) -> None:
         """Check battery, sensors, arming, failsafes and fence, at 10 Hz."""
-        self._since = 0.0
+        self._since += elapsed
+        if self._since < CHECK_PERIOD - 1e-9:
+            return
+        dt, self._since = self._since, 0.0
         self.battery.update(dt)
         self.health.update(dt)
         self.arming.update()
@@ -350,20 +434,24 @@ class BuiltInAutopilot(Autopilot):
             return check_mission_item(item, self.vehicle.kind)
         return check_fence_item(item) if kind == PlanKind.FENCE else check_rally_item(item)
 
-    def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
-        """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
-        items, most = tuple(items), int(self.parameters.known(TOTALS[kind]).high)
+    def check_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
+        """Return the MAV_MISSION_RESULT of a whole plan, and the index of the item at fault."""
+        most = int(self.parameters.known(TOTALS[kind]).high)
         if len(items) > most:
             return MissionResult.NO_SPACE, most
         if kind == PlanKind.MISSION:
-            result, index = check_mission(items, self.vehicle.kind)
-        else:
-            checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
-            result, index = next((found for found in checked if found[0]), (0, 0))
-            if kind == PlanKind.FENCE and not result:
-                result, index = check_polygons(items)
+            return check_mission(items, self.vehicle.kind)
+        checked = ((self.check_item(kind, item), k) for k, item in enumerate(items))
+        result, index = next((found for found in checked if found[0]), (0, 0))
+        return check_polygons(items) if kind == PlanKind.FENCE and not result else (result, index)
+
+    def set_plan(self, kind: PlanKind, items: Sequence[MissionItem]) -> tuple[int, int]:
+        """Replace a plan if all of it is valid: MAV_MISSION_RESULT and the index of the item at fault."""
+        items = tuple(items)
+        result, index = self.check_plan(kind, items)
         if result:
             return result, index
+        self.vehicle.begin_decision()
         if kind == PlanKind.MISSION and items is not self.plans[kind]:
             self.executor.rewind(items)
         self.plans[kind] = items
@@ -377,6 +465,7 @@ class BuiltInAutopilot(Autopilot):
         handler = COMMANDS.get(command)
         if handler is None:
             return Ack(CommandResult.UNSUPPORTED, f"Command {command} is not supported")
+        self.vehicle.begin_decision()
         values = [*map(float, p), *[0.0] * 7][:7]
         if any(map(isinf, values)):
             return denied(f"Command {command}: infinite parameter")
@@ -387,6 +476,7 @@ class BuiltInAutopilot(Autopilot):
 
     def set_guided_target(self, target: GuidedTarget) -> Ack:
         """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
+        self.vehicle.begin_decision()
         try:
             require_guided(self, "Target rejected")
             require_target(self, target)
@@ -404,10 +494,13 @@ MAX_RALLY_ALTITUDE = 100_000.0  # m
 class HomePosition:
     """Set at the first valid position and on every arming, unless DO_SET_HOME has fixed it."""
 
+    autopilot: BuiltInAutopilot
+    place: tuple[float, float, float] | None  # deg, deg, m above sea level
+    locked: bool  # by DO_SET_HOME: arming does not move it
+
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
-        self.place: tuple[float, float, float] | None = None  # deg, deg, m above sea level
-        self.locked = False  # by DO_SET_HOME: arming does not move it
+        self.place, self.locked = None, False
 
     def update(self) -> None:
         """Set home at the first valid position."""

@@ -113,22 +113,32 @@ class Failsafe:
 class Failsafes:
     """All failsafes of a vehicle. Conditions are tracked while disarmed, but nothing acts."""
 
+    autopilot: "BuiltInAutopilot"
+    gcs_us: int  # last heartbeat of the ground station; -1 never
+    gcs: Failsafe
+    rc: Failsafe
+    low: Failsafe
+    position: Failsafe
+    critical: Failsafe
+    all: list[Failsafe]
+    short: Failsafe | None  # of planes, whose `rc` and `gcs` are the long failsafe
+    _tilted: float  # s
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.gcs_us = -1  # last heartbeat of the ground station; -1 never
+        self.gcs_us = -1
         self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1)
         self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2)
         self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
         self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
         self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
-        self.all = [self.critical, self.position, self.low, self.rc, self.gcs]
-        self.plane = "FS_SHORT_ACTN" in autopilot.parameters
-        if self.plane:
+        self.all, self.short = [self.critical, self.position, self.low, self.rc, self.gcs], None
+        if "FS_SHORT_ACTN" in autopilot.parameters:
             self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2)
             self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1)
             self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1)
             self.all = [self.critical, self.position, self.low, self.rc, self.gcs, self.short]
-        self._tilted = 0.0  # s
+        self._tilted = 0.0
 
     @property
     def acting(self) -> bool:
@@ -154,11 +164,11 @@ class Failsafes:
         """Check all of them, `dt` s after the last check."""
         autopilot, level = self.autopilot, self.autopilot.battery.level
         value = autopilot.parameters.value
-        gcs_timeout = value("FS_LONG_TIMEOUT" if self.plane else "FS_GCS_TIMEOUT") * 1e6
+        gcs_timeout = value("FS_GCS_TIMEOUT" if self.short is None else "FS_LONG_TIMEOUT") * 1e6
         position_lost = autopilot.home is not None and not autopilot.estimate.position_ok  # once it was known
         gcs_lost = self.gcs_us >= 0 and autopilot.now_us - self.gcs_us > gcs_timeout
         conditions = [level >= CRITICAL, position_lost, level >= LOW, autopilot.rc.lost, gcs_lost]
-        if self.plane:
+        if self.short is not None:
             enabled, way = value("THR_FAILSAFE") == 1, value("FS_GCS_ENABL")
             lost = enabled and (autopilot.rc.lost or autopilot.rc.throttle_low(value("THR_FS_VALUE")))
             watched = way in (1, 2) or (way == 3 and autopilot.mode.name == "AUTO")
@@ -210,7 +220,7 @@ class Failsafes:
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: {mode} has precedence")
         elif respond(self.autopilot, actions, failsafe.name):
             failsafe.chosen = self.autopilot.mode.number
-            failsafe.before = before if self.plane and failsafe is self.short else None
+            failsafe.before = before if failsafe is self.short else None
 
     def _plane_continues(self, failsafe: Failsafe) -> bool:
         """Return whether a plane continues in its mode: landing, taking off, returning, or with an action of 0."""
@@ -224,7 +234,7 @@ class Failsafes:
         return mode in AUTONOMOUS and autopilot.parameters.whole(failsafe.parameter) == 0
 
     def _continues(self, failsafe: Failsafe) -> bool:
-        if self.plane:
+        if self.short is not None:
             return self._plane_continues(failsafe)
         options = self.autopilot.parameters.whole("FS_OPTIONS")
         mode = self.autopilot.mode.name

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import hypot, inf, isfinite
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import shapely
 
@@ -111,16 +111,21 @@ def _width(vertices: Sequence[MissionItem]) -> float:
 class Fence:
     """Checks the fence ten times a second while FENCE_ENABLE is set and the position is valid."""
 
+    unsaved: ClassVar[tuple[str, ...]] = ("_items", "_frame", "_zones")
+    _items: tuple[MissionItem, ...] = ()  # from which `_zones` were derived
+    _frame: LocalFrame | None = None
+    _zones: tuple[FenceZone, ...] = ()
+    autopilot: "BuiltInAutopilot"
+    breaches: int  # bits of FENCE_TYPE that are breached now
+    count: int  # breaches since boot
+    last: int  # FENCE_BREACH of the last breach
+    last_us: int  # its time
+    _acted_at: dict[int, float]  # m outside at the last action, by bit
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.breaches = 0  # bits of FENCE_TYPE that are breached now
-        self.count = 0  # breaches since boot
-        self.last = 0  # FENCE_BREACH of the last breach
-        self.last_us = 0  # its time
-        self._items: tuple[MissionItem, ...] = ()
-        self._frame: LocalFrame | None = None
-        self._zones: tuple[FenceZone, ...] = ()
-        self._acted_at: dict[int, float] = {}  # m outside at the last action, by bit
+        self.breaches = self.count = self.last = self.last_us = 0
+        self._acted_at = {}
 
     @property
     def enabled(self) -> bool:

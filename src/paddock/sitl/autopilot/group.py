@@ -25,6 +25,8 @@ ARMED, REBOOT = 3, 4  # 0 or 1
 NO_GNSS, VOLTAGE = 5, 6  # injected faults: 1; V, 0 for none
 STATUS_WIDTH = 7
 
+MODE, CHECK = 1, 2  # what a vehicle in or out of steady flight needs in Python
+
 SLOW_PERIOD_US = 20_000
 LONGEST_STEP = 0.1  # s: longer gaps are clipped
 PARALLEL_FROM = 24  # vehicles: smaller groups run on the calling thread
@@ -79,6 +81,7 @@ class BuiltInGroup(AutopilotGroup):
         self._run = run_filters if n < PARALLEL_FROM else run_many_filters
         assert vehicle.kernels is not None
         self._control, self._period_us = vehicle.kernels[n >= PARALLEL_FROM], float(vehicle.control_period_us)
+        self._cruise = vehicle.cruise
         for place, autopilot in enumerate(autopilots):
             autopilot.move(self.filters, self.controls, place)
 
@@ -100,8 +103,14 @@ class BuiltInGroup(AutopilotGroup):
         for k in which[self.filters.events[which] != 0].tolist():
             self._guard(k, self.autopilots[k].handle_events, fail)
         due = (status[:, NOW] - status[:, DECIDED] >= SLOW_PERIOD_US) | (status[:, DECIDED] < 0.0)
-        for k in which[due[which]].tolist():
-            self._guard(k, self.autopilots[k].decide, fail)
+        if (deciding := which[due[which]]).size:
+            asks = np.full(len(deciding), MODE)
+            if self._cruise is not None:
+                self._cruise(deciding, *self.controls[:2], self.filters.estimate, asks)
+            for k in deciding[asks == CHECK].tolist():
+                self._guard(k, self.autopilots[k].check, fail)
+            for k in deciding[asks == MODE].tolist():
+                self._guard(k, self.autopilots[k].decide, fail)
         self._control(which, self._period_us, *self.controls, self.filters.estimate, rows)
         return self.controls.commands
 

@@ -22,12 +22,20 @@ RANGE_STALE_US = 1_000_000
 class Battery:
     """The battery monitor. A low level latches: the voltage recovers as soon as the load ends."""
 
+    autopilot: "BuiltInAutopilot"
+    consumed: float  # mAh; NaN: not measured
+    level: int  # 0, LOW or CRITICAL
+    reason: str
+    _low_time: list[float]  # s below the voltage limit of each level
+    _limits: dict[int, tuple[float, float]]
+    _timer: float
+    _capacity: float
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.consumed = nan  # mAh; NaN: not measured
-        self.level = 0  # 0, LOW or CRITICAL
-        self.reason = ""
-        self._low_time = [0.0, 0.0, 0.0]  # s below the voltage limit of each level
+        self.consumed = nan
+        self.level, self.reason = 0, ""
+        self._low_time = [0.0, 0.0, 0.0]
         self.read_parameters()
 
     @property
@@ -74,10 +82,14 @@ class Battery:
 class Health:
     """MAV_SYS_STATUS_SENSOR bits: sensors that have reported, that are enabled, and that are healthy now."""
 
+    autopilot: "BuiltInAutopilot"
+    specific_force: float  # m/s2, mean magnitude
+    _present: int
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self._present = CONTROLS | MOTORS | AHRS | PREARM
-        self.specific_force = GRAVITY  # m/s2, mean magnitude
+        self.specific_force = GRAVITY
 
     def update(self, dt: float) -> None:
         """Average the specific force and note which sensors report, `dt` s after the last time."""

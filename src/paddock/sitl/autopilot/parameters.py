@@ -7,6 +7,7 @@ from enum import IntEnum
 from math import isfinite
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,6 +50,10 @@ class Parameter:
 class AutopilotParameters:
     """All parameters of a vehicle with their values, in a fixed order."""
 
+    unsaved: ClassVar[tuple[str, ...]] = ("_known", "path", "_report", "changes", "on_change")
+    _values: dict[str, float]
+    _saved: dict[str, float]  # values that were set: the contents of the file
+
     def __init__(
         self, known: Iterable[Parameter], path: Path | None = None, report: Callable[[str], None] | None = None
     ) -> None:
@@ -58,7 +63,7 @@ class AutopilotParameters:
         """
         self._known = {parameter.name: parameter for parameter in known}
         self._values = {name: single(parameter.default) for name, parameter in self._known.items()}
-        self._saved: dict[str, float] = {}  # values that were set: the contents of the file
+        self._saved = {}
         self.path = path
         self._report = report
         self.changes = 0

@@ -37,12 +37,16 @@ class RcInput:
     Only a change of position of the mode switch sets the mode, so that others may set it in between.
     """
 
+    autopilot: "BuiltInAutopilot"
+    sticks: Sticks
+    _switch: int  # position of the mode switch; 0: none
+    _switch_applied: int  # position applied last
+    _switch_us: int  # time of its last change
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.sticks = Sticks()
-        self._switch = 0  # position of the mode switch; 0: none
-        self._switch_applied = 0  # position applied last
-        self._switch_us = 0  # time of its last change
+        self._switch = self._switch_applied = self._switch_us = 0
 
     @property
     def seen(self) -> bool:
@@ -106,6 +110,7 @@ class RcInput:
 
     def override(self, pwm: Sequence[int]) -> None:
         """Set channels in us: 0 releases one, 65535 leaves it. Releasing all ends RC input."""
+        self.autopilot.vehicle.begin_decision()
         if not self._overrides_accepted:
             return
         channels = self.sticks.pwm
@@ -125,6 +130,7 @@ class RcInput:
 
     def manual(self, sticks: Sticks) -> None:
         """Set the sticks from a joystick; RC_CHANNELS shows them."""
+        self.autopilot.vehicle.begin_decision()
         if not self._overrides_accepted:
             return
         sticks.time_us = self.autopilot.now_us

@@ -23,8 +23,9 @@ class Mode(ABC):
     number: ClassVar[int]  # custom_mode of HEARTBEAT
     needs_position: ClassVar[bool] = True
     can_arm: ClassVar[bool] = True
-    lands = False  # disarm immediately after landing
-    stage = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
+    lands: bool = False  # disarm immediately after landing
+    stage: Landed = Landed.IN_AIR  # in the air; or TAKEOFF or LANDING
+    autopilot: "BuiltInAutopilot"
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
@@ -90,6 +91,9 @@ class VehicleControl(ABC):
     widths: ClassVar[tuple[int, int, int]] = (0, 0, 0)  # of the rows of setpoint, gains and memory
     kernels: ClassVar[tuple[Any, Any] | None] = None
     """Compiled control of a group, on one thread and on all; None: `control` runs in Python."""
+    cruise: ClassVar[Any] = None  # compiled loop of steady flight; None: the mode runs every 20 ms
+    unsaved: ClassVar[tuple[str, ...]] = ("setpoint_row", "gains_row", "memory_row")  # views of the autopilot's rows
+    autopilot: "BuiltInAutopilot"
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
@@ -103,6 +107,15 @@ class VehicleControl(ABC):
 
     def read_parameters(self) -> None:  # noqa: B027
         """Derive gains and limits from the parameters, after each change."""
+
+    def begin_decision(self) -> None:  # noqa: B027
+        """Take over from the loop of steady flight, before the mode runs and after any input."""
+
+    def note_check(self) -> None:  # noqa: B027
+        """Note in steady flight that failsafes were checked."""
+
+    def end_decision(self) -> None:  # noqa: B027
+        """Hand over to the loop of steady flight if the mode has called its flight steady."""
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Handle a jump of the estimate by m: positions held in the world move along."""

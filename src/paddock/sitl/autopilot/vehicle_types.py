@@ -5,8 +5,9 @@ from math import hypot, radians
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.control import copter as at
+from paddock.sitl.autopilot.control import copter_cruise
 from paddock.sitl.autopilot.control.copter import copter_control, many_copters_control, write_gains
-from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterTrack, LegLimits, MotionLimits
+from paddock.sitl.autopilot.control.copter_path import CopterHeading, CopterLegs, CopterTrack, LegLimits, MotionLimits
 from paddock.sitl.autopilot.control.l1 import NavGains, nav_gains
 from paddock.sitl.autopilot.control.plane import (
     FIRST_SERVO,
@@ -28,6 +29,7 @@ from paddock.sitl.autopilot.control.rover import (
 from paddock.sitl.autopilot.control.rover_path import RoverDriver
 from paddock.sitl.autopilot.control.trail import Trail
 from paddock.sitl.autopilot.estimate import Ned, Point
+from paddock.sitl.autopilot.group import NOW
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
@@ -55,18 +57,31 @@ class Copter(VehicleControl):
     parameters = COPTER
     control_period_us = 4000
     channels = tuple((motor, 32 + motor, motor, PWM_MIN) for motor in (1, 2, 3, 4))
-    widths = at.SETPOINT_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
+    widths = copter_cruise.ROW_WIDTH, at.GAINS_WIDTH, at.MEMORY_WIDTH
     kernels = copter_control, many_copters_control
+    cruise = copter_cruise.cruise
+    unsaved = ("setpoint", "memory")  # views of the autopilot's rows
+    landed: bool
+    limits: LegLimits
+    slew_yaw: float  # rad/s
+    _still: float  # s without motion
+    _grounded: float  # s on the ground with idle motors
+    _flown: bool  # since arming
+    trail: Trail[Ned]
+    _track: CopterTrack
+    _heading: CopterHeading
+    _steady: bool  # what the mode asks for stays the same until it decides again
+    _legs: CopterLegs | None  # that the mode follows in steady flight
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
-        self.track, self.heading = CopterTrack(), CopterHeading()
+        self._track, self._heading = CopterTrack(), CopterHeading()
         self.trail = Trail[Ned]()
+        self._steady, self._legs = False, None
         self.landed = True
-        self._still = 0.0  # s without motion
-        self._grounded = 0.0  # s on the ground with idle motors
-        self._flown = False  # since arming
+        self._still = self._grounded = 0.0
+        self._flown = False
 
     def read_parameters(self) -> None:
         """Write the gains of the compiled control; derive the limits of paths."""
@@ -78,7 +93,7 @@ class Copter(VehicleControl):
             MotionLimits(value("WPNAV_SPEED_UP") / 100.0, climb, value("PSC_JERK_Z")),
             MotionLimits(value("WPNAV_SPEED_DN") / 100.0, climb, value("PSC_JERK_Z")),
         )
-        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)  # rad/s
+        self.slew_yaw = radians(value("ATC_SLEW_YAW") / 100.0)
 
     def attach(self) -> None:
         """Use the autopilot's rows."""
@@ -91,8 +106,49 @@ class Copter(VehicleControl):
         if self._flown and parameters.value("MOT_HOVER_LEARN") >= 2:
             parameters.set("MOT_THST_HOVER", self.hover)
         self.memory[at.HOVER] = parameters.value("MOT_THST_HOVER")
+        self.begin_decision()
         self.setpoint[:] = 0.0
         self.landed, self._still, self._grounded, self._flown = True, 0.0, 0.0, False
+
+    @property
+    def track(self) -> CopterTrack:
+        """The point that the copter follows."""
+        self.begin_decision()
+        return self._track
+
+    @property
+    def heading(self) -> CopterHeading:
+        """The heading that the copter follows."""
+        self.begin_decision()
+        return self._heading
+
+    def stay_steady(self, legs: CopterLegs | None = None) -> None:
+        """Repeat the requests of the mode, without it, until its next decision; `legs` that it follows, if any."""
+        self._steady, self._legs = True, legs
+
+    def begin_decision(self) -> None:
+        """Continue from where the loop of steady flight has come to."""
+        if self.autopilot.cruising:
+            self.autopilot.cruising = False
+            copter_cruise.take_back(self.setpoint_row, self._track, self._heading, self._legs)
+            self._legs = None
+
+    def note_check(self) -> None:
+        """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
+        self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
+        if self.landed or self._still > 0.0:
+            self.begin_decision()
+
+    def end_decision(self) -> None:
+        """Hand over to the loop of steady flight; not on the ground, and not while a pilot has control."""
+        autopilot, self._steady, steady = self.autopilot, False, self._steady
+        mission = autopilot.executor
+        timed = bool(mission.running and mission.actions.waiting)  # the mode counts time
+        timed = timed or autopilot.camera.active or bool(autopilot.servos.repetitions)
+        flies = autopilot.armed and not self.landed and self._still == 0.0
+        if steady and flies and not timed and not autopilot.rc.seen:
+            now = autopilot.status_row.item(NOW)
+            autopilot.cruising = copter_cruise.hand_over(self.setpoint, self._track, self._heading, now, self._legs)
 
     @property
     def hover(self) -> float:
@@ -111,16 +167,17 @@ class Copter(VehicleControl):
 
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
+        self.begin_decision()
         self.setpoint[:] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
         self.begin()
 
     def follow(self) -> None:
         """Follow the track."""
-        track = self.track
+        track, heading = self.track, self._heading
         self.setpoint[: at.YAW_RATE + 1] = (
             *(at.FLY, at.ALONG, at.HEIGHT, track.north, track.east, track.down, track.vn, track.ve, track.vd),
-            *(track.an, track.ae, track.ad, 0.0, 0.0, self.heading.yaw, self.heading.rate),
+            *(track.an, track.ae, track.ad, 0.0, 0.0, heading.yaw, heading.rate),
         )
 
     def lean(self, roll: float, pitch: float) -> None:
@@ -193,6 +250,9 @@ class Rover(VehicleControl):
     widths = len(RoverSetpoint._fields), len(RoverGains._fields), len(RoverMemory._fields)
     kernels = rover_control, many_rovers_control
     pivots = True
+    driver: RoverDriver
+    trail: Trail[Point]
+    _gains: RoverGains
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
@@ -272,12 +332,15 @@ class Plane(VehicleControl):
 
     widths = WIDTHS
     kernels = plane_control, many_planes_control
+    nav: NavGains
+    suppressed: bool  # armed on the ground: the motor waits for a take-off
+    _grounded: float  # s on the ground after a flare
 
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.nav = NavGains()
-        self.suppressed = False  # armed on the ground: the motor waits for a take-off
-        self._grounded = 0.0  # s on the ground after a flare
+        self.suppressed = False
+        self._grounded = 0.0
 
     def read_parameters(self) -> None:
         """Derive the gains."""

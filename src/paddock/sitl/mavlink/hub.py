@@ -144,6 +144,15 @@ class MavlinkHub:
         if not 0 <= now_us - self._serviced_us < PERIOD_US:
             self._work(now_us, wall, False)
 
+    @property
+    def times_us(self) -> tuple[int, int]:
+        """Simulated time now, and of the last poll."""
+        return self._now_us, self._serviced_us
+
+    @times_us.setter
+    def times_us(self, times: tuple[int, int]) -> None:
+        self._now_us, self._serviced_us = times
+
     def idle(self) -> None:
         """Service while the simulation is paused or waits for another process."""
         if self._now_us >= 0:
@@ -364,6 +373,15 @@ class MavlinkVehicle:
         if wall - self._beat >= HEARTBEAT_PERIOD:
             self._beat = wall
             self.send(self.encode(HEARTBEAT), logged=False)
+
+    @property
+    def numbers(self) -> tuple[int, int]:
+        """Number of the next packet, and of the last text."""
+        return self._writer.sequence, self._texts
+
+    @numbers.setter
+    def numbers(self, numbers: tuple[int, int]) -> None:
+        self._writer.sequence, self._texts = numbers
 
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""

@@ -161,6 +161,15 @@ class PacketWriter:
     def __init__(self, system: int, component: int) -> None:
         self._encoder = mav.MAVLink(None, srcSystem=system, srcComponent=component)
 
+    @property
+    def sequence(self) -> int:
+        """The number of the next packet."""
+        return int(self._encoder.seq)
+
+    @sequence.setter
+    def sequence(self, number: int) -> None:
+        self._encoder.seq = number
+
     def pack_fields(self, id: int, fields: Sequence[Any], sequence: int | None = None) -> bytes:
         """Return the packet of a message's fields, in order; missing extensions are 0. `sequence`: not counted.
 

@@ -5,6 +5,9 @@ from copy import copy
 from heapq import heapify, heapreplace
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import by_id, mav
 
@@ -38,6 +41,7 @@ UNGROUPED = by_id(HEARTBEAT=1.0, EXTENDED_SYS_STATE=1.0, HOME_POSITION=0.5)  # f
 GROUP_OF = {id: group for group in GROUPS.values() for id in group.shares}
 BY_PARAMETER = {group.parameter: group for group in GROUPS.values()}
 EVERY = (*UNGROUPED, *GROUP_OF)  # default streams; other messages are sent on request
+Ints = NDArray[np.int64]
 SECOND = 1_000_000  # us
 SHORTEST = 20_000  # us: telemetry is updated at 50 Hz
 LONGEST = 3600 * SECOND
@@ -72,6 +76,16 @@ class Streams:
         for place, (id, interval) in enumerate(self._intervals.items()):
             spread = ((self._offset * 37 + place * 11) % 50) * interval // 50 if id != HEARTBEAT else 0
             self._next[id] = now_us + spread
+        self._look_ahead()
+
+    def save(self) -> Ints:
+        """Return id, interval and time of the next message (us) of each, in their order."""
+        return np.array([(id, self._intervals[id], at) for id, at in self._next.items()], np.int64).reshape(-1, 3)
+
+    def restore(self, saved: Ints) -> None:
+        """Continue with saved intervals and times."""
+        self._intervals = {id: interval for id, interval, _ in saved.tolist()}
+        self._next = {id: at for id, _, at in saved.tolist()}
         self._look_ahead()
 
     def due(self, now_us: int) -> list[int]:

@@ -5,6 +5,7 @@ this one ends: the motions add up, which rounds the corner and keeps the speed w
 copter that is already moving ends that motion as a leg of its own, while the new one starts.
 """
 
+from collections.abc import Sequence
 from math import cbrt, copysign, hypot, sqrt
 from typing import NamedTuple
 
@@ -17,6 +18,10 @@ BRAKE_SHARE = 0.6  # of the acceleration is planned with: the rest is a reserve
 LEASH = 4.0  # m that the track may be ahead of the copter
 YAW_ACCELERATION = 1.5  # rad/s2
 YAW_LEASH = 0.8  # rad
+
+SEEK, STEER, FOLLOW = 0.0, 1.0, 2.0  # kinds of requests: go to, change the speed to, follow the legs
+Request = tuple[float, ...]
+"""The last request of a mode, for `copter_cruise`: its kind and values; empty: none that can be repeated."""
 
 
 class MotionLimits(NamedTuple):
@@ -35,10 +40,29 @@ def towards(now: float, wanted: float, step: float) -> float:
 class CopterTrack:
     """The point that the copter follows: position (m), velocity and acceleration, north-east-down."""
 
+    north: float
+    east: float
+    down: float
+    vn: float
+    ve: float
+    vd: float
+    an: float
+    ae: float
+    ad: float
+    level: Request  # north and east
+    rise: Request  # up and down
+
     def __init__(self) -> None:
-        self.north = self.east = self.down = 0.0
-        self.vn = self.ve = self.vd = 0.0
-        self.an = self.ae = self.ad = 0.0
+        self.set_values([0.0] * 9)
+        self.level = self.rise = ()
+
+    def values(self) -> tuple[float, ...]:
+        """Return position, velocity and acceleration."""
+        return self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad
+
+    def set_values(self, values: Sequence[float]) -> None:
+        """Set position, velocity and acceleration."""
+        self.north, self.east, self.down, self.vn, self.ve, self.vd, self.an, self.ae, self.ad = values
 
     def begin(self, estimate: Estimate) -> None:
         """Start at the copter's position and velocity."""
@@ -72,6 +96,7 @@ class CopterTrack:
         speed = min(approach_speed(far, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
         scale = speed / far if far > 1e-6 else 0.0
         self.steer(dn * scale + ahead[0], de * scale + ahead[1], limits, dt)
+        self.level = (SEEK, north, east, *limits) if ahead == (0.0, 0.0) else ()
 
     def steer(self, vn: float, ve: float, limits: MotionLimits, dt: float) -> None:
         """Change to a horizontal velocity."""
@@ -83,12 +108,14 @@ class CopterTrack:
         self.north += self.vn * dt + 0.5 * self.an * dt * dt
         self.east += self.ve * dt + 0.5 * self.ae * dt * dt
         self.vn, self.ve = self.vn + self.an * dt, self.ve + self.ae * dt
+        self.level = (STEER, vn, ve, *limits)
 
     def seek_height(self, down: float, up: float, sink: MotionLimits, dt: float) -> None:
         """Go to an altitude, climbing at up to `up` m/s and descending within `sink`."""
         far = down - self.down
         speed = approach_speed(abs(far), CLOSING_GAIN, BRAKE_SHARE * sink.acceleration)
         self.climb(-copysign(min(speed, sink.speed if far > 0.0 else up), far), sink, dt)
+        self.rise = (SEEK, down, up, *sink)
 
     def climb(self, rate: float, limits: MotionLimits, dt: float) -> None:
         """Change to a climb rate, m/s."""
@@ -97,6 +124,7 @@ class CopterTrack:
         self.ad = towards(self.ad, wanted, limits.jerk * dt)
         self.down += self.vd * dt + 0.5 * self.ad * dt * dt
         self.vd += self.ad * dt
+        self.rise = (STEER, rate, 0.0, *limits)
 
     def leash(self, estimate: Estimate) -> None:
         """Limit the distance to a copter that cannot follow."""
@@ -110,8 +138,13 @@ class CopterTrack:
 class CopterHeading:
     """The heading (rad) that the copter follows, and its rate (rad/s)."""
 
+    yaw: float
+    rate: float
+    request: Request
+
     def __init__(self) -> None:
         self.yaw = self.rate = 0.0
+        self.request = ()
 
     def begin(self, estimate: Estimate) -> None:
         """Start at the copter's heading."""
@@ -122,17 +155,20 @@ class CopterHeading:
         error = wrap(yaw - self.yaw)
         speed = min(approach_speed(abs(error), 2.0, 0.7 * YAW_ACCELERATION), fastest)
         self.spin(copysign(speed, error) + ahead, dt)
+        self.request = (SEEK, yaw, fastest, ahead)
 
     def spin(self, rate: float, dt: float) -> None:
         """Change to a turn rate, rad/s."""
         self.rate = towards(self.rate, rate, YAW_ACCELERATION * dt)
         self.yaw = wrap(self.yaw + self.rate * dt)
+        self.request = (STEER, rate, 0.0, 0.0)
 
     def leash(self, estimate: Estimate) -> None:
         """Limit the angle to a copter that cannot turn as fast."""
         self.yaw = wrap(estimate.yaw + max(-YAW_LEASH, min(YAW_LEASH, wrap(self.yaw - estimate.yaw))))
 
 
+FOLLOWED: Request = (FOLLOW, 0.0, 0.0, 0.0, 0.0, 0.0)
 CUT = 0.6  # share of the acceptance radius by which a corner may be cut
 MIN_LENGTH = 1e-3  # m
 
@@ -178,6 +214,14 @@ def cruise_speed(length: float, limits: MotionLimits) -> float:
 class StraightLeg:
     """A straight path from rest to rest, or (with `moving`) from a speed to rest."""
 
+    direction: Ned
+    length: float
+    time: float
+    speed: float
+    change: float
+    cruise: float
+    moving: bool
+
     def __init__(self, direction: Ned, length: float, limits: MotionLimits) -> None:
         self.direction, self.length = direction, length
         self.time = 0.0
@@ -200,7 +244,12 @@ class StraightLeg:
     @property
     def over(self) -> bool:
         """Whether it has come to rest."""
-        return self.time >= self.change * (1 if self.moving else 2) + self.cruise
+        return self.ends_in <= 0.0
+
+    @property
+    def ends_in(self) -> float:
+        """Time until it has come to rest, s."""
+        return self.change * (1 if self.moving else 2) + self.cruise - self.time
 
     def state(self) -> tuple[float, float, float]:
         """Return distance (m), speed and acceleration now."""
@@ -219,12 +268,16 @@ class StraightLeg:
 class CopterLegs:
     """The path through waypoints: running legs, the newest last, added to where the first started."""
 
+    origin: Ned
+    velocity: Ned
+    running: list[StraightLeg]
+    end: Ned  # where the running legs end
+    ahead: Ned | None  # waypoint whose leg has started early
+
     def __init__(self, track: CopterTrack) -> None:
-        self.origin: Ned = (track.north, track.east, track.down)
-        self.velocity: Ned = (track.vn, track.ve, track.vd)
-        self.running: list[StraightLeg] = []
-        self.end: Ned = self.origin  # where the running legs end
-        self.ahead: Ned | None = None  # waypoint whose leg has started early
+        self.origin = (track.north, track.east, track.down)
+        self.velocity = (track.vn, track.ve, track.vd)
+        self.running, self.end, self.ahead = [], self.origin, None
 
     def go(self, target: Ned, limits: LegLimits) -> None:
         """Add a leg to a waypoint, unless it has started early."""
@@ -245,11 +298,20 @@ class CopterLegs:
             return
         leg = self.running[-1]
         way = _between(self.end, after)
-        turn = sqrt(sum((a - b) ** 2 for a, b in zip(way[0], leg.direction, strict=True)))
+        turn = _turn(leg.direction, way[0])
         ends, left = leg.moving or leg.time >= leg.change + leg.cruise, leg.length - leg.state()[0]
         if ends and left * turn <= 4.0 * CUT * radius:  # it decelerates to its end
             self._begin(after, limits)
             self.ahead = after
+
+    def keeps_on(self, after: Ned | None, radius: float, seconds: float) -> bool:
+        """Return whether the newest leg goes on, and no corner starts, for some seconds."""
+        if not self.running or self.running[-1].ends_in < seconds:
+            return False
+        leg = self.running[-1]
+        way, speed, _ = leg.state()
+        turn = 2.0 if after is None else _turn(leg.direction, _between(self.end, after)[0])
+        return self.ahead is not None or (leg.length - way - speed * seconds) * turn > 4.0 * CUT * radius
 
     def advance(self, dt: float, track: CopterTrack) -> None:
         """Advance by dt s and move the track."""
@@ -261,6 +323,7 @@ class CopterLegs:
         (track.north, track.east, track.down), (track.vn, track.ve, track.vd) = self._now()
         accelerations = [(leg.direction, leg.state()[2]) for leg in self.running]
         track.an, track.ae, track.ad = (sum(d[k] * a for d, a in accelerations) for k in range(3))
+        track.level = track.rise = FOLLOWED
 
     def _begin(self, target: Ned, limits: LegLimits) -> None:
         direction, length = _between(self.end, target)
@@ -277,6 +340,11 @@ class CopterLegs:
             way, speed, _ = leg.state()
             place, velocity = _moved(place, leg.direction, way), _moved(velocity, leg.direction, speed)
         return place, velocity
+
+
+def _turn(one: Ned, other: Ned) -> float:
+    """Return the distance of two directions: 2 for opposite ones."""
+    return sqrt((one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2 + (one[2] - other[2]) ** 2)
 
 
 def _moved(place: Ned, direction: Ned, way: float) -> Ned:

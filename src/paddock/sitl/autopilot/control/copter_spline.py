@@ -25,6 +25,16 @@ NEXT_SHARE = 0.5  # share of the next leg that may be used to slow down from the
 class SplineLeg:
     """A curve from the track to `end`, which is left in the direction `onwards` (m, the length matters too)."""
 
+    onwards: Ned
+    points: Floats  # (4, 3): start, its direction, end, its direction
+    shares: Floats
+    ways: Floats  # m along the curve at each share
+    length: float
+    way: float  # m travelled
+    speed: float
+    acceleration: float
+    squares: Floats  # (m/s)2 allowed at each share
+
     def __init__(
         self, track: CopterTrack, end: Ned, leaving: Ned, onwards: Ned, limits: LegLimits, lateral: float, after: float
     ) -> None:
@@ -39,11 +49,11 @@ class SplineLeg:
             first = motion * (np.linalg.norm(way) / speed) if speed > MOVING else way
         last = np.array(onwards) if any(onwards) else way
         scale = min(1.0, LONGEST * float(np.linalg.norm(way)) / max(float(np.linalg.norm(first + last)), 1e-9))
-        self.points = np.stack((start, first * scale, np.array(end), last * scale))  # (4, 3)
+        self.points = np.stack((start, first * scale, np.array(end), last * scale))
         shares = np.linspace(0.0, 1.0, SAMPLES)
         places, slopes, bends = hermite(self.points, shares)
         steps = np.sqrt(((places[1:] - places[:-1]) ** 2).sum(axis=1))
-        self.shares, self.ways = shares, np.concatenate(((0.0,), np.cumsum(steps)))  # m along the curve at each share
+        self.shares, self.ways = shares, np.concatenate(((0.0,), np.cumsum(steps)))
         self.length = float(self.ways[-1])
         self.way, self.speed = 0.0, max(speed, CREEP)
         self.acceleration, self.squares = self._profile(slopes, bends, limits, lateral, after)

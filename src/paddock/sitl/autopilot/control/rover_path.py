@@ -10,6 +10,7 @@ from paddock.sitl.autopilot.control.rover import DIRECT, RATES, RoverSetpoint
 from paddock.sitl.autopilot.estimate import Point
 
 if TYPE_CHECKING:
+    from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
     from paddock.sitl.autopilot.parameters import AutopilotParameters
     from paddock.sitl.autopilot.vehicle_types import Rover
 
@@ -108,22 +109,36 @@ GENTLE = 0.6  # share of the maximum deceleration that is planned with
 class RoverDriver:
     """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
 
+    rover: "Rover"
+    autopilot: "BuiltInAutopilot"
+    pivoting: bool
+    _stood: bool  # since the pivot began
+    cruise: float  # m/s
+    sideways: float  # m/s2
+    _deceleration: float  # m/s2
+    _turn_rate: float
+    _turn_acceleration: float
+    _heading_p: float
+    _heading_d: float
+    _pivot_angle: float  # 0: never
+    _pivot_rate: float
+    _look_time: float  # s of driving to look ahead
+
     def __init__(self, rover: "Rover") -> None:
         self.rover, self.autopilot = rover, rover.autopilot
-        self.pivoting = False
-        self._stood = False  # since the pivot began
+        self.pivoting = self._stood = False
         self.read_parameters(rover.autopilot.parameters)
 
     def read_parameters(self, p: "AutopilotParameters") -> None:
         """Derive the limits from the parameters."""
         v = p.value
-        self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")  # m/s
-        self._deceleration = GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX"))  # m/s2
-        self.sideways = v("ATC_TURN_MAX_G") * GRAVITY  # m/s2
+        self.cruise = v("WP_SPEED") or v("CRUISE_SPEED")
+        self._deceleration = GENTLE * (v("ATC_DECEL_MAX") or v("ATC_ACCEL_MAX"))
+        self.sideways = v("ATC_TURN_MAX_G") * GRAVITY
         self._turn_rate, self._turn_acceleration = radians(v("ATC_STR_RAT_MAX")), radians(v("ATC_STR_ACC_MAX"))
         self._heading_p, self._heading_d = v("ATC_STR_ANG_P"), v("ATC_STR_ANG_D")
-        self._pivot_angle, self._pivot_rate = radians(v("WP_PIVOT_ANGLE")), radians(v("WP_PIVOT_RATE"))  # 0: never
-        self._look_time = v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi  # s of driving to look ahead
+        self._pivot_angle, self._pivot_rate = radians(v("WP_PIVOT_ANGLE")), radians(v("WP_PIVOT_RATE"))
+        self._look_time = v("NAVL1_PERIOD") * v("NAVL1_DAMPING") / pi
 
     @property
     def position(self) -> Point:

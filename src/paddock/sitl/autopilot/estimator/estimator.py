@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from math import atan2, hypot, isfinite
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,6 +201,13 @@ class Estimator:
     down, so that held positions can move along.
     """
 
+    unsaved: ClassVar[tuple[str, ...]] = (
+        *("arrays", "_which", "sensors", "state", "covariance", "_memory", "row"),  # saved as rows
+        *("use_truth", "declination", "_on_jump"),
+    )
+    frame: LocalFrame | None
+    jumped: list[float]  # m north, east, down, sum of all jumps
+
     def __init__(
         self,
         use_truth: bool = False,
@@ -228,7 +235,7 @@ class Estimator:
 
     def reset(self) -> None:
         """Reset to the state before the first row."""
-        self.frame: LocalFrame | None = None
+        self.frame = None
         self.row[:] = 0.0
         self.row[0] = -1.0
         self.state[:] = 0.0
@@ -238,7 +245,7 @@ class Estimator:
         self._memory[kalman.IMU_TIME : kalman.BARO_GOOD + 1] = -1.0
         self._memory[kalman.USE_TRUTH] = self.use_truth
         self.row[PLACE["qw"]] = 1.0
-        self.jumped = [0.0, 0.0, 0.0]  # m north, east, down, sum of all jumps
+        self.jumped = [0.0, 0.0, 0.0]
 
     @property
     def standing(self) -> bool:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 FIRST = 1  # item 0 is home
 MAX_JUMPS = 64  # between two NAV items; more are an endless loop
+NEAR_END = 0.5  # m
 NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefined
 YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
@@ -191,21 +192,30 @@ class MissionState(IntEnum):
 class MissionExecutor:
     """The mission of one vehicle in progress; a new plan starts from its first item."""
 
+    autopilot: "BuiltInAutopilot"
+    lead: float  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
+    passed: bool  # AUTO has followed a spline to its end
+    running: bool  # AUTO is active
+    finished: bool
+    actions: MissionActions
+    items: Sequence[MissionItem]
+    current: int  # sequence of the current item; 0 before the start
+    _jumps: dict[int, int]  # made so far, by the sequence of the DO_JUMP
+    _leg: MissionLeg | None
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
-        self.lead = inf  # m before a waypoint at which AUTO starts the corner, limited by the acceptance radius
-        self.passed = False  # AUTO has followed a spline to its end
-        self.running = False  # AUTO is active
-        self.finished = False
+        self.lead = inf
+        self.passed = self.running = self.finished = False
         self.actions = MissionActions(autopilot)
         self.rewind(autopilot.plans[PlanKind.MISSION])
 
     def rewind(self, items: Sequence[MissionItem]) -> None:
         """Return to the start, of a new plan or of the same."""
         self.items = items
-        self._jumps: dict[int, int] = {}  # made so far, by the sequence of the DO_JUMP
-        self._leg: MissionLeg | None = None
-        self.current = 0  # sequence of the current item; 0 before the start
+        self._jumps = {}
+        self._leg = None
+        self.current = 0
         self.actions = MissionActions(self.autopilot, None if self.running else self.actions.roi)
         self.finished = False
 
@@ -293,6 +303,17 @@ class MissionExecutor:
             start = self.autopilot.estimate.position if leg.target.task in STAYS else leg.target.target
             self._go(next_stretch(self.items, leg.sequence + 1, self._jumps), start)
         return self._target(self._leg) if self._leg is not None else self._done()
+
+    def steady(self, seconds: float) -> bool:
+        """Return whether the present leg goes on for some time: no action waits, and its end is not near."""
+        leg, now = self._leg, self.autopilot.estimate
+        if leg is None or leg.arrived or self.actions.waiting or self.actions.roi is not None:
+            return False
+        pace = hypot(now.vn, now.ve, now.vd) * seconds + NEAR_END
+        dn, de = leg.target.target[0] - leg.target.start[0], leg.target.target[1] - leg.target.start[1]
+        left = (leg.target.target[0] - now.north) * dn + (leg.target.target[1] - now.east) * de
+        far = left > pace * hypot(dn, de) or hypot(dn, de) < leg.radius  # short of the plane through the target
+        return leg.distance(now.position) > leg.radius + pace and far
 
     def _go(self, stretch: Stretch, start: Ned) -> None:
         """Start the leg from `start` to the next NAV item, or complete the mission."""

@@ -28,6 +28,8 @@ def beyond_deadband(stick: float, deadband: float = STICK_DEADBAND) -> float:
 class CopterMode(Mode):
     """A mode of a copter."""
 
+    copter: "Copter"
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
         self.copter = cast("Copter", autopilot.vehicle)
@@ -140,6 +142,8 @@ def bearing(dn: float, de: float, default: float) -> float:
     return atan2(de, dn) if hypot(dn, de) > 0.1 else default
 
 
+STEADY_CLIMB = 2.0  # m below the target altitude up to which a climb is steady
+STEADY_DISTANCE = 3.0  # m from the target up to which a return is steady
 CLIMB_TOLERANCE = 0.3  # m below the target altitude at which a take-off is done
 DESCENT_RADIUS = 1.0  # m from the landing position at which the descent starts
 DESCENT_LEASH = 3.0  # m that the track may be below a copter on the ground
@@ -154,9 +158,13 @@ SPIN_UP = 0.5  # share of the horizontal acceleration for gaining speed on the c
 class TakeOff:
     """Ramp up the throttle until the copter rises, then climb straight up to `down` (m, local frame)."""
 
+    mode: CopterMode
+    down: float
+    _place: tuple[float, float] | None
+
     def __init__(self, mode: CopterMode, down: float) -> None:
         self.mode, self.down = mode, down
-        self._place: tuple[float, float] | None = None
+        self._place = None
 
     def shift(self, north: float, east: float) -> None:
         """Move along with a jump of the estimate by m."""
@@ -176,15 +184,21 @@ class TakeOff:
         mode.report(*self._place, self.down)
         copter.follow()
         down = mode.autopilot.estimate.down
+        if down > self.down + STEADY_CLIMB:
+            copter.stay_steady()
         return abs(down - self.down) < CLIMB_TOLERANCE or down < self.down
 
 
 class Descent:
     """Land at a position (m north and east; None: where the copter comes to rest): fast, then at LAND_SPEED."""
 
+    mode: CopterMode
+    place: tuple[float, float] | None
+    _over: bool  # above the position
+
     def __init__(self, mode: CopterMode, place: tuple[float, float] | None = None) -> None:
         self.mode, self.place = mode, place
-        self._over = place is None  # above the position
+        self._over = place is None
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""
@@ -227,6 +241,15 @@ class Descent:
 class Homeward:
     """Climb, return, wait above home, land."""
 
+    mode: CopterMode
+    landing: bool
+    north: float
+    east: float
+    down: float
+    _climbing: bool
+    _waited: float  # s
+    _descent: Descent
+
     def __init__(self, mode: CopterMode) -> None:
         self.mode = mode
         self.landing = False
@@ -248,6 +271,8 @@ class Homeward:
             self.mode.face(self.north, self.east, dt, mode.value("WP_YAW_BEHAVIOR") in (1, 3))
             mode.copter.follow()
             mode.report(self.north, self.east, self.down)
+            if track.distance(self.north, self.east) > STEADY_DISTANCE:
+                mode.copter.stay_steady()
             if track.distance(self.north, self.east) < ARRIVED_RADIUS and track.speed < ARRIVED_SPEED:
                 self._wait(dt)
 
@@ -258,6 +283,8 @@ class Homeward:
         mode.copter.heading.spin(0.0, dt)
         mode.copter.follow()
         self._climbing = mode.autopilot.estimate.down > self.down + RTL_CLIMB_TOLERANCE
+        if mode.autopilot.estimate.down > self.down + STEADY_CLIMB:
+            mode.copter.stay_steady()
         mode.report(self.north, self.east, self.down)
 
     def _wait(self, dt: float) -> None:
@@ -275,11 +302,20 @@ class Homeward:
 class Orbit:
     """Fly to a circle and around it (rad/s, + clockwise), with the nose to its centre."""
 
+    mode: CopterMode
+    radius: float
+    north: float
+    east: float
+    down: float
+    _wanted: float
+    _rate: float
+    _angle: float  # direction from the centre, once on the circle
+
     def __init__(self, mode: CopterMode, centre: Ned, radius: float, rate: float) -> None:
         self.mode, self.radius = mode, max(radius, 0.0)
         self.north, self.east, self.down = centre
         self._wanted, self._rate = rate, 0.0
-        self._angle = nan  # direction from the centre, once on the circle
+        self._angle = nan
 
     def update(self, dt: float) -> None:
         """Move the setpoint."""

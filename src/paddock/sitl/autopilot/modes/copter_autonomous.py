@@ -3,18 +3,20 @@
 from dataclasses import replace
 from math import atan2, dist, hypot, isnan, nan, radians
 
+from paddock.sitl.autopilot.control.copter_cruise import MAX_LAG
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.control.copter_spline import SplineLeg, onwards
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.mission.executor import MissionExecutor
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.copter import FACING_DISTANCE, STALE_US, CopterMode, Descent, Homeward, Orbit, TakeOff
 from paddock.sitl.autopilot.telemetry import Landed
 from paddock.sitl.autopilot.vehicle import MissionMode
 from paddock.world.rotation import euler_from_quaternion
 
-MAX_LAG = 2.0  # m lag the track at which the track slows down; twice that stops it
 MIN_CORNER_ALTITUDE = 1.0  # m above home: a corner before a lower waypoint is not rounded
+AHEAD = 0.3  # s in which nothing may change, for steady flight
 WAITING = (NavTask.DELAY, NavTask.DONE)
 GROUND_TASKS = (NavTask.LAND, NavTask.RETURN, *WAITING)  # no take-off needed
 
@@ -25,17 +27,20 @@ class CopterAuto(MissionMode, CopterMode):
     """Fly the mission; a copter on the ground takes off for a target in the air."""
 
     number = 3
+    executor: MissionExecutor
+    _nav: NavTarget | None
+    _legs: CopterLegs | None
+    _spline: SplineLeg | None
+    _manoeuvre: Manoeuvre | None
+    _take_off: TakeOff | None
+    _waiting: bool  # for arming: the mission starts from that position
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
         self.executor = self.autopilot.executor
-        self._nav: NavTarget | None = None
-        self._legs: CopterLegs | None = None
-        self._spline: SplineLeg | None = None
-        self._manoeuvre: Manoeuvre | None = None
-        self._take_off: TakeOff | None = None
-        self._waiting = True  # for arming: the mission starts from that position
+        self._nav = self._legs = self._spline = self._manoeuvre = self._take_off = None
+        self._waiting = True
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Replan from the track: waypoints stay on the map."""
@@ -150,6 +155,8 @@ class CopterAuto(MissionMode, CopterMode):
         length = hypot(dn, de)
         right = (estimate.east - nav.start[1]) * dn - (estimate.north - nav.start[0]) * de
         self.report(*nav.target, 0.0 if length < FACING_DISTANCE else right / length)
+        if self.executor.steady(AHEAD) and self._legs.keeps_on(nav.after, self.value("WPNAV_RADIUS") / 100.0, AHEAD):
+            self.copter.stay_steady(self._legs)
 
     def _follow_spline(self, nav: NavTarget, dt: float) -> None:
         """Fly the curve; the track waits for a copter that lags behind."""
@@ -181,16 +188,20 @@ class CopterGuided(CopterMode):
     """Fly to the newest target of a ground station or companion computer; hold the position without one."""
 
     name, number = "GUIDED", 4
+    _seen: GuidedTarget
+    _target: GuidedTarget  # the one being flown
+    _take_off: TakeOff | None
+    _hold: Ned | None  # position to hold after a target is done
+    _yaw: float  # rad to keep; NaN: unchanged
 
     def enter(self) -> None:
         """Brake and hold, unless a target was set together with the mode."""
         super().enter()
         fresh = self.autopilot.guided.time_us >= self.autopilot.now_us
         self._seen = GuidedTarget() if fresh else self.autopilot.guided
-        self._target = GuidedTarget()  # the one being flown
-        self._take_off: TakeOff | None = None
-        self._hold: Ned | None = None  # position to hold after a target is done
-        self._yaw = nan  # rad to keep; NaN: unchanged
+        self._target = GuidedTarget()
+        self._take_off = self._hold = None
+        self._yaw = nan
 
     def update(self, dt: float) -> None:
         """Take a new target, and fly the current one."""
@@ -221,10 +232,13 @@ class CopterGuided(CopterMode):
             elif target.position is not None:
                 self.seek(*target.position, dt, target.speed)
                 self.report(*target.position)
+                self.copter.stay_steady()
             elif self._hold is not None:
                 self.seek(*self._hold, dt)
+                self.copter.stay_steady()
             else:
                 self.stop(dt)
+                self.copter.stay_steady()
             self._turn(dt)
             self.copter.follow()
 

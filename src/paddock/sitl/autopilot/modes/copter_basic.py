@@ -64,12 +64,16 @@ class CopterLoiter(CopterMode):
             track.leash(self.autopilot.estimate)
         self.pilot_turn(dt)
         self.copter.follow()
+        if not (vn or ve or climb):
+            self.copter.stay_steady()
 
 
 class CopterCircle(CopterMode):
     """Fly around a point CIRCLE_RADIUS ahead, or the centre of DO_ORBIT; the throttle changes the altitude."""
 
     name, number, can_arm = "CIRCLE", 7, False
+    orbit: Orbit
+    _on_map: bool
 
     def enter(self) -> None:
         """Set the centre one radius ahead."""
@@ -109,11 +113,12 @@ class CopterLand(CopterMode):
 
     name, number, needs_position, can_arm = "LAND", 9, False, False
     lands, stage = True, Landed.LANDING
+    manoeuvre: Descent | Homeward
 
     def enter(self) -> None:
         """Brake and descend."""
         super().enter()
-        self.manoeuvre: Descent | Homeward = Descent(self)
+        self.manoeuvre = Descent(self)
 
     def update(self, dt: float) -> None:
         """Move until landed."""

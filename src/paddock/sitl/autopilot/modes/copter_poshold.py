@@ -80,6 +80,10 @@ class CopterPosHold(CopterMode):
     """Sticks set lean angles; released sticks brake, then hold the position. The throttle sets the climb rate."""
 
     name, number = "POSHOLD", 16
+    forward: LeanAxis
+    right: LeanAxis
+    holding: bool
+    wind: tuple[float, float]  # m/s2 north and east that hold against the wind, if known
 
     def enter(self) -> None:
         """Hold the position; a copter that moves brakes first."""
@@ -89,7 +93,7 @@ class CopterPosHold(CopterMode):
         phase = PILOT if moves else READY  # as if the sticks had just been released
         self.forward, self.right = LeanAxis(phase), LeanAxis(phase)
         self.holding = not moves
-        self.wind = memory.item(at.I_NORTH), memory.item(at.I_EAST)  # m/s2 that hold against the wind, if known
+        self.wind = memory.item(at.I_NORTH), memory.item(at.I_EAST)
 
     def update(self, dt: float) -> None:
         """Lean, brake or hold."""

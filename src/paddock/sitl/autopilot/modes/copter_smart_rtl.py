@@ -1,9 +1,9 @@
 """The mode SMART_RTL of copters."""
 
+from paddock.sitl.autopilot.control.copter_cruise import MAX_LAG
 from paddock.sitl.autopilot.control.copter_path import CopterLegs
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.modes.copter import ARRIVED_RADIUS, ARRIVED_SPEED, Descent
-from paddock.sitl.autopilot.modes.copter_autonomous import MAX_LAG
 from paddock.sitl.autopilot.modes.copter_basic import CopterLand
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 
@@ -15,6 +15,9 @@ class CopterSmartRtl(CopterLand):
     """Fly back along the path recorded since arming, without its detours, and land where the copter was armed."""
 
     name, number, needs_position, stage = "SMART_RTL", 21, True, Landed.IN_AIR
+    path: list[Ned]
+    landing: Descent | None
+    legs: CopterLegs | None
 
     def refusal(self) -> str:
         """Require a complete path."""
@@ -25,9 +28,8 @@ class CopterSmartRtl(CopterLand):
         super().enter()
         way = self.copter.trail.way_back(self.autopilot.estimate.position)
         north, east, down = way[-1]
-        self.path: list[Ned] = [*way[:-1], (north, east, down - PRELAND)]
-        self.landing: Descent | None = None
-        self.legs: CopterLegs | None = None
+        self.path = [*way[:-1], (north, east, down - PRELAND)]
+        self.landing = self.legs = None
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} points")
 
     def shift(self, north: float, east: float, down: float) -> None:

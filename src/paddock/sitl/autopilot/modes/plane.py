@@ -18,9 +18,11 @@ MIN_RADIUS = 10.0  # m
 class PlaneMode(Mode):
     """A mode that writes the plane's setpoint."""
 
+    plane: "Plane"
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
-        self.plane: Plane = autopilot.vehicle  # type: ignore[assignment]
+        self.plane = autopilot.vehicle  # type: ignore[assignment]
 
     @property
     def place(self) -> Point:
@@ -121,6 +123,8 @@ class PlaneFbwb(PlaneMode):
     """The roll stick banks, the pitch stick climbs or sinks, the throttle stick sets the airspeed."""
 
     name, number, needs_position = "FBWB", 6, False
+    heading: float
+    down: float
 
     def refusal(self) -> str:
         """Require a valid altitude."""
@@ -174,6 +178,7 @@ class PlaneCircle(PlaneMode):
     """Circle with a third of the roll limit at the altitude of entry; it needs no position."""
 
     name, number, needs_position = "CIRCLE", 1, False
+    down: float
 
     def enter(self) -> None:
         """Keep the current altitude."""
@@ -191,6 +196,9 @@ class PlaneLoiter(PlaneMode):
     """Circle the position and altitude of entry; bank gently without a position."""
 
     name, number, needs_position = "LOITER", 12, False
+    centre: Point
+    down: float
+    _lost: bool
 
     def enter(self) -> None:
         """Keep the current position and altitude."""

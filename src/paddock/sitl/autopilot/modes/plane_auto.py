@@ -4,7 +4,7 @@ from math import atan2, cos, hypot, isnan, radians, sin
 
 from paddock.sitl.autopilot.control.l1 import roll_for_course
 from paddock.sitl.autopilot.control.tecs import HEIGHT_TIME
-from paddock.sitl.autopilot.estimate import Ned
+from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.plane import PlaneMode
@@ -20,6 +20,8 @@ class PlaneRtl(PlaneMode):
     """Fly to home or the nearest rally point, at RTL_ALTITUDE above home, and circle there, or land (RTL_AUTOLAND)."""
 
     name, number, can_arm = "RTL", 11, False
+    centre: Point
+    down: float
 
     def enter(self) -> None:
         """Choose position and altitude."""
@@ -39,11 +41,13 @@ class PlaneTakeoff(PlaneMode):
     """Take off straight ahead and circle TKOFF_DIST ahead of the start, at TKOFF_ALT above it."""
 
     name, number = "TAKEOFF", 13
+    run: TakeoffRun | None
+    goal: Ned
 
     def enter(self) -> None:
         """Begin on the ground, or where it flies."""
         estimate = self.autopilot.estimate
-        self.run: TakeoffRun | None = TakeoffRun(estimate.position, estimate.yaw)
+        self.run = TakeoffRun(estimate.position, estimate.yaw)
         self.goal = estimate.position
         if self.autopilot.telemetry.landed is not Landed.ON_GROUND:  # climb ahead of where it is
             self.run.launched = True
@@ -87,6 +91,8 @@ class PlaneGuided(PlaneMode):
     """Circle a position, or fly a velocity or heading, as commanded; circle the position without a target."""
 
     name, number = "GUIDED", 15
+    centre: Point
+    down: float
 
     def enter(self) -> None:
         """Discard earlier targets."""
@@ -118,13 +124,15 @@ class PlaneAuto(MissionMode, PlaneMode):
     """Fly the mission; take off straight ahead, circle to wait, land on the line to the landing point."""
 
     number = 10
+    run: TakeoffRun | None
+    landing: Landing | None
+    _waiting: Ned | None
+    _leg: int  # sequence of the item of `run` or `landing`
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
-        self.run: TakeoffRun | None = None
-        self.landing: Landing | None = None
-        self._waiting: Ned | None = None
-        self._leg = -1  # sequence of the item of `run` or `landing`
+        self.run = self.landing = self._waiting = None
+        self._leg = -1
 
     def update(self, dt: float) -> None:
         """Fly one step of the mission."""

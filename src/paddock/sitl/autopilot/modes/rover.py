@@ -4,7 +4,7 @@ from math import atan2, cos, hypot, isnan, radians, sin
 from typing import TYPE_CHECKING, cast
 
 from paddock.sitl.autopilot.control.rover import DIRECT, RoverSetpoint
-from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, ahead
+from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, ahead
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 class RoverMode(Mode):
     """A mode of a rover."""
+
+    rover: "Rover"
+    driver: RoverDriver
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         super().__init__(autopilot)
@@ -36,9 +39,14 @@ class RoverMode(Mode):
 class HoldPoint:
     """A position to hold: the rover stands within LOIT_RADIUS and drives back when it has left it."""
 
+    driver: RoverDriver
+    place: Point
+    radius: float
+    start: Point | None  # start of the leg to the position; None: standing
+
     def __init__(self, mode: RoverMode, place: Point, start: Point | None = None) -> None:
         self.driver, self.place, self.radius = mode.driver, place, mode.value("LOIT_RADIUS")
-        self.start = start  # start of the leg to the position; None: standing
+        self.start = start
 
     def shift(self, north: float, east: float) -> None:
         """Move along with a jump of the estimate by m."""
@@ -110,6 +118,7 @@ class RoverLoiter(RoverMode):
     """Stop, hold that position, and drive back when the rover has been moved."""
 
     name, number = "LOITER", 5
+    hold_point: HoldPoint
 
     def enter(self) -> None:
         """Hold the position where the rover can stop."""
@@ -129,6 +138,8 @@ class RoverCircle(RoverMode):
     """Circle the point CIRC_RADIUS m ahead of the position of entry."""
 
     name, number = "CIRCLE", 9
+    radius: float
+    centre: Point
 
     def enter(self) -> None:
         """Choose the centre."""
@@ -149,6 +160,7 @@ class RoverRtl(RoverMode):
     """Drive straight to the nearest rally point or home, and stand there."""
 
     name, number, can_arm = "RTL", 11, False
+    hold_point: HoldPoint
 
     def refusal(self) -> str:
         """Require home."""
@@ -168,6 +180,9 @@ class RoverSmartRtl(RoverMode):
     """Drive back along the path recorded since arming, without its detours."""
 
     name, number, can_arm = "SMARTRTL", 12, False
+    start: Point
+    path: list[Point]
+    hold_point: HoldPoint
 
     def refusal(self) -> str:
         """Require a complete path."""
@@ -176,7 +191,7 @@ class RoverSmartRtl(RoverMode):
     def enter(self) -> None:
         """Take the recorded path; later driving is not added to it."""
         super().enter()
-        self.start: Point = self.driver.position
+        self.start = self.driver.position
         self.path = self.rover.trail.way_back(self.start)
         self.hold_point = HoldPoint(self, self.path[-1])
         self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(self.path)} points")
@@ -203,13 +218,15 @@ class RoverGuided(RoverMode):
     """Drive to a position, or with a velocity, turn rate or heading, as commanded; stand without a target."""
 
     name, number = "GUIDED", 15
+    _hold_point: HoldPoint | None
+    _timed_out: bool
 
     def enter(self) -> None:
         """Discard earlier targets, but keep one that was set together with the mode."""
         super().enter()
         if self.autopilot.guided.time_us < self.autopilot.now_us:
             self.autopilot.guided = GuidedTarget()
-        self._hold_point: HoldPoint | None = None
+        self._hold_point = None
         self._timed_out = False
 
     def update(self, dt: float) -> None:
@@ -267,11 +284,12 @@ class RoverAuto(MissionMode, RoverMode):
     """Drive the mission; a disarmed rover waits at the start."""
 
     number = 10
+    _hold_point: HoldPoint | None
 
     def enter(self) -> None:
         """Start; the mission itself starts or resumes with the first update while armed."""
         super().enter()
-        self._hold_point: HoldPoint | None = None
+        self._hold_point = None
 
     def update(self, dt: float) -> None:
         """Drive one step of the mission."""

@@ -1,0 +1,249 @@
+"""The state of objects as a tree of plain values, and back: what `Simulation.save` keeps of an autopilot.
+
+Every attribute of an object is state, except those that its class lists in `unsaved`. Values are numbers, texts, None,
+enums, tuples, lists, dicts, sets, deques, arrays, and objects of classes in `paddock.sitl.autopilot`; an object that
+occurs twice stays one object. A class declares the types of its attributes as annotations of its body (a dataclass
+does so anyway), and a saved state with a value of another type is refused. A new mode is therefore saved without
+further code.
+
+In the tree, a tuple is a list, an object a dict with its class as `is` (never the name of an attribute, because it is a
+keyword), and the others are dicts with their kind as the only or first key.
+"""
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from enum import Enum
+from functools import cache, cached_property
+from inspect import get_annotations
+from types import UnionType
+from typing import Any, TypeVar, Union, get_args, get_origin
+
+import numpy as np
+
+from paddock.errors import PaddockError
+from paddock.world.archive import Tree
+
+PACKAGE = "paddock.sitl.autopilot."
+MOST = 1 << 63  # whole numbers are smaller
+T = TypeVar("T")
+
+
+class UnsavableError(PaddockError):
+    """A value that cannot be part of a state, or is not valid there; the message names its place."""
+
+
+def save_objects(roots: Mapping[str, object]) -> Tree:
+    """Return the attributes of objects that exist for the whole run, by name, as a tree."""
+    writer = _Writer({id(root): name for name, root in roots.items()})
+    return {name: writer.attributes(roots[name], name) for name in sorted(roots)}
+
+
+def load_objects(tree: Any, roots: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each root from a tree, without changing the roots; UnsavableError if it is not valid."""
+    if not isinstance(tree, dict) or tree.keys() != roots.keys():
+        raise UnsavableError(f"an autopilot's state has {', '.join(sorted(roots))}")
+    reader = _Reader(dict(roots))
+    return {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
+
+
+@cache
+def unsaved_names(kind: type) -> frozenset[str]:
+    """Return the attributes of a class that are not saved: those that it lists as `unsaved`, and cached properties."""
+    members = [(name, value) for base in kind.__mro__ for name, value in vars(base).items()]
+    listed = (value for name, value in members if name == "unsaved")
+    return frozenset(name for name, value in members if isinstance(value, cached_property)).union(*listed)
+
+
+@cache
+def declared_types(kind: type) -> dict[str, Any]:
+    """Return the types of the attributes that a class and its bases declare; a ClassVar has none that is valid."""
+    found: dict[str, Any] = {}
+    for base in reversed(kind.__mro__):
+        if base.__module__.startswith("paddock."):
+            for name, hint in get_annotations(base).items():
+                found[name] = _evaluated(hint, base) if isinstance(hint, str) else hint
+    return found
+
+
+def _evaluated(hint: str, kind: type) -> Any:
+    """Return the type of an annotation of ours that is a text; names that are imported for typing only are found."""
+    try:
+        return eval(hint, vars(sys.modules[kind.__module__]), _classes())
+    except NameError:
+        return Any
+
+
+def _modules() -> Iterator[tuple[str, Any]]:
+    return ((name, module) for name, module in list(sys.modules.items()) if name.startswith(PACKAGE))
+
+
+@cache
+def _classes() -> dict[str, Any]:
+    return {
+        name: value
+        for _, module in _modules()
+        for name, value in vars(module).items()
+        if isinstance(value, type) and value.__module__.startswith(PACKAGE)
+    }
+
+
+@cache
+def _class_named(name: str) -> type:
+    """Return the class of a name in a tree: one that a loaded module of the autopilot defines."""
+    module, _, simple = name.rpartition(".")
+    kind = vars(sys.modules.get(PACKAGE + module, object)).get(simple) if module else None
+    if not isinstance(kind, type) or _name(kind) != name:
+        raise UnsavableError(f"no class {name!s:.60}")
+    return kind
+
+
+@cache
+def _name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}".removeprefix(PACKAGE)
+
+
+class _Writer:
+    """Turns values into trees; notes where each object occurs first."""
+
+    def __init__(self, known: dict[int, str]) -> None:
+        self._known = known  # id of an object -> its place
+        self._kept: list[object] = []  # so that no id is used twice
+
+    def attributes(self, owner: object, place: str) -> Tree:
+        kind: Any = type(owner)
+        names = sorted(vars(owner).keys() - unsaved_names(kind))
+        return {name: self.value(getattr(owner, name), f"{place}.{name}") for name in names}
+
+    def value(self, value: Any, place: str) -> Any:
+        kind: Any = type(value)
+        if value is None or kind in (bool, int, float, str):
+            return value
+        if isinstance(value, Enum):
+            return {"is": _name(kind), "value": value.value}
+        if kind is tuple:
+            return self._all(value, place)
+        if isinstance(value, np.generic):
+            return value.item()
+        if kind is np.ndarray:
+            return value.copy()
+        if kind is list:
+            return {"list": self._all(value, place)}
+        if kind is deque:
+            return {"deque": self._all(value, place), "most": value.maxlen}
+        if kind in (set, frozenset):
+            return {kind.__name__: self._all(sorted(value), place)}
+        if kind is dict:
+            return {"dict": self._all([*value], place), "values": self._all([*value.values()], place)}
+        if not kind.__module__.startswith(PACKAGE) or callable(value):
+            raise UnsavableError(f"{place} cannot be saved: it is a {kind.__qualname__}")
+        if isinstance(value, tuple):  # named
+            return {"is": _name(kind), "fields": self._all(value, place)}
+        if id(value) in self._known:
+            return {"ref": self._known[id(value)]}
+        self._known[id(value)] = place
+        self._kept.append(value)
+        return {"is": _name(kind), **self.attributes(value, place)}
+
+    def _all(self, values: Any, place: str) -> list[Any]:
+        return [self.value(value, f"{place}.{k}") for k, value in enumerate(values)]
+
+
+class _Reader:
+    """Turns trees into new values, in the order in which they were written."""
+
+    def __init__(self, known: dict[str, object]) -> None:
+        self._known, self._roots = known, [*known.values()]  # place -> object
+
+    def attributes(self, kind: type, tree: Any, place: str) -> dict[str, Any]:
+        """Return the attributes of an object of a class: all that it declares, each of its type."""
+        if not isinstance(tree, dict):
+            raise UnsavableError(f"{place}: expected the attributes of a {kind.__name__}")
+        types, skipped = declared_types(kind), unsaved_names(kind)
+        needed = {name for name in types if name not in skipped and not hasattr(kind, name)}
+        if missing := needed - tree.keys():
+            raise UnsavableError(f"{place}: {min(missing)} is missing")
+        found = {}
+        for name in sorted(tree.keys() - {"is"}):
+            if name in skipped or not name.isidentifier() or hasattr(getattr(kind, name, None), "__get__"):
+                raise UnsavableError(f"{place}: unknown attribute {name!s:.40}")
+            found[name] = value = self.value(tree[name], f"{place}.{name}")
+            if not fits(value, types.get(name, Any)):
+                raise UnsavableError(f"{place}.{name} is not valid: {value!s:.40}")
+        return found
+
+    def value(self, tree: Any, place: str) -> Any:
+        if isinstance(tree, list):
+            return tuple(self._all(tree, place))
+        if isinstance(tree, int) and abs(tree) >= MOST:
+            raise UnsavableError(f"{place} is not valid: {tree}")
+        if not isinstance(tree, dict):
+            return tree
+        if "is" in tree:
+            return self._object(tree, place)
+        if tree.keys() == {"ref"} and isinstance(tree["ref"], str) and tree["ref"] in self._known:
+            return self._known[tree["ref"]]
+        if tree.keys() == {"list"}:
+            return self._all(tree["list"], place)
+        if tree.keys() == {"deque", "most"} and isinstance(tree["most"], int | None):
+            return deque(self._all(tree["deque"], place), tree["most"])
+        if tree.keys() == {"dict", "values"}:
+            keys, values = self._all(tree["dict"], place), self._all(tree["values"], place)
+            return self._made(lambda: dict(zip(keys, values, strict=True)), place)
+        if tree.keys() in ({"set"}, {"frozenset"}):
+            (name, items) = next(iter(tree.items()))
+            members = self._all(items, place)
+            return self._made(lambda: (set if name == "set" else frozenset)(members), place)
+        raise UnsavableError(f"{place} is not valid: {', '.join(tree)!s:.60}")
+
+    def _all(self, trees: Any, place: str) -> list[Any]:
+        if not isinstance(trees, list):
+            raise UnsavableError(f"{place}: expected a list")
+        return [self.value(tree, f"{place}.{k}") for k, tree in enumerate(trees)]
+
+    def _object(self, tree: Tree, place: str) -> Any:
+        kind = _class_named(str(tree["is"]))
+        if issubclass(kind, Enum):
+            return self._made(lambda: kind(tree.get("value")), place)
+        if issubclass(kind, tuple):
+            fields = self._all(tree.get("fields"), place)
+            types = {name: declared_types(kind)[name] for name in kind._fields}  # type: ignore[attr-defined]
+            if len(fields) != len(types) or not all(map(fits, fields, types.values())):
+                raise UnsavableError(f"{place} is not a valid {kind.__name__}")
+            return kind(*fields)
+        if any(type(root) is kind for root in self._roots):
+            raise UnsavableError(f"{place}: there is one {kind.__name__}")
+        made = self._made(lambda: object.__new__(kind), place)
+        self._known[place] = made
+        for name, value in self.attributes(kind, tree, place).items():
+            object.__setattr__(made, name, value)
+        return made
+
+    def _made(self, make: Callable[[], T], place: str) -> T:
+        try:
+            return make()
+        except (TypeError, ValueError):
+            raise UnsavableError(f"{place} is not valid") from None
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value has a declared type; whole numbers are valid where floats are."""
+    origin, inner = get_origin(hint), get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if origin in (Union, UnionType):
+        return any(fits(value, each) for each in inner)
+    if hint is None or hint is type(None):
+        return value is None
+    if hint in (int, float):
+        return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
+    if origin is tuple and inner[-1:] != (...,):
+        return isinstance(value, tuple) and len(value) == len(inner) and all(map(fits, value, inner))
+    if origin in (tuple, list, set, frozenset, deque):
+        return isinstance(value, origin) and all(fits(each, inner[0]) for each in value)
+    if origin is dict:
+        return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
+    plain = origin or hint
+    if not isinstance(plain, type):
+        return False
+    return isinstance(value, plain) and (plain is not bool or type(value) is bool)

@@ -1,0 +1,295 @@
+"""Saved states hold the built-in autopilots: a restored flight continues as if it had not been interrupted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import paddock
+from paddock.engine.simulation import Simulation
+from paddock.errors import PaddockError
+from paddock.record import Recorder, verify
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.control.rover_path import Trail
+from paddock.sitl.autopilot.saving import UnsavableError, declared_types, unsaved_names
+from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
+from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Rover
+from paddock.sitl.from_scenario import quick_scenario
+from paddock.sitl.host import SitlHost
+from paddock.world.archive import check_equal, pack, unpack
+
+Links = Callable[[int], dict[str, Any]]
+SQUARE = [[0.0, 15.0, 0.0], [15.0, 15.0, 0.0], [15.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
+GUIDED, TAKEOFF, LOW_ACTION, RTL = 4, 22, 2.0, 6
+
+
+def crew(links: dict[str, Any], log: Path | None = None) -> dict[str, Any]:
+    """A rover, a copter and a plane on missions, in wind."""
+    vehicles = [
+        {"name": "rover", "model": "rover", "preset": "skid", "pose": [0, 0, 1.5708]},
+        {"name": "copter", "model": "quad", "preset": "iris", "pose": [20, 0, 1.5708]},
+        {"name": "plane", "model": "fixed_wing", "preset": "mapper", "pose": [60, 0, 60, 1.5708], "speed": 18},
+    ]
+    pilots = [
+        {"vehicles": "rover", "mission": SQUARE},
+        {"vehicles": "copter", "mission": [[0, 10, 8], [10, 10, 8]]},
+        {"vehicles": "plane", "mission": [[0, 300, 60], [200, 300, 60]]},
+    ]
+    mavlink = links | ({} if log is None else {"log": str(log)})
+    return {
+        "seed": 3,
+        "clock": {"rate": 250},
+        "world": {"wind": [2.0, 1.0, 0.0]},
+        "vehicles": vehicles,
+        "sitl": {"mavlink": mavlink, "pilots": pilots},
+    }
+
+
+def host_of(sim: Any) -> SitlHost:
+    return next(o for c in sim.engine.on_close if isinstance(o := getattr(c, "__self__", None), SitlHost))
+
+
+def pilots_of(sim: Any) -> list[BuiltInAutopilot]:
+    return [vehicle.autopilot for vehicle in host_of(sim).vehicles]  # type: ignore[misc]
+
+
+def written(sim: Any) -> list[int]:
+    """The length of each MAVLink log."""
+    logs = [vehicle.log for vehicle in host_of(sim).hub.vehicles.values()]  # type: ignore[union-attr]
+    for log in logs:
+        log.flush()
+    return [log.tell() for log in logs]
+
+
+def logged(folder: Path, since: list[int]) -> list[bytes]:
+    return [file.read_bytes()[start:] for file, start in zip(sorted(folder.glob("*.tlog")), since, strict=True)]
+
+
+def test_missions_continue_from_a_saved_state_bit_for_bit(tmp_path: Path, own_links: Links) -> None:
+    scenario = crew(own_links(3), tmp_path)
+    with paddock.load(scenario) as sim:
+        sim.step(2700)
+        copter = pilots_of(sim)[1]
+        while not copter.cruising:  # in the compiled loop of steady flight
+            sim.step(1)
+        assert copter.armed and copter.executor.current == 2 and copter.telemetry.relative_altitude > 6.0
+        state, before, start = sim.save(), sim.state_hash(), written(sim)
+        sim.step(1000)
+        after, end = sim.state_hash(), written(sim)
+        expected = [log[: stop - first] for log, first, stop in zip(logged(tmp_path, start), start, end, strict=True)]
+        assert copter.executor.current > 2
+        sim.restore(state)
+        assert sim.state_hash() == before and copter.executor.current == 2
+        sim.step(1000)
+        assert sim.state_hash() == after
+        written(sim)
+        assert logged(tmp_path, end) == expected and all(len(log) > 3000 for log in expected)
+    with paddock.load(scenario) as sim:  # a new process has nothing but the state
+        sim.restore(state)
+        assert sim.state_hash() == before
+        start = written(sim)
+        sim.step(300)
+        sim.step(700)
+        assert sim.state_hash() == after
+        written(sim)
+        assert logged(tmp_path, start) == expected
+
+
+@contextmanager
+def hovering(links: dict[str, Any], **parameters: float) -> Iterator[tuple[Simulation, BuiltInAutopilot]]:
+    """A copter in GUIDED, climbing."""
+    scenario = quick_scenario("copter", 1, mavlink=links)
+    scenario["sitl"]["pilots"][0]["parameters"] = parameters
+    with paddock.load(scenario) as sim:
+        sim.step(750)
+        (pilot,) = pilots_of(sim)
+        assert pilot.set_mode(GUIDED).accepted and pilot.arm().accepted
+        assert pilot.command(TAKEOFF, (0, 0, 0, 0, 0, 0, 10)).accepted
+        sim.step(500)
+        yield sim, pilot
+
+
+def test_a_failsafe_continues_its_timer(own_links: Links) -> None:
+    """A voltage below the limit counts for 2 s: one second before the save, one after the restore."""
+    limits = {"BATT_LOW_VOLT": 11.0, "BATT_LOW_TIMER": 2.0, "BATT_FS_LOW_ACT": LOW_ACTION}
+    with hovering(own_links(1), **limits) as (sim, pilot):
+        assert pilot.parameters.set("SIM_BATT_VOLTAGE", 10.5)
+        sim.step(250)
+        state = sim.save()
+        sim.step(225)
+        assert pilot.mode.number == GUIDED
+        sim.step(50)
+        assert pilot.mode.number == RTL and pilot.failsafes.low.acted
+        after = sim.state_hash()
+        assert pilot.parameters.set("SIM_BATT_VOLTAGE", 0.0)
+        sim.restore(state)
+        assert pilot.mode.number == GUIDED and pilot.parameters.value("SIM_BATT_VOLTAGE") == 10.5
+        sim.step(275)
+        assert pilot.mode.number == RTL and sim.state_hash() == after
+        middle = sim.save()  # in the middle of the failsafe
+        sim.step(250)
+        after = sim.state_hash()
+        sim.restore(middle)
+        assert pilot.failsafes.low.chosen == RTL and pilot.failsafes.outranks(1)
+        sim.step(250)
+        assert sim.state_hash() == after
+        sim.reset()
+        assert not pilot.armed and pilot.mode.number == 0 and pilot.home is None
+
+
+def test_a_client_saves_and_restores_a_flight(own_links: Links) -> None:
+    with (
+        hovering(own_links(1)) as (sim, pilot),
+        paddock.share(sim, zmq={"port": 0}) as host,
+        paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as client,
+    ):
+        state, height = client.save(), pilot.telemetry.relative_altitude
+        client.step(250)
+        higher, after = pilot.telemetry.relative_altitude, client.state_hash()
+        assert higher > height + 0.3
+        client.restore(state)
+        assert pilot.telemetry.relative_altitude == height and pilot.armed and pilot.guided.takeoff == 10.0
+        client.step(250)
+        assert pilot.telemetry.relative_altitude == higher and client.state_hash() == after
+
+
+def test_a_recording_with_a_restored_flight_is_verified_without_autopilots(tmp_path: Path, own_links: Links) -> None:
+    path = tmp_path / "flight.mcap"
+    with hovering(own_links(1)) as (sim, pilot):
+        with Recorder(sim, path):  # begins in flight, with the state
+            state = sim.save()
+            sim.step(250)
+            sim.restore(state)
+            sim.step(250)
+        assert pilot.armed
+    found = verify(path)
+    assert found.sections == 2 and not found.differences and found.hashes >= 4
+
+
+def test_states_of_real_autopilots_and_other_simulators_are_refused(own_links: Links) -> None:
+    arena = {"name": "arena", "type": "lightweight"}, {"adapter": "arena", "craft": "rover"}
+    section = {"adapters": [arena[0]], "pilots": [arena[1]], "mavlink": own_links(1)}
+    beside = {"clock": {"rate": 100}, "vehicles": [], "sitl": section}
+    for scenario, why in (
+        (quick_scenario("copter", 1, "ardupilot", instance=77), "'copter' is flown by ardupilot in another process"),
+        (beside, "is in the simulator 'arena'; use reset"),
+    ):
+        with paddock.load(scenario) as sim:
+            state, before = sim.save(), sim.state_hash()
+            with pytest.raises(PaddockError, match=why) as refused:
+                sim.restore(state)
+            assert "\n" not in str(refused.value) and sim.state_hash() == before
+
+
+def test_a_state_without_autopilots_restarts_them(own_links: Links) -> None:
+    with hovering(own_links(1)) as (sim, pilot):
+        tree = unpack(sim.save())
+        del tree["autopilots"]
+        sim.restore(pack(tree))
+        assert not pilot.armed and pilot.now_us == 0
+
+
+@pytest.mark.parametrize("kind", VEHICLE_TYPES)
+def test_every_mode_is_saved_and_declares_what_it_keeps(kind: str) -> None:
+    """A new attribute is saved without further code; its type is an annotation of the class."""
+    pilot = BuiltInAutopilot(1, kind)
+    if isinstance(pilot.vehicle, Rover):
+        pilot.vehicle.trail = Trail(9, 1.0, (0.0, 5.0))  # to drive back along
+    for number in pilot.vehicle.modes:
+        pilot.mode = pilot.vehicle.modes[number](pilot)
+        if "path" in pilot.mode.refusal():
+            continue
+        pilot.mode.enter()
+        tree = unpack(pack(save_autopilot(pilot)))
+        read_autopilot(pilot, tree)()
+        check_equal(tree, save_autopilot(pilot), "state")
+        undeclared = [
+            f"{type(owner).__name__}.{name}"
+            for owner in objects_in(pilot)
+            for name in vars(owner).keys() - unsaved_names(type(owner)) - declared_types(type(owner)).keys()
+        ]
+        assert undeclared == []
+
+
+def objects_in(root: object) -> list[object]:
+    """All objects of the autopilot that can be reached from one."""
+    found: dict[int, object] = {}
+
+    def visit(value: object) -> None:
+        if isinstance(value, list | tuple | dict):
+            for each in value.values() if isinstance(value, dict) else value:
+                visit(each)
+        elif type(value).__module__.startswith("paddock.sitl.autopilot") and id(value) not in found:
+            found[id(value)] = value
+            for name in vars(value).keys() - unsaved_names(type(value)):
+                visit(vars(value)[name])
+
+    visit(root)
+    return [value for value in found.values() if not hasattr(value, "_value_")]  # members of enums
+
+
+def test_a_crafted_state_is_refused_or_flown(own_links: Links) -> None:
+    with hovering(own_links(1)) as (sim, pilot):
+        state, before = sim.save(), sim.state_hash()
+        refused = 0
+        for path, value in spots(unpack(state)["autopilots"]):
+            tree = unpack(state)
+            holder = tree["autopilots"]
+            for key in path[:-1]:
+                holder = holder[key]
+            holder[path[-1]] = value
+            try:
+                sim.restore(pack(tree))
+            except PaddockError:
+                assert sim.state_hash() == before, path
+                refused += 1
+                continue
+            with np.errstate(all="ignore"):
+                sim.step(6)
+            sim.restore(state)
+            assert sim.state_hash() == before, path
+        assert refused > 60
+        sim.step(50)
+        assert pilot.armed
+
+
+def spots(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Places of a state with a value of another type, shape, class or range."""
+    vehicle = ("vehicles", "1")
+    pilot, rows = (*vehicle, "objects", "autopilot"), (*vehicle, "rows")
+    objects = tree["vehicles"]["1"]["objects"]["autopilot"]
+    for name in objects:
+        yield from (((*pilot, name), value) for value in (7, "text", None, {"is": "autopilot.BuiltInAutopilot"}, {}))
+    for name in objects["mode"]:
+        yield (*pilot, "mode", name), "text"
+        yield (*pilot, "mode", name), {"is": "modes.plane.PlaneCruise", "autopilot": {"ref": "autopilot"}}
+    yield (*pilot, "mode", "name"), "FLY"
+    yield (*pilot, "mode", "update"), 7
+    yield (*pilot, "executor", "current"), 5
+    yield (*pilot, "rc", "sticks", "pwm"), {"list": [1500]}
+    for name, row in tree["vehicles"]["1"]["rows"].items():
+        yield (*rows, name), row[:, :-1] if row.ndim > 1 else row[:0]
+        yield (*rows, name), row.astype(np.float32)
+        yield (*rows, name), np.full_like(row, -5)
+    values = tree["vehicles"]["1"]["objects"]["parameters"]["_values"]["values"]
+    yield (*vehicle, "objects", "parameters", "_values", "values"), [*values[:-1], 1e30]
+    yield (*vehicle, "objects", "parameters", "_values", "dict"), []
+    yield ("bridge", "time_us"), 1 << 40
+    yield ("bridge", "due"), {"1": 1 << 50}
+    yield ("bridge", "failed"), {"1": "\x1b[31m"}
+    yield ("mavlink", "vehicles", "1", "streams"), np.full((2, 3), 7)
+    yield ("mavlink", "vehicles", "1", "sequence"), 256
+    yield ("starters",), {"1": [0, 0, ""]}
+    yield ("vehicles",), {}
+
+
+def test_a_value_that_cannot_be_saved_names_its_place() -> None:
+    pilot = BuiltInAutopilot(1, "copter")
+    pilot.mode.callback = lambda: None  # type: ignore[attr-defined]
+    with pytest.raises(UnsavableError, match=r"autopilot\.mode\.callback cannot be saved: it is a function"):
+        save_autopilot(pilot)
