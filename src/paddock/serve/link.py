@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import accumulate, pairwise
-from time import monotonic
+from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -181,6 +181,14 @@ def start_process(link: int, bell: int) -> subprocess.Popen[str]:
     )
 
 
+class Answer(Future[Any]):
+    """The result of an operation, with its tick and its cost in processor time."""
+
+    moment: tuple[int, float] | None = None  # tick and time (s) at which it was carried out
+    ticking_seconds = 0.0  # of the ticking thread
+    other_seconds = 0.0  # of other threads
+
+
 class HubConnection:
     """The simulation's end: one hub process, started by `python -m paddock.serve`, never by fork.
 
@@ -204,6 +212,8 @@ class HubConnection:
         self._broken = ""
         self.clients: set[str] = set()  # names
         self._stopped = False
+        self._began = 0.0  # processor time of the reading thread when it began with a message, s
+        self._encoding = 0.0  # processor time of the last reply's encoding, s
         self.send({"config": config})
         self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
         self._reader.start()
@@ -284,8 +294,10 @@ class HubConnection:
                 self._broken = self._broken or "its end of the link is closed"
                 return
             try:
+                self._began = thread_time()
                 for message in self.link.decoder.feed(piece):
                     self._receive(message)
+                    self._began = thread_time()
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
                 return
@@ -309,22 +321,48 @@ class HubConnection:
         try:
             result = self._source.operate(message["operation"], message["client"], message["arguments"])
         except Exception as error:
-            self._reply(number, None, error)
+            self._reply(number, None, error, (0.0, self._spent()))
             return
+        spent = self._spent()
         if isinstance(result, Future):
-            result.add_done_callback(
-                lambda done: self._reply(number, None if done.exception() else done.result(), done.exception())
-            )
+            result.add_done_callback(lambda done: self._reply_done(number, done, spent))
         else:
-            self._reply(number, result, None)
+            self._reply(number, result, None, (0.0, spent))
 
-    def _reply(self, number: int | None, result: Any, error: BaseException | None) -> None:
+    def _spent(self) -> float:
+        """Return the processor time of this thread since it began with a message, s."""
+        now, began = thread_time(), self._began
+        self._began = now
+        return now - began
+
+    def _reply_done(self, number: int | None, done: Future[Any], spent: float) -> None:
+        """Send the reply of an operation on which the thread of the link has `spent` that time, s."""
+        error, cost, moment = done.exception(), (0.0, spent), None
+        if isinstance(done, Answer):
+            cost, moment = (done.ticking_seconds, spent + done.other_seconds), done.moment
+        self._reply(number, None if error else done.result(), error, cost, moment)
+
+    def _reply(
+        self,
+        number: int | None,
+        result: Any,
+        error: BaseException | None,
+        spent: tuple[float, float],
+        moment: tuple[int, float] | None = None,
+    ) -> None:
+        """Send a reply with its cost, (ticking thread, other threads) in s; no cost while time does not pass."""
         if number is None and error is None:
             return
-        reply: dict[str, Any] = {"reply": number, "tick": self._source.watched.tick, "time": self._source.watched.time}
+        tick, time = moment or (self._source.watched.tick, self._source.watched.time)
+        reply: dict[str, Any] = {"reply": number, "tick": tick, "time": time}
+        began = thread_time()
+        reply["spent"] = (spent[0], spent[1] + self._encoding) if self._source.ticking else (0.0, 0.0)
         if error is None:
             reply["result"] = result
         else:
+            if isinstance(error, MemoryError):
+                error = PaddockError("not enough memory; nothing was changed")
             kind = type(error).__name__ if isinstance(error, PaddockError) else "InternalError"
             reply["error"] = {"kind": kind, "message": str(error) or type(error).__name__}
         self.send(reply)
+        self._encoding = thread_time() - began  # reported with the next reply

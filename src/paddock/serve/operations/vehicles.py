@@ -1,16 +1,19 @@
 """Operations on vehicles: commands, adding and removing, overrides, synchronous control."""
 
 import logging
-from concurrent.futures import Future
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
+from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction, SpawnAction
 from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.fleets import PreparedSpawn
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.limits import refuse_spawn
 from paddock.serve.live import LiveSource
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
@@ -89,19 +92,39 @@ def _ids(run: LiveSource, target: str | int) -> Ints:
 def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Add vehicles; foreign names are refused here, so that the tick does not wait for the check."""
     refuse_foreign(run.sim, entry)
-    return run.change(lambda: run.sim.spawn(**entry))
+    return run.aside(lambda: _add(run, client, [entry], lambda names: names[0]))
 
 
 def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
     """Add several entries; all are checked before the first is added."""
     for entry in entries:
         refuse_foreign(run.sim, entry)
+    return run.aside(lambda: _add(run, client, entries, lambda names: names))
 
-    def add() -> list[str]:
-        run.sim.engine.fleets.check(entries)
-        return [run.sim.spawn(**entry) for entry in entries]
 
-    return run.change(add)
+def _add(
+    run: LiveSource, client: str, entries: list[dict[str, Any]], result: Callable[[list[str]], Any]
+) -> Future[Any]:
+    """Build the vehicles and compile their kernels in a worker thread; then add them between two ticks.
+
+    The worker waits, so that the next entries are built for the fleets that exist then.
+    """
+    engine, prepared = run.sim.engine, list[PreparedSpawn]()
+    if len(entries) > 1:
+        engine.fleets.check(entries)
+    refuse_spawn(run.sim, run.limits, entries)
+    for entry in entries:
+        prepared.append(engine.fleets.prepare(entry, [one.entry.name for one in prepared]))
+
+    def add() -> Any:
+        if len(entries) > 1:
+            engine.fleets.check(entries)
+        built = zip(entries, prepared, strict=True)
+        return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
+
+    done = run.answer(add)
+    wait([done])
+    return done
 
 
 def clear(run: LiveSource, client: str) -> Removed:
@@ -121,7 +144,7 @@ def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[A
         engine = run.sim.engine
         version = engine.applier.version
         checked = engine.applier.checked_override(OverrideAction(target, behaviour))
-        return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
+        return run.answer(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
 
     return run.aside(check)
 
