@@ -129,7 +129,8 @@ class ClientLimits(Section):
 
     vehicles: Whole = Field(default=200_000, ge=0, description="Maximum number of vehicles that clients add or load.")
     memory: Positive = Field(default=1.0, description="Maximum estimated memory of those vehicles, in GiB.")
-    points: Whole = Field(default=1_000_000, ge=0, description="Maximum number of points of all markers of clients.")
+    points: Whole = Field(default=250_000, ge=0, description="Maximum number of points of one client's markers.")
+    points_in_all: Whole = Field(default=1_000_000, ge=0, description="Maximum number of points of clients' markers.")
 
 
 class Serve(Section):

@@ -20,7 +20,7 @@ from paddock.serve.gate import Cost, Gate, Then, Waiting
 from paddock.serve.gate import OperationError as OperationError
 from paddock.serve.gate import OperationOutcome as OperationOutcome
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
-from paddock.serve.mirror import Mirror
+from paddock.serve.mirror import Mirror, with_array
 from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
@@ -130,8 +130,9 @@ class Endpoint(ABC):
     def on_push(self, kind: str, content: dict[str, Any]) -> None:  # noqa: B027 - metrics ignore pushes
         """Handle a push of the simulation.
 
-        Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
-        an encoded reply}, and `refused` {client, kind, message} for a control that needs no other reply.
+        Kinds: `event`, `markers`, `hidden`, `frames`, `redrawn` (a large drawing of the markers is ready), `restart`,
+        `preparing`, `control_request` {client, tick, message: an encoded reply}, and `refused` {client, kind, message}
+        for a control that needs no other reply.
         """
 
     @abstractmethod
@@ -152,7 +153,7 @@ class Hub:
         self.rate = float(config["rate"])
         self.restarts = int(config["restarts"])
         self.counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()  # by name and labels
-        self.mirror = Mirror()
+        self.mirror = Mirror(lambda: self._on_push("redrawn", {}))
         self.checker = Checker()
         self.ring = RingReader(config["ring"])
         self.latest = max(0, self.ring.newest - 1)  # sequence number of the last snapshot passed on
@@ -182,6 +183,8 @@ class Hub:
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
         """Like `request`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
+        if operation == "mark":
+            arguments = {"markers": list(map(with_array, arguments["markers"]))}
         self.gate.ask(operation, client, arguments, then)
 
     def _send(self, item: Waiting) -> None:

@@ -134,7 +134,8 @@ def events(run: LiveSource, client: str, since: int = 0) -> Later:
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
     """Show markers; a marker in an unknown or stale frame is refused."""
-    run.sim.markers.put(*map(marker_from_tree, markers), source=client)
+    limits = run.limits.points, run.limits.points_in_all
+    run.sim.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
 
 
 def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:

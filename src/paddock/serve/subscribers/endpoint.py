@@ -103,7 +103,7 @@ class SubscriberEndpoint(Endpoint):
             case "preparing":
                 for client in list(self.clients):
                     self._send_preparing(client)
-        if kind in ("markers", "hidden", "frames"):
+        if kind in ("markers", "hidden", "frames", "redrawn"):
             for viewer in self.viewers():
                 if viewer.subscription is not None and viewer.subscription.view.draws:
                     viewer.subscription.behind = True  # redraw even if no tick passes
