@@ -283,9 +283,7 @@ def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host
     ):
         tree = unpack(saved)
         attack(tree)
-        with pytest.raises(
-            PaddockError, match="the saved state has 10,000,00. vehicles; clients may add 200,000 to the 1"
-        ):
+        with pytest.raises(PaddockError, match=r"has 10,000,00\d vehicles; clients may add 200,000 to the 1 of the"):
             ask(host, "restore", state=pack(tree))
     ask(host, "restore", state=saved)
 

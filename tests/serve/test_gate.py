@@ -23,7 +23,9 @@ class Simulated:
         self.spent, self._count = 0.0, 0
         self._timers: list[tuple[float, int, Callable[[], None]]] = []
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
-        self.gate = Gate(SimpleNamespace(call_later=self._call_later), self._send)  # type: ignore[arg-type]
+        self.counted: list[str] = []
+        loop: Any = SimpleNamespace(call_later=self._call_later)
+        self.gate = Gate(loop, self._send, self.counted.append)
 
     def ask(self, client: str, operation: str, **arguments: Any) -> None:
         self.gate.ask(operation, client, arguments, lambda outcome: self.outcomes.append((client, outcome)))
@@ -69,7 +71,7 @@ def test_an_idle_or_paused_simulation_delays_nothing(monkeypatch: pytest.MonkeyP
     for k in range(1000):
         simulated.ask("ann", "inspect", target=k)
         simulated.wait(0.0)
-    assert len(simulated.outcomes) == 1000 and not simulated.gate.delayed
+    assert len(simulated.outcomes) == 1000 and not simulated.counted
 
 
 def test_clients_take_turns_and_keep_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -164,5 +166,14 @@ def test_a_client_that_leaves_drops_its_reads_but_not_its_commands(monkeypatch: 
     assert sorted(simulated.sent[1:]) == [("ann", "state_hash"), ("eve", "command")]
     assert left == [1 + simulated.sent[1:].index(("eve", "command")) + 1]
     assert [client for client, _ in simulated.outcomes].count("ann") == 1
+    simulated.ask("eve", "remove", target="red")
+    simulated.ask("eve", "inspect", target="blue")
+    simulated.wait(0.0)
+    for client in ("eve", "ann"):
+        simulated.ask(client, "state_hash")
+    simulated.gate.gone("ann", lambda: None)  # eve still waits for the read that they share
+    before = len(simulated.outcomes)
+    simulated.wait(60.0)
+    assert [client for client, _ in simulated.outcomes[before:]] == ["eve"]
     simulated.gate.gone("zoe", lambda: left.append(0))
     assert left[-1] == 0

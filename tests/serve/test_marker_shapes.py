@@ -150,11 +150,14 @@ def test_a_large_drawing_is_encoded_by_another_thread_and_shown_when_it_is_ready
 
     monkeypatch.setattr(markers, "_encoded", noted)
 
+    def put(marker: Marker) -> dict[str, Any]:
+        return {"put": [placed_tree(PlacedMarker(marker, 0.0, np.inf))]}
+
     async def draw() -> None:
         ready = asyncio.Event()
         mirror = Mirror(ready.set)
         drawing = Drawing(mirror)
-        mirror.on_push("markers", {"put": [placed_tree(PlacedMarker(Marker.lines("plan", 1, points), 0.0, np.inf))]})
+        mirror.on_push("markers", put(Marker.lines("plan", 1, points)))
         assert len(lines(drawing)) == 0  # not yet
         await asyncio.wait_for(ready.wait(), 60)
         np.testing.assert_array_equal(lines(drawing)["start"], points[::2].astype(np.float32))

@@ -30,7 +30,7 @@ class Subscriber:
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def started(self) -> Self:
-        """Wait until a page has its first group of frames."""
+        """Wait until a page has its first group of frames, or clients that ask have connected."""
         assert self.process.stdout is not None
         self.process.stdout.readline()
         return self
@@ -146,6 +146,7 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
         for _ in range(AT_ONCE - 1):
             client.send(question)
         poller.register(client, zmq.POLLIN)
+    print(flush=True)
     end = monotonic() + seconds
     while monotonic() < end:
         for client, _ in poller.poll(100):

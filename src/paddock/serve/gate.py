@@ -109,13 +109,16 @@ class Waiting:
 class Gate:
     """Sends operations to the simulation within the budget, client by client in turn, each client's in order."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop, send: Callable[[Waiting], None]) -> None:
-        """`send(waiting)` passes an operation on; its reply is reported by `settle`."""
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        send: Callable[[Waiting], None],
+        count: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """`send(waiting)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
         self.budgets = {"looks": Budget(LOOKS, now), "changes": Budget(CHANGES, now), "posts": Budget(BESIDE, now)}
-        self.delayed = 0  # operations that had to wait
-        self.shared = 0  # reads answered together with an equal one
-        self._loop, self._send = loop, send
+        self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
         self._costs: dict[str, Cost] = {}  # recent mean by operation
@@ -126,10 +129,10 @@ class Gate:
         """Send an operation now or later; refuse it if too many wait."""
         where = OPERATIONS[operation].entry.where
         key = (operation, json.dumps(arguments, sort_keys=True, default=repr)) if where == "read" else None
-        queue = self._queues.get(client)
+        queue = self._waiting(client)
         same = None if key is None else self._reads.get(key)
         if same is not None and (not queue or queue[-1] is same):
-            self.shared += 1
+            self._counted("shared_reads")
             same.answers.append((client, then))
             if not queue:
                 self._queues[client] = deque([same])
@@ -138,6 +141,7 @@ class Gate:
         if not queue and not self._is_waited_for(item.lane) and self._funded(item.lane, monotonic()):
             self._pass_on(item)
         elif (refusal := self._refusal(item, queue)) is not None:
+            self._counted("refused_operations")
             then(OperationError("PaddockError", refusal))
         else:
             self._queue(item)
@@ -146,10 +150,10 @@ class Gate:
         """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
         queue = self._queues.pop(client, deque())
         kept = deque(item for item in queue if not item.sent and item.lane in ("posts", ""))
-        for item in queue:
-            if item.key is not None and not item.sent and item.client == client:
+        for item in [one for one in queue if not one.sent and one not in kept]:
+            if item.key is not None:
                 self._hand_over(item, client)
-            elif item not in kept and not item.sent:
+            else:
                 self._forget(item)
                 item.settle(OperationError("PaddockError", f"{client} has left"))
         if not kept:
@@ -167,19 +171,28 @@ class Gate:
         if self._queues:
             self._pump()
 
+    def _waiting(self, client: str) -> deque[Waiting]:
+        """Return what a client waits for, without reads that another client's turn has sent."""
+        queue = self._queues.get(client, deque())
+        while queue and queue[0].sent:
+            queue.popleft()
+        if not queue:
+            self._queues.pop(client, None)
+        return queue
+
     def _queue(self, item: Waiting) -> None:
-        self.delayed += 1
+        self._counted("delayed_operations")
         self._count, self._bytes = self._count + 1, self._bytes + item.size
         self._queues.setdefault(item.client, deque()).append(item)
         if item.key is not None:
             self._reads[item.key] = item
         self._set_timer()
 
-    def _refusal(self, item: Waiting, queue: deque[Waiting] | None) -> str | None:
+    def _refusal(self, item: Waiting, queue: deque[Waiting]) -> str | None:
         """Return why an operation cannot wait; None if it can."""
         item.size = size_of(item.arguments)
         limit = "the simulation spends at most 5 % of its time on clients"
-        if queue is not None and len(queue) >= MOST_QUEUED:
+        if len(queue) >= MOST_QUEUED:
             return f"{item.operation} refused: {len(queue)} requests of this client wait already; {limit}"
         if self._count >= MOST_QUEUED_IN_ALL or (self._bytes and self._bytes + item.size > MOST_BYTES):
             return f"{item.operation} refused: {self._count} requests of all clients wait already; {limit}"
@@ -216,11 +229,10 @@ class Gate:
         now, stuck = monotonic(), 0
         while self._queues and stuck < len(self._queues):
             client = next(iter(self._queues))
-            queue = self._queues.pop(client)
-            while queue and queue[0].sent:  # a read that another client's turn has sent
-                queue.popleft()
+            queue = self._waiting(client)
             if not queue:
                 continue
+            del self._queues[client]
             if self._funded(queue[0].lane, now):
                 item, stuck = queue.popleft(), 0
                 self._forget(item)
@@ -252,7 +264,7 @@ class Gate:
         """Leave a waiting read to the other clients that share it; drop it without any."""
         item.answers = [answer for answer in item.answers if answer[0] != client]
         if item.answers:
-            item.client = item.answers[0][0]
+            item.client = item.answers[0][0]  # it waits for the same
         else:
             self._forget(item)
             self._reads.pop(item.key or ("", ""), None)

@@ -158,11 +158,12 @@ class Hub:
         self.ring = RingReader(config["ring"])
         self.latest = max(0, self.ring.newest - 1)  # sequence number of the last snapshot passed on
         self.tick, self.time = 0, 0.0
+        self.shown = 0.0  # monotonic s at which the last snapshot was passed on
         self.endpoints: dict[str, Endpoint] = {}
         self.stopped = asyncio.Event()
         self._bell = bell
         self._config = config
-        self.gate = Gate(self.loop, self._send)
+        self.gate = Gate(self.loop, self._send, self.count)
         self._requests: dict[int, Waiting] = {}
         self._number = 0
 
@@ -319,7 +320,7 @@ class Hub:
         if snapshot is None:
             self.count("snapshots_missed")
             return
-        self.tick, self.time = snapshot.tick, snapshot.time
+        self.tick, self.time, self.shown = snapshot.tick, snapshot.time, monotonic()
         wall_time, sends = self.ring.wall_time, []
         for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:

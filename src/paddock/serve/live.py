@@ -82,7 +82,7 @@ class LiveSource:
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
         self._finisher = ThreadPoolExecutor(1, "paddock-replies")
         self._wake = threading.Event()
-        self._closing = False
+        self.closing = False  # nothing waits any longer
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
         self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
             (sim.events.listeners, lambda event: self.push("event", asdict(event))),
@@ -209,7 +209,7 @@ class LiveSource:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:
             self.gone(client)
-        self._closing = True
+        self.closing = True
         self._wake.set()
         if self._idle_worker.is_alive():
             self._idle_worker.join()
@@ -251,7 +251,7 @@ class LiveSource:
 
     def _work_while_idle(self) -> None:
         """Carry out operations while no thread drives the simulation."""
-        while not self._closing:
+        while not self.closing:
             self._wake.wait()
             self._wake.clear()
             self.sim.engine.thread.serve_idle()

@@ -3,15 +3,20 @@
 import json
 from collections.abc import Iterator
 from time import sleep
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from paddock.bench.result import Bench, Result, measured
 from paddock.bench.server import Server
 from paddock.bench.subscriber import Subscriber
+from paddock.bench.suites.web import processor_seconds
 
 CONNECTIONS = 16
 RATE = 1000  # ticks per s
-ROUNDS = 3  # of each: alone, then with clients
+ROUNDS = 3  # of each: alone, then beside clients
+WARM_UP = 0.5  # s in which the clients begin
 
 ROVER = {"name": "guest", "model": "rover", "pose": [0, 0, 0]}
 ASKED: dict[str, dict[str, Any]] = {
@@ -55,22 +60,36 @@ def crowd(count: int) -> dict[str, Any]:
     }
 
 
-def speed_beside(server: Server, operation: str, seconds: float) -> tuple[float, float, dict[str, Any]]:
-    """Return the ticks per s alone and beside the clients, measured in turns, and the figures of the clients."""
-    port, ticks, walls, figures = server.addresses["zmq"]["port"], [0.0, 0.0], [0.0, 0.0], {}
+class Beside(NamedTuple):
+    """A run alone and beside clients, measured in turns."""
+
+    alone: float  # ticks per s
+    beside: float
+    spent: float  # processor time of the simulation's process beside the clients minus that alone, per s
+    answers: float  # per s
+    refused: float
+
+
+def speed_beside(server: Server, operation: str, seconds: float) -> Beside:
+    """Measure a run alone and beside clients that ask for an operation."""
+    port, given, totals, figures = server.addresses["zmq"]["port"], json.dumps(ASKED[operation]), np.zeros((2, 3)), {}
     for turn in range(2 * ROUNDS):
-        asked, before = turn % 2, None
-        if asked:
-            clients = Subscriber("ask", port, operation, json.dumps(ASKED[operation]), seconds + 0.5, CONNECTIONS)
-            sleep(0.5)
-        before = server.figures()
+        if asked := turn % 2:
+            clients = Subscriber("ask", port, operation, given, WARM_UP + seconds, CONNECTIONS).started()
+            sleep(WARM_UP)
+        before = _standing(server)
         sleep(seconds)
-        after = server.figures()
+        totals[asked] += _standing(server) - before
         if asked:
             figures = clients.result()
-        ticks[asked] += after["ticked"] - before["ticked"]
-        walls[asked] += after["wall"] - before["wall"]
-    return ticks[0] / walls[0], ticks[1] / walls[1], figures
+    (alone, beside), spent = totals[:, 0] / totals[:, 2], totals[:, 1] / totals[:, 2]
+    return Beside(alone, beside, spent[1] - spent[0], figures["answers"], figures["refused"])
+
+
+def _standing(server: Server) -> NDArray[np.float64]:
+    """Return the ticks, the processor time of the simulation's process and the wall time so far, s."""
+    figures = server.figures()
+    return np.array([figures["ticked"], processor_seconds(server.process.pid), figures["wall"]])
 
 
 def run(quick: bool) -> Iterator[Result]:
@@ -78,10 +97,11 @@ def run(quick: bool) -> Iterator[Result]:
     count, seconds = (100, 0.5) if quick else (1000, 2.0)
     for operation in list(ASKED)[: 2 if quick else None]:
         with Server(crowd(count), {"zmq": {"port": 0}}) as server:
-            alone, beside, figures = speed_beside(server, operation, seconds)
-        case = f"{CONNECTIONS} connections asking for {operation}"
-        yield measured("clients", f"{case}: speed of the run", beside / alone, "x", None if quick else ">= 0.95")
-        yield measured("clients", f"{case}: answers", figures["answers"], "per s")
+            found = speed_beside(server, operation, seconds)
+        case, target = f"{CONNECTIONS} connections asking for {operation}", None if quick else ">= 0.95"
+        yield measured("clients", f"{case}: speed of the run", found.beside / found.alone, "x", target)
+        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * found.spent, "% of a core")
+        yield measured("clients", f"{case}: answers", found.answers, "per s")
 
 
 BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

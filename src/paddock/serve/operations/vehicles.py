@@ -123,7 +123,8 @@ def _add(
         return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
 
     done = run.answer(add)
-    wait([done])
+    while not (done.done() or run.closing):
+        wait([done], 0.2)
     return done
 
 

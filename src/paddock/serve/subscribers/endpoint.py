@@ -168,7 +168,7 @@ class SubscriberEndpoint(Endpoint):
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent snapshot is enough."""
-        if changed or monotonic() - self._refreshed > FRESH:
+        if changed or monotonic() - max(self._refreshed, self.hub.shown) > FRESH:
             await self.hub.request("snapshot", self.name)
             self._refreshed = monotonic()
         warming = self.read(lambda snapshot: self._encoder.warm_for(snapshot.layout, self.hub.loop))
