@@ -62,8 +62,19 @@ def test_operations_of_the_ticking_thread_take_their_share_of_its_time(
         for k in range(200):  # ten times what fits
             simulated.ask(f"client {k % 16}", operation, target=f"{second} {k}")
         simulated.wait(1.0)
-    assert 20 * share <= simulated.spent <= 21 * share + 0.01  # one second's worth may be saved up
+    assert 20 * share <= simulated.spent <= 21 * share + 0.01  # some may be saved up
     assert module.LOOKS + module.CHANGES == 0.05
+
+
+def test_commands_take_their_share_of_the_ticks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tick applies them after the reply, so a later reply reports what they have cost."""
+    simulated = Simulated(monkeypatch)
+    simulated.cost = Cost(0.0, 0.0, posted=0.001)
+    for _ in range(20):
+        for k in range(400):
+            simulated.ask(f"client {k % 16}", "place", target=k, pose=[0, 0, 0, 0])
+        simulated.wait(1.0)
+    assert 1000 <= len(simulated.sent) < 1150  # 5 % of 20 s, and some that was saved up
 
 
 def test_an_idle_or_paused_simulation_delays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ An action is checked again when it is applied if the world has changed since, or
 import re
 import threading
 from dataclasses import dataclass, replace
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,6 +53,7 @@ class Applier:
 
     def __post_init__(self) -> None:
         self.programs = self.fleets.programs
+        self.posted_seconds = 0.0  # processor time of the ticking thread for actions that clients have posted
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
@@ -88,8 +90,7 @@ class Applier:
             case actions.CommandAction():
                 return self.checked_command(action)
             case actions.PlaceAction():
-                with self.rebuilding:
-                    return check_place(*self.found(action.target), action, self.world.ground_z)
+                return check_place(*self.found(action.target), action, self.world.ground_z)
             case actions.OverrideAction():
                 return self.checked_override(action)
             case actions.MissionAction():
@@ -124,6 +125,7 @@ class Applier:
 
     def take_up(self, posted: actions.Posted) -> None:
         """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
+        began = thread_time() if posted.source and posted.checked_at else 0.0  # not of autopilots and recordings
         try:
             self.apply(posted)
         except (PaddockError, MemoryError) as error:
@@ -133,6 +135,8 @@ class Applier:
                 text = re.sub(pattern, earlier, text)
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
+        if began:
+            self.posted_seconds += thread_time() - began
 
     def apply(self, posted: actions.Posted, prepared: PreparedSpawn | None = None) -> str:
         """Apply an action at this tick and log it; return the name of a spawned fleet, which may be `prepared`."""

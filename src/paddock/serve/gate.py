@@ -1,9 +1,9 @@
 """The gate between clients and the simulation: a budget for their operations, and queues for those that must wait.
 
-While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. The other
-threads of the simulation's process, which compete with it for the interpreter, have a budget of their own. Operations
-beyond that wait in queues, which take turns. Equal reads that wait become one. A paused, held or idle simulation has no
-budget to keep: its replies report no cost.
+While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. Applying
+commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's process, which
+compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take turns. Equal reads
+that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no cost.
 """
 
 import asyncio
@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 from paddock.errors import PaddockError
 from paddock.wire.operations import OPERATIONS
 
-LOOKS, CHANGES = 0.03, 0.02  # shares of the ticking thread's time
+LOOKS, CHANGES, COMMANDS = 0.03, 0.02, 0.05  # shares of the ticking thread's time
 BESIDE = 0.15  # share of a core for the other threads of its process
+SAVED = 0.4  # s of wall time whose budget may be spent at once
 LONGEST_WAIT = 4.0  # s of wall time that one operation may cost the next
-UNKNOWN_COST = 0.002  # s of the first operation of a kind
+UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or command, of a kind
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
 MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
@@ -28,6 +29,10 @@ AT_ONCE = frozenset(
     ("control", "control_unasked", "step", "step_synchronously", "run", "stop", "hold", "let_go", "claim", "release")
 )
 """Operations for which time waits, or which own the clock: they wait only for earlier ones of their client."""
+
+
+UNKNOWN = {"": (0.0, 0.0), "commands": (0.0, 0.0, UNKNOWN_COMMAND)}
+UNKNOWN |= dict.fromkeys(("looks", "changes"), (UNKNOWN_COST, 0.0))
 
 
 class OperationError(PaddockError):
@@ -50,17 +55,17 @@ Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcom
 
 
 class Budget:
-    """Processor time that may be spent: it grows with wall time up to one second's worth."""
+    """Processor time that may be spent: it grows with wall time, up to what `SAVED` seconds are worth."""
 
     def __init__(self, share: float, now: float) -> None:
         """`share` of wall time from `now` (s, monotonic) on."""
         self.share = share
-        self.left = share  # s; negative: to be waited for
+        self.left = share * SAVED  # s; negative: to be waited for
         self._since = now
 
     def refill(self, now: float) -> None:
         """Add the share of the time since the last call."""
-        self.left = min(self.share, self.left + self.share * (now - self._since))
+        self.left = min(self.share * SAVED, self.left + self.share * (now - self._since))
         self._since = now
 
     def charge(self, seconds: float) -> None:
@@ -76,8 +81,9 @@ class Budget:
 class Cost(NamedTuple):
     """Processor time in the simulation's process, s."""
 
-    ticking: float  # of the ticking thread
+    ticking: float  # of the ticking thread, for this operation
     beside: float  # of other threads
+    posted: float = 0.0  # of the ticking thread, for commands that were posted earlier
 
 
 NOTHING = Cost(0.0, 0.0)
@@ -90,7 +96,7 @@ class Waiting:
     operation: str
     client: str
     arguments: dict[str, Any]
-    lane: str  # looks, changes, posts, or empty: not limited
+    lane: str  # looks, changes, commands, or empty: not limited
     key: tuple[str, str] | None = None  # of a read that can be shared
     answers: list[tuple[str, Then]] = field(default_factory=list)  # (client, its callback)
     sent: bool = False
@@ -117,7 +123,8 @@ class Gate:
     ) -> None:
         """`send(waiting)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
-        self.budgets = {"looks": Budget(LOOKS, now), "changes": Budget(CHANGES, now), "posts": Budget(BESIDE, now)}
+        shares = {"looks": LOOKS, "changes": CHANGES, "commands": COMMANDS, "beside": BESIDE}
+        self.budgets = {name: Budget(share, now) for name, share in shares.items()}
         self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
@@ -149,7 +156,7 @@ class Gate:
     def gone(self, client: str, then: Callable[[], None]) -> None:
         """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
         queue = self._queues.pop(client, deque())
-        kept = deque(item for item in queue if not item.sent and item.lane in ("posts", ""))
+        kept = deque(item for item in queue if not item.sent and item.lane in ("commands", ""))
         for item in [one for one in queue if not one.sent and one not in kept]:
             if item.key is not None:
                 self._hand_over(item, client)
@@ -165,9 +172,9 @@ class Gate:
 
     def settle(self, item: Waiting, spent: Cost) -> None:
         """Account for an operation that the simulation has answered."""
-        mean = self._costs.get(item.operation, spent)
+        mean = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
         self._costs[item.operation] = Cost(*(0.8 * old + 0.2 * new for old, new in zip(mean, spent, strict=True)))
-        self._charge(item.lane, Cost(spent.ticking - item.reserved.ticking, spent.beside - item.reserved.beside))
+        self._charge(item.lane, Cost(*(new - old for new, old in zip(spent, item.reserved, strict=True))))
         if self._queues:
             self._pump()
 
@@ -179,6 +186,12 @@ class Gate:
         if not queue:
             self._queues.pop(client, None)
         return queue
+
+    def close(self) -> None:
+        """Send nothing any longer."""
+        self._queues.clear()
+        if self._timer is not None:
+            self._timer.cancel()
 
     def _queue(self, item: Waiting) -> None:
         self._counted("delayed_operations")
@@ -202,23 +215,23 @@ class Gate:
         """Return whether a lane has something left."""
         for budget in self.budgets.values():
             budget.refill(now)
-        return lane == "" or (self.budgets[lane].left > 0.0 and self.budgets["posts"].left > 0.0)
+        return lane == "" or (self.budgets[lane].left > 0.0 and self.budgets["beside"].left > 0.0)
 
     def _is_waited_for(self, lane: str) -> bool:
         """Return whether another client's operation waits for the same budget."""
         return bool(lane) and any(queue[0].lane == lane for queue in self._queues.values())
 
     def _charge(self, lane: str, cost: Cost) -> None:
-        self.budgets["changes" if lane == "changes" else "looks"].charge(cost.ticking)
-        self.budgets["posts"].charge(cost.beside)
+        self.budgets[lane or "commands"].charge(cost.ticking)
+        self.budgets["commands"].charge(cost.posted)
+        self.budgets["beside"].charge(cost.beside)
 
     def _pass_on(self, item: Waiting) -> None:
         item.sent = True
         if item.key is not None and self._reads.get(item.key) is item:
             del self._reads[item.key]
         if item.operation:
-            unknown = Cost(UNKNOWN_COST if item.lane in ("looks", "changes") else 0.0, 0.0)
-            item.reserved = self._costs.get(item.operation, unknown)
+            item.reserved = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
             self._charge(item.lane, item.reserved)
             self._send(item)
         else:  # after the last command of a client that has left
@@ -245,11 +258,11 @@ class Gate:
 
     def _set_timer(self) -> None:
         if self._queues and self._timer is None:
-            wait = min(max(self.budgets[lane].wait, self.budgets["posts"].wait) for lane in self._lanes())
+            wait = min(max(self.budgets[lane].wait, self.budgets["beside"].wait) for lane in self._lanes())
             self._timer = self._loop.call_later(wait + 0.001, self._on_timer)
 
     def _lanes(self) -> set[str]:
-        return {queue[0].lane or "posts" for queue in self._queues.values()} or {"posts"}
+        return {queue[0].lane or "beside" for queue in self._queues.values()}
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -276,7 +289,7 @@ def lane_of(operation: str) -> str:
     if operation in AT_ONCE:
         return ""
     if entry.where == "post":
-        return "changes" if entry.slow else "posts"
+        return "changes" if entry.slow else "commands"
     return "looks" if entry.where == "read" else "changes"
 
 

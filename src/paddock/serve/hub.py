@@ -239,6 +239,8 @@ class Hub:
         self.link.send({"ready": addresses})
         self.loop.add_reader(self._bell, self._on_bell)
         await self.stopped.wait()
+        self.loop.remove_reader(self.link.socket)
+        self.gate.close()
         for endpoint in self.endpoints.values():
             with suppress(Exception):
                 await asyncio.wait_for(endpoint.close(), 1.0)

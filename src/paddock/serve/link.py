@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
+MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
 MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
 
@@ -102,12 +103,22 @@ class HubLink:
         end.setblocking(blocking)
         self.socket = end
         self.decoder = Decoder()
-        self._waiting: deque[memoryview] = deque()
+        self._waiting: deque[memoryview | dict[str, Any]] = deque()
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._drained = threading.Condition(self._lock)
         self._closed = False
-        self._sender: threading.Thread | None = None
+        threading.Thread(target=self._drain, name="link-sender", daemon=True).start()
+
+    def post(self, tree: dict[str, Any]) -> None:
+        """Let a thread encode and send a message, in order with the others: quick, and without a system call.
+
+        A system call gives the interpreter to other threads; the thread that ticks would wait for it again and again.
+        """
+        with self._lock:
+            if not self._closed and len(self._waiting) < MOST_POSTED:
+                self._waiting.append(tree)
+                self._drained.notify_all()
 
     def send(self, tree: dict[str, Any]) -> None:
         """Send what the socket accepts now; a thread sends the rest."""
@@ -122,9 +133,6 @@ class HubLink:
                 self._waiting_bytes += len(message)
                 if self._waiting_bytes > MOST_WAITING:
                     raise LinkClosedError("the other end of the link has stopped reading")
-                if self._sender is None:
-                    self._sender = threading.Thread(target=self._drain, name="link-sender", daemon=True)
-                    self._sender.start()
                 self._drained.notify_all()
 
     def close(self) -> None:
@@ -144,24 +152,34 @@ class HubLink:
             raise LinkClosedError(f"the other end of the link is gone: {error}") from None
 
     def _drain(self) -> None:
-        """Send waiting data, in order, whenever the socket accepts more."""
+        """Send waiting data, in order, whenever the socket accepts more.
+
+        The lock is not held meanwhile: the thread that ticks would wait for it.
+        """
         while True:
             with self._lock:
                 self._drained.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
+                first = self._waiting[0]
+            piece, new = (first, 0) if isinstance(first, memoryview) else _encoded(first)
             try:
-                select.select([], [self.socket], [], 0.5)
-                with self._lock:
-                    while self._waiting and not self._closed:
-                        sent = self._push(self._waiting[0])
-                        self._waiting_bytes -= sent
-                        if sent < len(self._waiting[0]):
-                            self._waiting[0] = self._waiting[0][sent:]
-                            break
-                        self._waiting.popleft()
+                if not (sent := self._push(piece)):
+                    select.select([], [self.socket], [], 0.5)
             except (LinkClosedError, OSError, ValueError):
                 return
+            with self._lock:
+                self._waiting_bytes += new - sent
+                if sent < len(piece):
+                    self._waiting[0] = piece[sent:]
+                else:
+                    self._waiting.popleft()
+
+
+def _encoded(tree: dict[str, Any]) -> tuple[memoryview, int]:
+    """Return an encoded message and its size."""
+    message = memoryview(encode(tree))
+    return message, len(message)
 
 
 OnLog = Callable[[str], None]
@@ -226,6 +244,10 @@ class HubConnection:
             self.link.send(message)
         except LinkClosedError as error:
             self._broken = self._broken or str(error)
+
+    def post(self, message: dict[str, Any]) -> None:
+        """Send a little later, from another thread: for the thread that ticks."""
+        self.link.post(message)
 
     def ring_doorbell(self) -> None:
         """Notify the hub of a new snapshot."""
@@ -350,13 +372,17 @@ class HubConnection:
         spent: tuple[float, float],
         moment: tuple[int, float] | None = None,
     ) -> None:
-        """Send a reply with its cost, (ticking thread, other threads) in s; no cost while time does not pass."""
+        """Send a reply with its cost, (ticking thread, other threads) in s; no cost while time does not pass.
+
+        Added is the time of the ticking thread for commands that were posted earlier.
+        """
         if number is None and error is None:
             return
         tick, time = moment or (self._source.watched.tick, self._source.watched.time)
         reply: dict[str, Any] = {"reply": number, "tick": tick, "time": time}
-        began = thread_time()
-        reply["spent"] = (spent[0], spent[1] + self._encoding) if self._source.ticking else (0.0, 0.0)
+        began, posted = thread_time(), self._source.posted_seconds()
+        free = not self._source.ticking
+        reply["spent"] = (0.0, 0.0, 0.0) if free else (spent[0], spent[1] + self._encoding, posted)
         if error is None:
             reply["result"] = result
         else:

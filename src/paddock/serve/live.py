@@ -44,6 +44,9 @@ class Later(NamedTuple):
 
 
 UNCONFIGURED = ClientLimits()
+SWITCH = 0.0005
+"""Seconds after which a thread gives the interpreter to another: whenever the ticking thread calls compiled code or the
+system, it may have to wait that long for the threads that handle operations. Python's default is ten times as long."""
 
 
 class LiveSource:
@@ -75,6 +78,7 @@ class LiveSource:
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
         self.described = Described()
+        self._posted_seconds = 0.0  # of the last call of `posted_seconds`
         self.drawn: dict[str, Any] = {}  # shapes of the mission's tasks
         self._handlers = handlers()
         self.push: Push = lambda kind, content: None
@@ -82,10 +86,11 @@ class LiveSource:
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
         self._finisher = ThreadPoolExecutor(1, "paddock-replies")
         self._wake = threading.Event()
+        self._interval = SWITCH
         self.closing = False  # nothing waits any longer
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
         self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
-            (sim.events.listeners, lambda event: self.push("event", asdict(event))),
+            (sim.events.listeners, lambda event: self.push("event", dict(vars(event)))),
             (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
             (sim.markers.listeners, lambda change: self.push("markers", change_tree(change))),
@@ -163,6 +168,12 @@ class LiveSource:
         """Whether time passes by itself: operations then have a budget."""
         return self.sim.clock.active and self.sim.clock.mode is RunMode.RUNNING
 
+    def posted_seconds(self) -> float:
+        """Return the processor time of the ticking thread for clients' commands since the last call, s."""
+        total = self.sim.engine.applier.posted_seconds
+        since, self._posted_seconds = total - self._posted_seconds, total
+        return since
+
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
         return self.change(lambda: None, look=True) if self.sim.clock.active else None
@@ -177,17 +188,22 @@ class LiveSource:
         def copy(done: Future[Any]) -> None:
             if isinstance(done, Answer):
                 outcome.moment, outcome.ticking_seconds = done.moment, done.ticking_seconds
-                outcome.other_seconds = done.other_seconds
+                outcome.other_seconds += done.other_seconds
             if (error := done.exception()) is not None:
                 outcome.set_exception(error)
             else:
                 outcome.set_result(done.result())
 
         def begin() -> None:
+            began = thread_time()
             try:
-                work().add_done_callback(copy)
+                done = work()
             except BaseException as error:
+                outcome.other_seconds = thread_time() - began
                 outcome.set_exception(error)
+            else:
+                outcome.other_seconds = thread_time() - began
+                done.add_done_callback(copy)
 
         self._worker.submit(begin)
         return outcome
@@ -199,12 +215,15 @@ class LiveSource:
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start pushing events and changes."""
         self.push, self.publish = push, publish
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
         for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()
 
     def detach(self) -> None:
         """Stop pushing; release the clock and all claims."""
+        sys.setswitchinterval(self._interval)
         for listeners, listener in self._listeners:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:

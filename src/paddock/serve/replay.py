@@ -49,6 +49,10 @@ class ReplaySource:
         """False: a recording has no ticks that operations could delay."""
         return False
 
+    def posted_seconds(self) -> float:
+        """Return 0: nothing is commanded."""
+        return 0.0
+
     def period(self, rate: float) -> int:
         """Return 1: every recorded sample is published."""
         return 1
