@@ -61,7 +61,7 @@ def crowd(count: int) -> dict[str, Any]:
 
 
 class Beside(NamedTuple):
-    """A run alone and beside clients, measured in turns."""
+    """A run alone and beside clients: medians of some turns."""
 
     alone: float  # ticks per s
     beside: float
@@ -72,18 +72,20 @@ class Beside(NamedTuple):
 
 def speed_beside(server: Server, operation: str, seconds: float) -> Beside:
     """Measure a run alone and beside clients that ask for an operation."""
-    port, given, totals, figures = server.addresses["zmq"]["port"], json.dumps(ASKED[operation]), np.zeros((2, 3)), {}
+    port, given, figures = server.addresses["zmq"]["port"], json.dumps(ASKED[operation]), {}
+    turns = np.zeros((2, ROUNDS, 2))  # alone or asked; ticks and processor time per s
     for turn in range(2 * ROUNDS):
         if asked := turn % 2:
             clients = Subscriber("ask", port, operation, given, WARM_UP + seconds, CONNECTIONS).started()
             sleep(WARM_UP)
         before = _standing(server)
         sleep(seconds)
-        totals[asked] += _standing(server) - before
+        ticks, spent, wall = _standing(server) - before
+        turns[asked, turn // 2] = ticks / wall, spent / wall
         if asked:
             figures = clients.result()
-    (alone, beside), spent = totals[:, 0] / totals[:, 2], totals[:, 1] / totals[:, 2]
-    return Beside(alone, beside, spent[1] - spent[0], figures["answers"], figures["refused"])
+    (alone, spent_alone), (beside, spent_beside) = np.median(turns, axis=1).tolist()
+    return Beside(alone, beside, spent_beside - spent_alone, figures["answers"], figures["refused"])
 
 
 def _standing(server: Server) -> NDArray[np.float64]:
