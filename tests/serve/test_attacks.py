@@ -217,6 +217,20 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
 SWARM = {"name": "swarm", "model": "point", "count": 10_000_000, "spawn": {"grid": {"spacing": 1}}}
 
 
+def test_one_tick_takes_a_limited_number_of_actions_sent_in_advance(host: Host) -> None:
+    for k in range(256):
+        operation, more = ("place", {"pose": [0, 0, 0, 0]}) if k % 2 else ("command", {"inputs": {"steer": 0.1}})
+        ask(host, operation, target="red", at_tick=3, **more)
+    with pytest.raises(PaddockError, match="256 actions of clients wait for tick 3 already: use another tick"):
+        ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)
+    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=4)
+    assert ask(host, "step", ticks=5) == 5
+    sim = host.source.watched
+    assert isinstance(sim, paddock.Simulation)
+    sim.reset()
+    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)  # of the new run
+
+
 def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
     host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -8,6 +8,7 @@ import secrets
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
@@ -74,6 +75,7 @@ class LiveSource:
         self.claims: dict[str, Claim] = {}  # client -> its claim
         self.drivers: dict[int, str] = {}  # id of a vehicle -> the client that drives it alone
         self.commands = 0  # accepted
+        self.ahead: Counter[tuple[int, int]] = Counter()  # actions that clients have sent in advance, by run and tick
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()

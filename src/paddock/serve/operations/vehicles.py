@@ -1,6 +1,7 @@
 """Operations on vehicles: commands, adding and removing, overrides, synchronous control."""
 
 import logging
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from contextlib import suppress
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction, SpawnAction
+from paddock.engine.actions import Action, CommandAction, OverrideAction, PlaceAction, SpawnAction
 from paddock.engine.barrier import Claim, CommandRequest
 from paddock.engine.fleets import PreparedSpawn
+from paddock.engine.mailbox import MOST_WAITING
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.serve.limits import refuse_spawn
 from paddock.serve.live import LiveSource
@@ -20,6 +22,7 @@ from paddock.wire.operations.results import Removed
 from paddock.world.fleet import Ints
 
 LOG = logging.getLogger(__name__)
+MOST_FOR_TICK = 256  # commands and placings that clients may send for the same tick, in advance
 
 
 def command(
@@ -33,14 +36,28 @@ def command(
     """Post a command; the engine checks the inputs against the model."""
     if run.drivers:
         run.refuse_driven(client, _ids(run, target))
-    run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
+    _post(run, client, CommandAction(target, inputs, timeout), at_tick)
     run.commands += 1
 
 
 def place(
     run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
 ) -> None:
-    run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
+    _post(run, client, PlaceAction(target, pose, speed), at_tick)
+
+
+def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> None:
+    """Post an action; one tick takes a limited number of those that clients have sent for it in advance."""
+    if at_tick is None:
+        run.sim.engine.post(action, None, client)
+        return
+    moment, now = (run.sim.engine.world.run, at_tick), (run.sim.engine.world.run, run.sim.tick)
+    if run.ahead[moment] >= MOST_FOR_TICK:
+        raise PaddockError(f"{MOST_FOR_TICK} actions of clients wait for tick {at_tick} already: use another tick")
+    run.sim.engine.post(action, at_tick, client)
+    run.ahead[moment] += 1
+    if len(run.ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
+        run.ahead = Counter({one: count for one, count in run.ahead.items() if one >= now})
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
