@@ -53,6 +53,16 @@ def test_a_spawn_that_does_not_fit_is_refused_and_the_run_goes_on(monkeypatch: p
         assert sim.tick == 1 and sim.engine.world.vehicles == 1
 
 
+def test_samples_in_transit_from_a_sensor_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available_bytes", lambda: 4 << 30)
+    monkeypatch.setattr("paddock.engine.fleets.admit", lambda *arguments: pytest.fail("vehicles were built"))
+    slow = {"imu": {"rate": 100_000.0, "delay": 10.0}}  # a million samples of 6 numbers: 48 MB
+    entries = [{"name": f"r{k}", "model": "rover", "sensors": [slow]} for k in range(200)]
+    with pytest.raises(PaddockError, match=r"200 vehicles need about \d+\.\d GiB") as caught:
+        paddock.load({"clock": {"rate": 100_000}, "vehicles": entries})
+    assert float(str(caught.value).split("about ")[1].split()[0]) == pytest.approx(200 * 48e6 / 2**30, abs=0.06)
+
+
 def test_the_memory_of_this_machine_is_known_where_the_system_shows_it() -> None:
     available = memory.available_bytes()
     assert available is None or 0 < available < 1 << 50

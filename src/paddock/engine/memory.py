@@ -1,13 +1,15 @@
 """Memory of vehicles, estimated before anything is allocated, compared with what may be used."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from paddock.engine.build import Place, build_program
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
-from paddock.world.columns import column_index
+from paddock.sensing.sensor import find_sensor
+from paddock.world.columns import column_index, defaults_of
 from paddock.world.pose import Pose
 from paddock.world.world import World
 
@@ -18,6 +20,7 @@ SMALL = 1000  # vehicles of an entry for which a rough estimate is enough
 ROUGH = 8192  # bytes of a vehicle of such an entry
 UNCHECKED = 20_000  # vehicles that fit into any machine
 PLACING = 3  # arrays of each state column while vehicles are placed: the result, its parts and their intermediates
+LONGEST_DELAY = 10.0  # s, of a sensor
 SEARCH = 5  # values of a vehicle in the search for neighbours: cell, order, position
 
 
@@ -34,10 +37,24 @@ def vehicle_bytes(program: FleetProgram) -> int:
 
 def entry_bytes(world: World, scenario: Scenario, entry: VehicleEntry, place: Place) -> int:
     """Estimate the bytes of an entry's vehicles from a fleet of one; PaddockError if it cannot be built."""
-    if entry.count < SMALL:
-        return ROUGH * entry.count
+    delayed = delayed_bytes(world, entry)
+    if entry.count < SMALL or delayed > ROUGH:
+        return (ROUGH + delayed) * entry.count
     one = {"count": 1, "spawn": None}
     return entry.count * vehicle_bytes(build_program(world, scenario, entry.model_copy(update=one), place))
+
+
+def delayed_bytes(world: World, entry: VehicleEntry) -> int:
+    """Return the bytes of the samples that are in transit from one vehicle's sensors: many for a long delay."""
+    total = 0
+    for chosen in entry.sensors:
+        with suppress(PaddockError, TypeError, ValueError):  # reported when the fleet is built
+            sensor = find_sensor(chosen.name)
+            known = dict(zip(column_index(sensor.options), defaults_of(sensor.options).tolist(), strict=True))
+            delay, rate = (float(chosen.options.get(name, known[name])) for name in ("delay", "rate"))
+            samples = min(delay, LONGEST_DELAY) * min(rate, world.clock.rate)
+            total += int(WORD * len(column_index(sensor.reading)) * max(samples, 0.0))
+    return total
 
 
 def refuse_more_than_fit(needed: int, vehicles: int, most: int, where: str, of: str) -> None:
@@ -53,7 +70,8 @@ def refuse_beyond_machine(world: World, scenario: Scenario, entries: Iterable[tu
     """Raise PaddockError if vehicles of these entries, each with its place, need more memory than is available."""
     listed = list(entries)
     vehicles = sum(entry.count for entry, _ in listed)
-    if vehicles <= UNCHECKED or (available := available_bytes()) is None:
+    small = vehicles <= UNCHECKED and not any(delayed_bytes(world, entry) > ROUGH for entry, _ in listed)
+    if small or (available := available_bytes()) is None:
         return
     needed = sum(entry_bytes(world, scenario, entry, place) for entry, place in listed)
     largest = max(listed, key=lambda one: one[0].count)
