@@ -155,12 +155,23 @@ def test_large_messages_that_wait_have_a_limit_in_bytes(monkeypatch: pytest.Monk
 
 
 def test_the_clock_and_synchronous_control_never_wait_for_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulated = Simulated(monkeypatch, ticking=1.0, beside=1.0)
+    simulated = Simulated(monkeypatch, ticking=1.0, beside=0.07)
     simulated.ask("eve", "inspect", target="red")
     simulated.wait(0.0)
-    for operation, arguments in (("step", {"ticks": 1}), ("control", {"tick": 1, "commands": {}}), ("stop", {})):
+    simulated.ask("eve", "inspect", target="blue")  # waits
+    simulated.answering = False
+    for operation, arguments in (("step", {"ticks": 1}), ("control", {"tick": 1, "commands": {}}), ("pause", {})):
         simulated.ask("ann", operation, **arguments)
-    assert [operation for client, operation in simulated.sent if client == "ann"] == ["step", "control", "stop"]
+    assert [operation for client, operation in simulated.sent if client == "ann"] == ["step", "control", "pause"]
+
+
+def test_operations_on_the_clock_cannot_take_all_time_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    simulated = Simulated(monkeypatch, beside=0.01)
+    for _ in range(20):
+        for k in range(200):
+            simulated.ask(f"client {k % 16}", "resume")
+        simulated.wait(1.0)
+    assert len(simulated.sent) < 20 * (15 + 16 * 2)  # 15 % of a core, and what is on its way at the same time
 
 
 def test_a_client_that_leaves_drops_its_reads_but_not_its_commands(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,13 +25,11 @@ UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or co
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
 MOST_BYTES = 128 << 20  # bytes of arrays and blobs that may wait, of all clients
-AT_ONCE = frozenset(
-    ("control", "control_unasked", "step", "step_synchronously", "run", "stop", "hold", "let_go", "claim", "release")
-)
-"""Operations for which time waits, or which own the clock: they wait only for earlier ones of their client."""
-
-
-UNKNOWN = {"": (0.0, 0.0), "commands": (0.0, 0.0, UNKNOWN_COMMAND)}
+AT_ONCE = frozenset(("control", "control_unasked", "step", "step_synchronously"))
+"""Operations for which time waits: they wait only for earlier ones of their client."""
+CLOCK = frozenset(("run", "stop", "pause", "resume", "pace", "hold", "let_go", "claim", "release"))
+"""Operations on the clock, which go before others: they wait only if they themselves use up too much."""
+UNKNOWN = {"": (0.0, 0.0), "clock": (0.0, 0.0), "commands": (0.0, 0.0, UNKNOWN_COMMAND)}
 UNKNOWN |= dict.fromkeys(("looks", "changes"), (UNKNOWN_COST, 0.0))
 
 
@@ -96,7 +94,7 @@ class Waiting:
     operation: str
     client: str
     arguments: dict[str, Any]
-    lane: str  # looks, changes, commands, or empty: not limited
+    lane: str  # looks, changes, commands, clock, or empty: not limited
     key: tuple[str, str] | None = None  # of a read that can be shared
     answers: list[tuple[str, Then]] = field(default_factory=list)  # (client, its callback)
     sent: bool = False
@@ -156,7 +154,7 @@ class Gate:
     def gone(self, client: str, then: Callable[[], None]) -> None:
         """Drop the waiting reads and changes of a client that has left; call `then` after its commands."""
         queue = self._queues.pop(client, deque())
-        kept = deque(item for item in queue if not item.sent and item.lane in ("commands", ""))
+        kept = deque(item for item in queue if not item.sent and item.lane in ("commands", "clock", ""))
         for item in [one for one in queue if not one.sent and one not in kept]:
             if item.key is not None:
                 self._hand_over(item, client)
@@ -215,14 +213,17 @@ class Gate:
         """Return whether a lane has something left."""
         for budget in self.budgets.values():
             budget.refill(now)
-        return lane == "" or (self.budgets[lane].left > 0.0 and self.budgets["beside"].left > 0.0)
+        beside = self.budgets["beside"].left
+        if lane in ("", "clock"):
+            return not lane or beside > -SAVED * BESIDE
+        return self.budgets[lane].left > 0.0 and beside > 0.0
 
     def _is_waited_for(self, lane: str) -> bool:
         """Return whether another client's operation waits for the same budget."""
         return bool(lane) and any(queue[0].lane == lane for queue in self._queues.values())
 
     def _charge(self, lane: str, cost: Cost) -> None:
-        self.budgets[lane or "commands"].charge(cost.ticking)
+        self.budgets[lane if lane in self.budgets else "commands"].charge(cost.ticking)
         self.budgets["commands"].charge(cost.posted)
         self.budgets["beside"].charge(cost.beside)
 
@@ -262,7 +263,8 @@ class Gate:
             self._timer = self._loop.call_later(wait + 0.001, self._on_timer)
 
     def _lanes(self) -> set[str]:
-        return {queue[0].lane or "beside" for queue in self._queues.values()}
+        lanes = {queue[0].lane for queue in self._queues.values()}
+        return {lane if lane in self.budgets else "beside" for lane in lanes}
 
     def _on_timer(self) -> None:
         self._timer = None
@@ -288,6 +290,8 @@ def lane_of(operation: str) -> str:
     entry = OPERATIONS[operation].entry
     if operation in AT_ONCE:
         return ""
+    if operation in CLOCK:
+        return "clock"
     if entry.where == "post":
         return "changes" if entry.slow else "commands"
     return "looks" if entry.where == "read" else "changes"
