@@ -230,17 +230,18 @@ def test_a_failing_listener_is_logged_and_the_others_are_called(
 
 
 def test_markers_points_and_namespaces_are_limited(board: MarkerBoard, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, limit in (("MAX_MARKERS", 4), ("MAX_POINTS", 10), ("MAX_NAMESPACES", 3)):
+    for name, limit in (("MAX_MARKERS", 4), ("MAX_POINTS", 200), ("MAX_NAMESPACES", 3)):
         monkeypatch.setattr(board_module, name, limit)
     put_at(board, 0.0, *[circle("a", id, ttl=1.0) for id in range(4)])
     put_at(board, 0.0, circle("a", 3, ttl=2.0))  # replaces
     with pytest.raises(InvalidValueError, match="5 markers exceed the limit of 4"):
         put_at(board, 0.0, circle("a", 3), circle("b", 1))
     assert board.alive(0.0)[3].until == 2.0
-    put_at(board, 1.0, Marker.points("p", 1, np.zeros((10, 3))))
-    put_at(board, 1.0, Marker.points("p", 1, np.zeros((9, 3))))
-    with pytest.raises(InvalidValueError, match="11 points exceed the limit of 10"):
-        put_at(board, 1.0, Marker.points("p", 2, np.zeros((2, 3))))
+    # the fourth circle is left, drawn as 48 lines
+    put_at(board, 1.0, Marker.points("p", 1, np.zeros((152, 3))))
+    put_at(board, 1.0, Marker.points("p", 1, np.zeros((99, 3))))
+    with pytest.raises(InvalidValueError, match="201 points exceed the limit of 200"):
+        put_at(board, 1.0, Marker.points("p", 2, np.zeros((54, 3))))
     board.show("a", False)
     put_at(board, 5.0, circle("b", 1), circle("b", 2))
     board.remove("b")

@@ -22,11 +22,12 @@ def test_head() -> None:
 def test_no_unknown_keys_and_everything_described() -> None:
     choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "AdapterEntry", "AreaTask", "AutopilotEntry", "CameraSection", "CirclePattern", "CircleTask", "ClockSection",
-        "Dial", "Every", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink", "MetricsEndpoint",
-        "MissionEvent", "MissionSection", "NoFlyZone", "PointTask", "PolygonTask", "RandomPattern", "RecordSection",
-        "SeparationSection", "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry",
-        "TaskMix", "Vds1Endpoint", "VehicleEntry", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
+        "AdapterEntry", "AreaTask", "AutopilotEntry", "CameraSection", "CirclePattern", "CircleTask", "ClientLimits",
+        "ClockSection", "Dial", "Every", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink",
+        "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "PointTask", "PolygonTask", "RandomPattern",
+        "RecordSection", "SeparationSection", "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync",
+        "TaskEntry", "TaskMix", "Vds1Endpoint", "VehicleEntry", "WebEndpoint", "WorldSection", "ZmqEndpoint",
+        "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
@@ -20,10 +21,17 @@ import pytest
 import zmq
 
 import paddock
+from paddock.engine.build import arrival
+from paddock.engine.clock_thread import ClockThread
+from paddock.engine.simulation import replayed
 from paddock.errors import PaddockError
+from paddock.scenario.serve import ClientLimits
+from paddock.serve.checker import problems_of
 from paddock.serve.host import Host
 from paddock.serve.live import LiveSource
+from paddock.serve.trust import installed_names
 from paddock.wire import messages_pb2 as pb
+from paddock.wire.messages.requests import Call, Hello, RequestMessage, encode_request
 from paddock.world.archive import pack, unpack
 
 SPY = {"name": "spy", "model": "rover", "sensors": ["this"]}
@@ -204,6 +212,189 @@ def test_commands_for_a_far_future_do_not_fill_the_memory(host: Host, monkeypatc
     monkeypatch.undo()
     with pytest.raises(PaddockError, match="at_tick"):
         ask(host, "command", target="red", inputs={"steer": 0.1}, at_tick=2**63)
+
+
+SWARM = {"name": "swarm", "model": "point", "count": 10_000_000, "spawn": {"grid": {"spacing": 1}}}
+
+
+def test_one_tick_takes_a_limited_number_of_actions_sent_in_advance(host: Host) -> None:
+    for k in range(256):
+        operation, more = ("place", {"pose": [0, 0, 0, 0]}) if k % 2 else ("command", {"inputs": {"steer": 0.1}})
+        ask(host, operation, target="red", at_tick=3, **more)
+    with pytest.raises(PaddockError, match="256 actions of clients wait for tick 3 already: use another tick"):
+        ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)
+    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=4)
+    assert ask(host, "step", ticks=5) == 5
+    sim = host.source.watched
+    assert isinstance(sim, paddock.Simulation)
+    sim.reset()
+    ask(host, "place", target="red", pose=[0, 0, 0, 0], at_tick=3)  # of the new run
+
+
+def test_a_spawn_beyond_the_limits_is_refused_before_anything_is_built(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("paddock.engine.fleets.arrival", lambda *arguments: pytest.fail("vehicles were placed"))
+    for operation, arguments in (
+        ("spawn", {"entry": SWARM}),
+        ("spawn_all", {"entries": [{**SWARM, "name": f"swarm{k}", "count": 150_000} for k in range(2)]}),
+    ):
+        with pytest.raises(PaddockError, match="exceed the 200,000 that clients may add"):
+            ask(host, operation, **arguments)
+    assert isinstance(host.source, LiveSource)
+    monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=2.0))
+    with pytest.raises(
+        PaddockError, match=r"10,000,000 vehicles need about 1\d\.\d GiB of memory, more than the 2\.0 GiB"
+    ):
+        ask(host, "spawn", entry=SWARM)
+    monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=20_000_000, memory=1000.0))
+    monkeypatch.setattr("paddock.engine.memory.available_bytes", lambda: 3 << 30)
+    with pytest.raises(PaddockError, match=r"more than the 3\.0 GiB available on this machine"):
+        ask(host, "spawn", entry=SWARM)
+    assert ask(host, "step", ticks=5) == 5
+
+
+def test_vehicles_that_clients_add_count_together_and_those_removed_do_not(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert isinstance(host.source, LiveSource)
+    monkeypatch.setattr(host.source, "limits", ClientLimits(vehicles=5))
+    few = {"model": "rover", "spawn": {"grid": {"spacing": 3}}}
+    assert ask(host, "spawn", entry={**few, "name": "dogs", "count": 3}) == "dogs"
+    with pytest.raises(PaddockError, match="6 vehicles exceed the 5"):
+        ask(host, "spawn", entry={**few, "name": "cats", "count": 3})
+    with pytest.raises(PaddockError, match="6 vehicles exceed the 5"):
+        ask(host, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]})
+    ask(host, "remove", target="dogs[1]")
+    assert ask(host, "spawn", entry={"fleet": "dogs", "count": 3, "spawn": few["spawn"]}) == "dogs"
+
+
+def test_a_scenario_beyond_the_limits_is_refused_at_its_line(host: Host) -> None:
+    assert isinstance(host.source, LiveSource)
+    host.source.director = lambda scenario: pytest.fail("begun")
+    fleet = "model: point, count: {}, spawn: {{grid: {{spacing: 1}}}}"
+    text = "vehicles:\n" + "".join(f"- {{name: f{k}, {fleet.format(10_000_000)}}}\n" for k in range(20))
+    assert len(text) < 1700
+    with pytest.raises(PaddockError, match=r"2:35: 10,000,000 vehicles exceed the 200,000"):
+        ask(host, "switch_scenario", text=text)
+    (problem,) = problems_of(text, installed_names(), ClientLimits())
+    assert (problem.line, problem.column) == (2, 35)
+    events = f"  events:\n  - {{at: 1, vehicle: {{name: f, {fleet.format(300_000)}}}}}\n"
+    late = f"vehicles: []\nmission:\n  base: [0, 0, 0]\n{events}"
+    (problem,) = problems_of(late, installed_names(), ClientLimits())
+    assert problem.line == 5 and "300,000 vehicles exceed the 200,000" in problem.message
+    (problem,) = problems_of(text, installed_names(), ClientLimits(vehicles=10**9))
+    assert "200,000,000 vehicles need about" in problem.message and "serve.limits.memory" in problem.message
+
+
+def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host) -> None:
+    ask(host, "spawn", entry={"model": "rover", "name": "dog"})
+    saved = ask(host, "save")
+    waiting = {"tick": 9, "sequence": 1, "source": "", "kind": "spawn", "action": {"entry": SWARM}}
+    for attack in (
+        lambda tree: entry_of(tree, "dog", count=10_000_000, spawn={"grid": {"spacing": 1}}),
+        lambda tree: posted(tree, waiting),
+    ):
+        tree = unpack(saved)
+        attack(tree)
+        with pytest.raises(PaddockError, match=r"has 10,000,00\d vehicles; clients may add 200,000 to the 1 of the"):
+            ask(host, "restore", state=pack(tree))
+    ask(host, "restore", state=saved)
+
+
+def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_same(
+    served: tuple[paddock.Simulation, Host], host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sim, _ = served
+    threads: list[str] = []
+
+    def noted(*arguments: Any) -> Any:
+        threads.append(threading.current_thread().name)
+        return arrival(*arguments)
+
+    monkeypatch.setattr("paddock.engine.fleets.arrival", noted)
+    few = {"model": "rover", "count": 2, "spawn": {"random": {"low": [0, 0, 0], "high": [9, 9, 0]}}}
+    with sim.clock.running(pace=0):
+        assert ask(host, "spawn", entry={**few, "name": "dogs"}) == "dogs"
+        assert ask(host, "spawn", entry={"fleet": "dogs", "count": 1, "spawn": few["spawn"]}) == "dogs"
+        assert ask(host, "spawn", entry={"model": "rover"}) == "rover_2"
+        assert ask(host, "spawn_all", entries=[{"model": "rover"}, {"model": "rover"}]) == ["rover_3", "rover_4"]
+    assert len(threads) == 5 and {name.rpartition("_")[0] for name in threads} == {"paddock-worker"}
+    spawned = [posted for posted in sim.log.entries if posted.action.saved_as == "spawn"]
+    assert len(spawned) == 5 and all(posted.source == "eve" for posted in spawned)
+    with replayed(sim.scenario, sim.log.complete(), sim.tick) as again:
+        assert again.state_hash() == sim.state_hash()
+
+
+def test_too_little_memory_for_vehicles_is_an_error_and_the_run_goes_on(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def exhausted(*arguments: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr("paddock.engine.fleets.arrival", exhausted)
+    with pytest.raises(PaddockError, match=r"vehicles\[0\].count: not enough memory for the vehicles"):
+        ask(host, "spawn", entry={"model": "rover"})
+    assert ask(host, "step", ticks=5) == 5
+
+
+def test_markers_of_a_client_have_a_number_of_points(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    sim = host.source.watched
+    assert isinstance(sim, paddock.Simulation)
+    line = {"namespace": "n", "kind": "line_list", "vertices": np.zeros((200_000, 3))}
+    ask(host, "mark", markers=[{**line, "id": 1}])
+    with pytest.raises(PaddockError, match="400000 points of this client exceed the limit of 250000"):
+        ask(host, "mark", markers=[{**line, "id": 2}])
+    ask(host, "mark", markers=[{**line, "id": 1}])  # in place of the first
+    for k in range(4):
+        host.source.operate("mark", f"eve {k}", {"markers": [{**line, "id": 10 + k}]})
+    with pytest.raises(PaddockError, match="1200000 points of all clients exceed the limit of 1000000"):
+        host.source.operate("mark", "eve 5", {"markers": [{**line, "id": 20}]})
+    rings = [{"namespace": "rings", "id": k, "kind": "ring", "scale": [2.0, 1.0, 1.0]} for k in range(3000)]
+    with pytest.raises(PaddockError, match="288000 points of this client"):  # 2 x 48 lines each
+        host.source.operate("mark", "mallory", {"markers": rings})
+    sim.markers.clear()
+    ask(host, "mark", markers=[{**line, "id": 2}])
+
+
+def test_sixteen_clients_take_at_most_a_twentieth_of_the_ticking_threads_time(
+    served: tuple[paddock.Simulation, Host], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each keeps 32 requests open; the time is processor time, so that other programs do not matter."""
+    sim, _ = served
+    spent = [0.0]
+
+    def timed(thread: ClockThread, request: Any) -> None:
+        began = time.thread_time()
+        serve(thread, request)
+        spent[0] += time.thread_time() - began
+
+    serve = ClockThread._serve
+    monkeypatch.setattr(ClockThread, "_serve", timed)
+    questions = [Call("set_frame", {"name": "mast", "position": [0.0, 0.0, float(k)]}) for k in range(16)]
+    asked = [encode_request(RequestMessage(1, question)) for question in questions]
+    with paddock.share(sim, lambda line: None, zmq={"port": 0}) as other, zmq.Context() as context:
+        clients = [context.socket(zmq.DEALER) for _ in range(16)]
+        with sim.clock.running(pace=1.0):
+            for k, client in enumerate(clients):
+                client.linger = 0
+                client.connect(f"tcp://127.0.0.1:{other.addresses['zmq']['port']}")
+                client.send(encode_request(RequestMessage(1, Hello(f"eve {k}"))))
+                for _ in range(32):
+                    client.send(asked[k])
+            began, before, answers = time.monotonic(), sim.tick, 0
+            while answers < 200 or time.monotonic() < began + 2.0:
+                for client, question in zip(clients, asked, strict=True):
+                    while client.poll(0):
+                        client.recv()
+                        answers += 1
+                        client.send(question)
+            took = time.monotonic() - began
+            assert sim.tick > before
+        for client in clients:
+            client.close()
+    sim.reset()
+    assert spent[0] < 0.05 * (took + 1.0) + 0.02  # one second's worth may be saved up; the first cost is a guess
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:

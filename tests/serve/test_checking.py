@@ -7,15 +7,17 @@ import pytest
 
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
+from paddock.scenario.serve import ClientLimits
 from paddock.serve.checker import MOST_TEXT, Checker, Turns, problems_of, read
 from paddock.serve.operations.world import shown_text
 from paddock.serve.trust import installed_names
 
 KNOWN = installed_names()
+LIMITS = ClientLimits(vehicles=20_000_000, memory=1000.0)
 
 
 def places(text: str) -> list[tuple[int, int]]:
-    return [(problem.line, problem.column) for problem in problems_of(text, KNOWN)]
+    return [(problem.line, problem.column) for problem in problems_of(text, KNOWN, LIMITS)]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def places(text: str) -> list[tuple[int, int]]:
     ],
 )
 def test_one_problem(text: str, line: int, column: int, message: str) -> None:
-    (problem,) = problems_of(text, KNOWN)
+    (problem,) = problems_of(text, KNOWN, LIMITS)
     assert (problem.line, problem.column) == (line, column)
     assert message in problem.message
 
@@ -51,7 +53,7 @@ def test_several_problems_in_the_order_of_their_lines() -> None:
 
 def test_ignored_sections_are_not_checked() -> None:
     text = "serve: {bind: 0.0.0.0, nonsense: 1}\nrecord: [7]\nvehicles:\n- {model: quod}\n"
-    (problem,) = problems_of(text, KNOWN)
+    (problem,) = problems_of(text, KNOWN, LIMITS)
     assert (problem.line, problem.column) == (4, 11) and "quad" in problem.message
     assert places("serve: {a: 1, a: 2}\nvehicles: []\n") == [(1, 15)]  # it has to be YAML
     scenario = read(text.replace("quod", "quad"))
@@ -61,8 +63,8 @@ def test_ignored_sections_are_not_checked() -> None:
 
 def test_large_fleets_are_not_built() -> None:
     fleet = "vehicles:\n- {name: f, model: point, count: 10000000, spawn: {grid: {spacing: 1}}}\n"
-    assert problems_of(fleet, KNOWN) == []
-    assert problems_of(fleet + "- {model: point, behaviour: {follow: {target: 'f[9999999]'}}}\n", KNOWN) == []
+    assert problems_of(fleet, KNOWN, LIMITS) == []
+    assert problems_of(fleet + "- {model: point, behaviour: {follow: {target: 'f[9999999]'}}}\n", KNOWN, LIMITS) == []
 
 
 def test_foreign_modules_are_not_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,7 +75,7 @@ def test_foreign_modules_are_not_imported(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_text_that_is_too_long() -> None:
-    (problem,) = problems_of("#" * (MOST_TEXT + 1), KNOWN)
+    (problem,) = problems_of("#" * (MOST_TEXT + 1), KNOWN, LIMITS)
     assert problem.message == "a scenario may have at most 1,048,576 characters, not 1,048,577"
 
 
@@ -85,14 +87,14 @@ def test_locations_of_problems() -> None:
 def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     async def ask() -> None:
         checker = Checker()
-        (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None)
+        (problem,) = await checker.check("vehicles:\n- {model: quod}\n", None, LIMITS)
         assert problem == {"line": 2, "column": 11, "message": "unknown model 'quod'; did you mean 'quad'?"}
-        assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN) for _ in range(3))) == [[], [], []]
+        assert await asyncio.gather(*(checker.check("vehicles: []", KNOWN, LIMITS) for _ in range(3))) == [[], [], []]
         monkeypatch.setattr("paddock.serve.checker.PATIENCE", 0.0)
         with pytest.raises(PaddockError, match="timed out after 0 s"):
-            await checker.check("vehicles: []", KNOWN)
+            await checker.check("vehicles: []", KNOWN, LIMITS)
         monkeypatch.setattr("paddock.serve.checker.PATIENCE", 60.0)
-        assert await checker.check("vehicles: []", None) == []  # by another process
+        assert await checker.check("vehicles: []", None, LIMITS) == []  # by another process
         await checker.close()
 
     asyncio.run(ask())

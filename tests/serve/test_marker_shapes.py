@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from typing import Any
+
 import numpy as np
 import pytest
 
-from paddock.serve.subscribers.markers import CORNERS, shape_of
-from paddock.world.markers import Marker
+import paddock
+from paddock.engine.markers import PlacedMarker
+from paddock.serve.mirror import Mirror, placed_tree
+from paddock.serve.subscribers import markers
+from paddock.serve.subscribers.markers import CORNERS, Drawing, shape_of
+from paddock.wire.stream.drawing import decode_lines
+from paddock.wire.stream.frames import HEADER
+from paddock.world.markers import DRAWN_POINTS, Marker
 from paddock.world.transforms import Transform
 
 HERE = Transform()
@@ -110,3 +120,62 @@ def test_markers_without_lines_give_none(marker: Marker) -> None:
 def test_markers_without_points_give_no_spheres() -> None:
     for marker in (Marker.line("a", 1, [[0, 0], [1, 1]]), Marker.circle("a", 1), Marker.text("a", 1, "hello")):
         assert shape_of(marker).balls.shape == shape_of(marker).ball_colors.shape == (0, 4)
+
+
+def test_the_points_of_a_kind_without_vertices_are_the_ends_of_its_lines() -> None:
+    made = [
+        Marker.circle("a", 1),
+        Marker.ring("a", 1),
+        Marker.arrow("a", 1, (0, 0, 0), (1, 0, 0)),
+        Marker.car("a", 1),
+        Marker.axes("a", 1),
+    ]
+    assert {one.kind for one in made} == DRAWN_POINTS.keys()
+    for one in made:
+        assert len(ends(one)) <= one.drawn_points <= 2 * len(ends(one))
+    assert Marker.text("a", 1, "hello").drawn_points == 1
+    assert Marker.points("a", 1, np.zeros((7, 3))).drawn_points == 7
+
+
+def test_a_large_drawing_is_encoded_by_another_thread_and_shown_when_it_is_ready(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    count, threads, encode = 30_000, [], markers._encoded
+    points = np.arange(6.0 * count).reshape(-1, 3) % 1000.0
+
+    def noted(*arguments: Any) -> memoryview:
+        if arguments[2]:
+            threads.append(threading.current_thread())
+        return encode(*arguments)
+
+    monkeypatch.setattr(markers, "_encoded", noted)
+
+    def put(marker: Marker) -> dict[str, Any]:
+        return {"put": [placed_tree(PlacedMarker(marker, 0.0, np.inf))]}
+
+    async def draw() -> None:
+        ready = asyncio.Event()
+        mirror = Mirror(ready.set)
+        drawing = Drawing(mirror)
+        mirror.on_push("markers", put(Marker.lines("plan", 1, points)))
+        assert len(lines(drawing)) == 0  # not yet
+        await asyncio.wait_for(ready.wait(), 60)
+        np.testing.assert_array_equal(lines(drawing)["start"], points[::2].astype(np.float32))
+        mirror.on_push(
+            "markers", {"put": [placed_tree(PlacedMarker(Marker.lines("plan", 2, points[:2]), 0.0, np.inf))]}
+        )
+        ready.clear()
+        assert len(lines(drawing)) == count  # the last one until the next is ready
+        await asyncio.wait_for(ready.wait(), 60)
+        assert len(lines(drawing)) == len(lines(drawing)) == count + 1
+        mirror.on_push("markers", {"removed": [("plan", 1)]})
+        assert len(lines(drawing)) == 1  # small: at once
+
+    with paddock.load({"vehicles": [{"model": "point"}]}) as sim:
+        snapshot = sim.snapshot()
+
+        def lines(drawing: Drawing) -> Any:
+            return decode_lines(drawing.encoded("lines", snapshot, "enu")[HEADER.size :])
+
+        asyncio.run(draw())
+    assert len(threads) == 3 and [one is threading.main_thread() for one in threads] == [False, False, True]

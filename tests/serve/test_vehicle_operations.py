@@ -35,7 +35,7 @@ class Run(SimpleNamespace):
     def aside(self, work: Any) -> Any:
         return work()
 
-    def change(self, work: Any) -> Future[Any]:
+    def answer(self, work: Any) -> Future[Any]:
         done = self.sim.engine.thread.request(work)
         self.sim.engine.thread.serve_idle()
         return done

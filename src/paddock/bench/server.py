@@ -5,7 +5,10 @@ import json
 import subprocess
 import sys
 import threading
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from paddock.engine.pipeline import MotionStage
 
 
 class Server:
@@ -20,7 +23,7 @@ class Server:
         self.addresses: dict[str, Any] = self._receive()
 
     def figures(self) -> dict[str, Any]:
-        """Return the simulation's figures: tick, wall, slips, stages, ..., and `hub`, the process id of its hub."""
+        """Return the simulation's figures, with `hub`, the hub's process id, and `ticked`, the ticks of all runs."""
         self._send("figures")
         return self._receive()
 
@@ -68,6 +71,7 @@ def main() -> None:
     config = json.loads(sys.stdin.readline())
     with paddock.load(config["scenario"]) as sim:
         sim.step(1)  # compile the kernels before the measurement
+        sim.engine.pipeline.motion = TickCounter(sim.engine.pipeline.motion)
         with paddock.share(sim, **config["serve"]) as host:
             print(json.dumps(host.addresses), flush=True)
             asked = threading.Thread(target=_answer, args=(sim, host))
@@ -78,11 +82,28 @@ def main() -> None:
             sim.run(heartbeat=lambda: None if asked.is_alive() else sim.clock.stop())
 
 
+class TickCounter:
+    """Counts the ticks of all runs; a reset starts the simulation's own count again."""
+
+    name = "move"
+
+    def __init__(self, motion: "MotionStage") -> None:
+        self._motion = motion
+        self.ticked = 0
+
+    def run(self, tick: int, ticks: int) -> int:
+        """Advance by at most that many ticks; return how many."""
+        moved = self._motion.run(tick, ticks)
+        self.ticked += moved
+        return moved
+
+
 def _answer(sim: Any, host: Any) -> None:
     from paddock.serve.describe import simulation_figures
 
     for _ in sys.stdin:
-        print(json.dumps(simulation_figures(sim) | {"hub": host.hub_pid}), flush=True)
+        more = {"hub": host.hub_pid, "ticked": sim.engine.pipeline.motion.ticked}
+        print(json.dumps(simulation_figures(sim) | more), flush=True)
 
 
 if __name__ == "__main__":

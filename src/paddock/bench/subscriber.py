@@ -16,6 +16,8 @@ from paddock.wire.stream.split import Splitter, StreamFrame, frames_in
 from paddock.wire.vds1 import Command, encode_command
 
 LIMIT = 1 << 26  # largest message, bytes
+AT_ONCE = 32  # unanswered calls of one connection
+SHORT = 400  # bytes: an answer that may be an error
 COMMAND_EVERY = 0.01  # seconds between two commands of a driving client
 
 
@@ -23,12 +25,12 @@ class Subscriber:
     """A client process; `result()` waits for its figures."""
 
     def __init__(self, kind: str, *arguments: float | str) -> None:
-        """Start it. `kind`: stream, shm, stalled (subscribes to the stream and never reads), drive (VDS1) or web."""
+        """Start it. `kind`: stream, shm, stalled (subscribes to the stream, never reads), drive (VDS1), web or ask."""
         command = [sys.executable, "-m", "paddock.bench.subscriber", kind, *map(str, arguments)]
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def started(self) -> Self:
-        """Wait until a page has its first group of frames."""
+        """Wait until a page has its first group of frames, or clients that ask have connected."""
         assert self.process.stdout is not None
         self.process.stdout.readline()
         return self
@@ -125,6 +127,37 @@ async def watch(port: int, rate: float) -> dict[str, float]:
     return {"rate": groups / seconds, "bytes_per_second": size / seconds}
 
 
+def ask(port: int, method: str, arguments: str, seconds: float, connections: int) -> dict[str, float]:
+    """Call an operation from several ZeroMQ clients, each with `AT_ONCE` unanswered calls; count answers."""
+    import zmq
+
+    from paddock.wire.messages import replies, requests
+
+    given = json.loads(arguments)
+    direct = method in requests.ADMIN_FIELDS or method in ("command", "mark")
+    body: requests.Body = requests.Direct(method, given) if direct else requests.Call(method, given)
+    question, poller, answers, refused = requests.encode_request(requests.RequestMessage(1, body)), zmq.Poller(), 0, 0
+    context = zmq.Context()
+    for k in range(connections):
+        client = context.socket(zmq.DEALER)
+        client.linger = 0
+        client.connect(f"tcp://127.0.0.1:{port}")
+        client.send(requests.encode_request(requests.RequestMessage(1, requests.Hello(f"asker {k}"))))
+        for _ in range(AT_ONCE - 1):
+            client.send(question)
+        poller.register(client, zmq.POLLIN)
+    print(flush=True)
+    end = monotonic() + seconds
+    while monotonic() < end:
+        for client, _ in poller.poll(100):
+            answers += 1
+            answer = client.recv()
+            refused += len(answer) < SHORT and isinstance(replies.decode_reply(answer).body, replies.Error)
+            client.send(question)
+    context.destroy(0)
+    return {"answers": (answers - connections) / seconds, "refused": refused / seconds}
+
+
 def measure(wire: str, where: str, rate: float, seconds: float) -> None:
     """Subscribe, and print the ages of the decoded positions as JSON."""
     if wire == "stalled":
@@ -150,6 +183,9 @@ def main(kind: str, *arguments: str) -> None:
     if kind == "drive":
         port, vehicle, seconds = arguments
         print(json.dumps({"rate": drive(int(port), int(vehicle), float(seconds))}))
+    elif kind == "ask":
+        port, method, given, seconds, connections = arguments
+        print(json.dumps(ask(int(port), method, given, float(seconds), int(connections))))
     elif kind == "web":
         print(json.dumps(asyncio.run(watch(int(arguments[0]), float(arguments[1])))))
     else:

@@ -62,6 +62,8 @@ def exit_code(arguments: Sequence[str]) -> int:
         return report_errors([_one_line(error, arguments)])
     except PaddockError as error:
         return report_errors(str(error).splitlines())
+    except MemoryError:
+        return report_errors(["not enough memory: use fewer vehicles, or a machine with more"])
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

@@ -49,10 +49,11 @@ def run_scenario(scenario: Scenario, options: RunOptions, serve: ServeOptions | 
     while True:
         try:
             code = runs.run(scenario)
-        except PaddockError as error:
+        except (PaddockError, MemoryError) as error:
             if before is None:
                 raise
-            runs.notices.add(f"{scenario.name} failed to start: {error}; returning to {before.name}")
+            reason = "not enough memory" if isinstance(error, MemoryError) else error
+            runs.notices.add(f"{scenario.name} failed to start: {reason}; returning to {before.name}")
             scenario, before = before, None
             continue
         if code or runs.wanted is None:
@@ -77,7 +78,8 @@ class Runs:
             if self.served is not None:
                 from paddock.serve.live import LiveSource
 
-                source = LiveSource(sim, self.served.options.lock, partial(setattr, self, "wanted"), COMPILING)
+                director, limits = partial(setattr, self, "wanted"), self.served.options.limits
+                source = LiveSource(sim, self.served.options.lock, director, COMPILING, limits)
                 ready = stack.enter_context(serving(source, self.served, self.notices))
             caught = stack.enter_context(signals(sim.clock.stop, at_once=lambda: not going.is_set()))
             with _waiting(f"starting {scenario.name}") as progress:

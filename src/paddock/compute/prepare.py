@@ -30,18 +30,29 @@ WORTH_A_WORKER = 3.0
 """Seconds of compilation that justify another process; its start takes about one."""
 
 
-def prepare_kernels(kernels: Iterable[tuple[CompiledKernels, int]], progress: Progress | None = None) -> int:
-    """Compile the kernels that the cache lacks, each for its number of vehicles; return their count."""
-    missing = {k.entry(n).folder: (k, n) for k, n in kernels if not k.is_compiled(n)}
-    if not missing:
-        return 0
-    work = _Work(sorted(missing.values(), key=_estimate), progress)
-    helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(_workers(missing.values()))]
-    for helper in helpers:
-        helper.start()
-    work.in_this_process()
-    for helper in helpers:
-        helper.join()
+def prepare_kernels(
+    kernels: Iterable[tuple[CompiledKernels, int]], progress: Progress | None = None, apart: bool = False
+) -> int:
+    """Compile the kernels that the cache lacks, each for its number of vehicles; return their count.
+
+    `apart`: compile in a worker process, then load all kernels, because another thread of this process ticks.
+    """
+    wanted = list(kernels)
+    missing = {k.entry(n).folder: (k, n) for k, n in wanted if not k.is_compiled(n)}
+    if missing:
+        work = _Work(sorted(missing.values(), key=_estimate), progress)
+        count = max(_workers(missing.values()), int(apart and bool(sys.executable)))
+        helpers = [threading.Thread(target=work.in_worker, daemon=True) for _ in range(count)]
+        for helper in helpers:
+            helper.start()
+        if not apart:
+            work.in_this_process()
+        for helper in helpers:
+            helper.join()
+        work.in_this_process()
+    for one, n in wanted if apart else ():
+        with suppress(Exception):  # the first call of the kernel reports it
+            one.compile(n)
     return len(missing)
 
 

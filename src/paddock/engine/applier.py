@@ -6,6 +6,7 @@ An action is checked again when it is applied if the world has changed since, or
 import re
 import threading
 from dataclasses import dataclass, replace
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from paddock.engine import actions
 from paddock.engine.barrier import Claims
 from paddock.engine.commands import apply_command, check_command, check_place, fail_silent, place_vehicle
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets
+from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import place_frame
 from paddock.engine.mailbox import ActionLog
 from paddock.engine.overrides import apply_override, check_override, plain_target
@@ -52,6 +53,7 @@ class Applier:
 
     def __post_init__(self) -> None:
         self.programs = self.fleets.programs
+        self.posted_seconds = 0.0  # processor time of the ticking thread for actions that clients have posted
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
@@ -88,8 +90,7 @@ class Applier:
             case actions.CommandAction():
                 return self.checked_command(action)
             case actions.PlaceAction():
-                with self.rebuilding:
-                    return check_place(*self.found(action.target), action, self.world.ground_z)
+                return check_place(*self.found(action.target), action, self.world.ground_z)
             case actions.OverrideAction():
                 return self.checked_override(action)
             case actions.MissionAction():
@@ -124,18 +125,21 @@ class Applier:
 
     def take_up(self, posted: actions.Posted) -> None:
         """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
+        began = thread_time() if posted.source and posted.checked_at else 0.0  # not of autopilots and recordings
         try:
             self.apply(posted)
-        except PaddockError as error:
+        except (PaddockError, MemoryError) as error:
             tick = self.world.clock.tick
-            text = str(error)
+            text = "not enough memory" if isinstance(error, MemoryError) else str(error)
             for pattern, earlier in EARLIER_WORDS.items():
                 text = re.sub(pattern, earlier, text)
             self.events.report(tick, "refused", posted.source, text)
             self.log.append(_at(posted, tick))
+        if began:
+            self.posted_seconds += thread_time() - began
 
-    def apply(self, posted: actions.Posted) -> str:
-        """Apply an action at this tick and log it; return the name of a spawned fleet."""
+    def apply(self, posted: actions.Posted, prepared: PreparedSpawn | None = None) -> str:
+        """Apply an action at this tick and log it; return the name of a spawned fleet, which may be `prepared`."""
         spawned, action = "", posted.action
         match action:
             case actions.CommandAction():
@@ -146,7 +150,7 @@ class Applier:
                 self._place(action)
             case _:
                 with self.rebuilding:
-                    spawned = self._change_fleets(action)
+                    spawned = self._change_fleets(action, prepared)
         self.log.append(_at(posted, self.world.clock.tick))
         self._next_timeout = None
         if not isinstance(action, actions.CommandAction):
@@ -183,10 +187,10 @@ class Applier:
         detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)
 
-    def _change_fleets(self, action: actions.Action) -> str:
+    def _change_fleets(self, action: actions.Action, prepared: PreparedSpawn | None) -> str:
         match action:
             case actions.SpawnAction(entry):
-                return self.fleets.spawn(entry)
+                return self.fleets.spawn(entry, prepared)
             case actions.RemoveAction(target):
                 self.fleets.remove(target)
             case actions.FrameAction():

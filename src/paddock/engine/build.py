@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
 from paddock.vehicles.model import Placement, VehicleModel, find_model
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
-from paddock.world.fleet import Fleet, draw_uniforms, stream_ids
+from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
 from paddock.world.pose import FARTHEST, Environment
 from paddock.world.world import World
@@ -69,8 +69,17 @@ def build_program(
     return program
 
 
-def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place) -> None:
-    """Add the vehicles of an entry to their fleet."""
+class Arrival(NamedTuple):
+    """Vehicles of an entry in their start state, before they have ids."""
+
+    first_member: int
+    state: Floats  # (columns, count)
+    inputs: dict[str, float]
+    varied: dict[str, Floats]  # parameters that differ, (count,) each
+
+
+def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Place) -> Arrival:
+    """Place the vehicles of an entry; nothing is changed, so that any thread may do it."""
     fleet = program.fleet
     members = np.arange(fleet.next_member, fleet.next_member + entry.count)
     streams = stream_ids(fleet.name, members)
@@ -91,12 +100,31 @@ def admit(world: World, program: FleetProgram, entry: VehicleEntry, place: Place
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
     varied = _varied(program, entry, world.seed, streams)
     state = placed_states(program, poses, entry.speed, world.environment, varied)
-    ids = _at(place("id"), world.take_ids, entry.count, entry.id)
-    rows = fleet.add(ids, state)
-    for name, value in inputs.items():
+    return Arrival(fleet.next_member, state, inputs, varied)
+
+
+def admit(
+    world: World, program: FleetProgram, entry: VehicleEntry, place: Place, arrived: Arrival | None = None
+) -> None:
+    """Add the vehicles of an entry to their fleet; `arrived`: they are placed already."""
+    arrived = arrived or arrival(world, program, entry, place)
+    settle(program, arrived, take_ids(world, entry, place))
+
+
+def take_ids(world: World, entry: VehicleEntry, place: Place) -> Ints:
+    """Reserve the ids of an entry's vehicles."""
+    ids: Ints = _at(place("id"), world.take_ids, entry.count, entry.id)
+    return ids
+
+
+def settle(program: FleetProgram, arrived: Arrival, ids: Ints) -> None:
+    """Add placed vehicles to their fleet, under these ids."""
+    fleet = program.fleet
+    rows = fleet.add(ids, arrived.state)
+    for name, value in arrived.inputs.items():
         fleet.command[column_index(program.model.command)[name], rows] = value
     for k, name in enumerate(program.varying):
-        fleet.tables[VARYING][k, rows] = varied[name]
+        fleet.tables[VARYING][k, rows] = arrived.varied[name]
     program.admit(rows)
     for sensor in program.sensors.values():
         sensor.extend(fleet.n)

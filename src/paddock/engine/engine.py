@@ -4,7 +4,6 @@
 dependencies in its constructor, so the order of construction below is the order of dependency.
 """
 
-import json
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from paddock.engine.build import environment_values
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import next_timeout
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets
+from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.frames import NamedFrames
 from paddock.engine.mailbox import NEXT_TICK, ActionLog, Mailbox
 from paddock.engine.markers import MarkerBoard
@@ -73,6 +72,7 @@ class Engine:
         self.on_close: list[Callable[[], None]] = []  # called when the simulation is closed
         self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
         self._prepared = self._compiled = False
+        self._digest: tuple[Scenario, str] | None = None  # of a scenario
         self._populate(prepared)
 
     @property
@@ -94,10 +94,10 @@ class Engine:
         self.mailbox.refuse_if_full()
         self.mailbox.post(action, tick, source, version)
 
-    def apply(self, action: Action, verb: str, source: str = "") -> str:
+    def apply(self, action: Action, verb: str, source: str = "", prepared: PreparedSpawn | None = None) -> str:
         """Apply an action now; refused while another thread drives. Return the name of a spawned fleet."""
         with self.thread.driving(verb):
-            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source))
+            return self.applier.apply(Posted(self.world.clock.tick, 0, action, source), prepared)
 
     def apply_or_post(
         self,
@@ -140,7 +140,12 @@ class Engine:
         """Return everything that changes in a run, and the digest of its scenario."""
         states = self.autopilots.states
         held = {} if states is None else {AUTOPILOTS: states.save()}
-        return {"scenario": scenario_digest(self.scenario), **self._changing_state(), **held}
+        return {"scenario": self._scenario_digest(), **self._changing_state(), **held}
+
+    def _scenario_digest(self) -> str:
+        if self._digest is None or self._digest[0] is not self.scenario:
+            self._digest = self.scenario, scenario_digest(self.scenario)
+        return self._digest[1]
 
     def hashed_state(self) -> dict[str, Any]:
         """Return the state without the counts of resets and fleet changes: equal runs have equal hashes."""
@@ -171,7 +176,7 @@ class Engine:
             **({} if self.mission is None else {"mission": self.mission.save()}),
             **({"failure": failure} if failure else {}),
             "rate": self.world.clock.rate,
-            "entries": {name: json.dumps(program.entry, sort_keys=True) for name, program in programs.items()},
+            "entries": {name: program.entry_text for name, program in programs.items()},
             "world": self.world.save(),
             "mailbox": self.mailbox.save(tick),
             "events": self.events.save(),
@@ -182,10 +187,13 @@ class Engine:
             },
         }
 
-    def restore(self, blob: bytes) -> None:
-        """Load a saved state that is valid: saving it again gives the same. On an error, the state is as before."""
+    def restore(self, saved: bytes | dict[str, Any]) -> None:
+        """Load a saved state, which may be unpacked, if it is valid: saving it again gives the same.
+
+        On an error, the state is as before.
+        """
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            tree, before = self._checked_state(blob), unpack(pack(self.saved_state()))
+            tree, before = self._checked_state(saved), unpack(pack(self.saved_state()))
             undo = self._autopilots_of(before)
             try:
                 load_autopilots = self._autopilots_of(tree)
@@ -205,14 +213,14 @@ class Engine:
             for listener in self.on_restart:
                 listener("restore")
 
-    def _checked_state(self, blob: bytes) -> dict[str, Any]:
+    def _checked_state(self, saved: bytes | dict[str, Any]) -> dict[str, Any]:
         """Decode a saved state; PaddockError unless it belongs to this scenario."""
-        if not isinstance(blob, bytes | bytearray | memoryview):
-            raise PaddockError(f"restore() takes what save() returned, not {type(blob).__name__}")
-        tree, rate = unpack(blob), self.world.clock.rate
+        if not isinstance(saved, bytes | bytearray | memoryview | dict):
+            raise PaddockError(f"restore() takes what save() returned, not {type(saved).__name__}")
+        tree, rate = saved if isinstance(saved, dict) else unpack(saved), self.world.clock.rate
         if tree.get("rate") != rate:
             raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
-        if tree.get("scenario") != scenario_digest(self.scenario):
+        if tree.get("scenario") != self._scenario_digest():
             raise PaddockError("saved in another scenario: load that one and restore there")
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)

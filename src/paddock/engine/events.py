@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from paddock.errors import printable
@@ -44,6 +44,8 @@ class EventLog:
 
     def since(self, number: int = 0) -> list[Event]:
         """Return the kept events after the given number, oldest first."""
+        if not self._kept or self._kept[-1].number <= number:
+            return []
         return [event for event in self._kept if event.number > number]
 
     @property
@@ -58,7 +60,7 @@ class EventLog:
 
     def save(self) -> dict[str, Any]:
         """Return the kept events."""
-        return {"count": self.count, "kept": [asdict(event) for event in self._kept]}
+        return {"count": self.count, "kept": [dict(vars(event)) for event in self._kept]}
 
     def restore(self, saved: dict[str, Any]) -> None:
         """Load what `save` returned."""

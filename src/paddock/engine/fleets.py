@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from paddock.engine.build import Place, admit, build_program, check_target
+from paddock.compute.prepare import prepare_kernels
+from paddock.engine.build import Arrival, Place, admit, arrival, build_program, check_target, settle, take_ids
 from paddock.engine.events import EventLog
+from paddock.engine.memory import refuse_beyond_machine
 from paddock.engine.program import FleetProgram
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, VehicleEntry
@@ -20,6 +22,19 @@ from paddock.world.world import World
 
 MORE_VEHICLES = {"count", "spawn", "pose", "speed", "commands", "id"}
 """Fields of a spawn that adds vehicles to an existing fleet."""
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSpawn:
+    """Vehicles that are built and placed, outside the thread that ticks, but not part of the world yet."""
+
+    entry: VehicleEntry
+    program: FleetProgram
+    arrived: Arrival
+    joins: bool  # an existing fleet
+    settled: bool  # the vehicles are in the tables of their fleet, without ids
+    named: bool  # by the entry; otherwise from the model and the number of fleets
+    made_for: tuple[int, int, bytes]  # run, seed and environment
 
 
 @dataclass(eq=False, repr=False)
@@ -36,27 +51,57 @@ class Fleets:
     def populate(self) -> None:
         """Add all vehicles of the scenario. Ids are assigned by name, so the order of declaration has no effect."""
         declared = [(k, entry) for k, entry in enumerate(self.scenario.vehicles)]
+        places = [(entry, partial(self.scenario.at, "vehicles", k)) for k, entry in declared]
+        refuse_beyond_machine(self.world, self.scenario, places)
         for k, entry in sorted(declared, key=lambda item: (item[1].id is None, item[1].name)):
             self._add(entry, partial(self.scenario.at, "vehicles", k))
         for k, entry in declared:
             check_target(self.world, entry, self.programs[entry.name], partial(self.scenario.at, "vehicles", k))
 
-    def spawn(self, fields: Mapping[str, Any]) -> str:
-        """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name."""
+    def spawn(self, fields: Mapping[str, Any], prepared: PreparedSpawn | None = None) -> str:
+        """Add a fleet given by the fields of an entry, or vehicles to the fleet named by `fleet`; return its name.
+
+        `prepared` is the result of `prepare` for these fields.
+        """
+        if prepared is not None:
+            return self._spawn_prepared(prepared)
         if "fleet" in fields:
-            return self._reinforce(fields)
-        entry = read_entry(fields)
-        if not entry.name:
-            k = len(self.programs)
-            while f"{entry.model}_{k}" in self.programs:
-                k += 1
-            entry = entry.model_copy(update={"name": f"{entry.model}_{k}"})
+            program, entry = self._reinforced(fields)
+            admit(self.world, program, entry, _place)
+            return self._spawned(entry, joins=True)
+        entry = self._named(read_entry(fields))
+        refuse_beyond_machine(self.world, self.scenario, [(entry, _place)])
         self._add(entry, _place, spawned=True)
-        self._changed("spawned", entry.name, f"{entry.count} x {entry.model}")
-        return entry.name
+        return self._spawned(entry)
+
+    def read(self, fields: Mapping[str, Any]) -> VehicleEntry:
+        """Return the entry of a spawn, that of additional vehicles included."""
+        return self._reinforced(fields)[1] if "fleet" in fields else read_entry(fields)
+
+    def prepare(self, fields: Mapping[str, Any], after: Sequence[str] = ()) -> PreparedSpawn:
+        """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
+
+        Nothing is changed. `after` are the names of fleets that are added before this one.
+        """
+        made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
+        settled = not joins and self.scenario.mission is None  # a mission takes up fleets before their vehicles
+        try:
+            if joins:
+                program, entry = self._reinforced(fields)
+            else:
+                entry = self._named(read_entry(fields), after)
+                program = build_program(self.world, self.scenario, entry, _place, self.device)
+                check_target(self.world, entry, program, _place)
+            arrived = arrival(self.world, program, entry, _place)
+            if settled:
+                settle(program, arrived, np.zeros(entry.count, np.int64))
+        except MemoryError:
+            raise PaddockError(f"{_place('count')}: not enough memory for the vehicles") from None
+        prepare_kernels(program.kernels(), apart=True)
+        return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
     def check(self, entries: Sequence[Mapping[str, Any]]) -> None:
-        """Raise PaddockError if `spawn` would refuse one of these new fleets; nothing is changed."""
+        """Raise PaddockError if `spawn` would refuse the name or id of one of these new fleets; nothing is changed."""
         taken, spans = set(self.programs), [*self.world.used_ids]
         for fields in entries:
             if "fleet" in fields:
@@ -65,7 +110,6 @@ class Fleets:
             if entry.name in taken:
                 raise PaddockError(f"the name {entry.name!r} is already used by a fleet or vehicle")
             taken.update({entry.name} if entry.name else ())
-            build_program(self.world, self.scenario, entry, _place, self.device)
             if entry.id is not None:
                 span = (entry.id, entry.id + entry.count)
                 if any(span[0] < high and low < span[1] for low, high in spans):
@@ -121,7 +165,48 @@ class Fleets:
         self.programs.clear()
         self.programs.update(ordered)
 
-    def _reinforce(self, fields: Mapping[str, Any]) -> str:
+    def _spawn_prepared(self, prepared: PreparedSpawn) -> str:
+        """Add prepared vehicles, if nothing that they depend on has changed."""
+        entry, program, fleet = prepared.entry, prepared.program, prepared.program.fleet
+        same = prepared.made_for == self._made_for()
+        if prepared.joins:
+            same &= self.programs.get(entry.name) is program and fleet.next_member == prepared.arrived.first_member
+        elif not prepared.named:  # a replay finds the name in the same way
+            same &= self._named(entry.model_copy(update={"name": ""})).name == entry.name
+        if not same:
+            raise PaddockError("spawn refused: the fleets changed while the vehicles were being built; try again")
+        if prepared.joins:
+            admit(self.world, program, entry, _place, prepared.arrived)
+            return self._spawned(entry, joins=True)
+        if entry.name in self.world.fleets:
+            raise PaddockError(f"{_place('name')}: the name {entry.name!r} is already used by a fleet or vehicle")
+        self._built(program)
+        check_target(self.world, entry, program, _place)
+        if prepared.settled:
+            fleet.tables["ids"][: entry.count] = take_ids(self.world, entry, _place)
+        else:
+            admit(self.world, program, entry, _place, prepared.arrived)
+        self._register(program)
+        return self._spawned(entry)
+
+    def _made_for(self) -> tuple[int, int, bytes]:
+        return self.world.run, self.world.seed, self.world.environment.tobytes()
+
+    def _named(self, entry: VehicleEntry, after: Sequence[str] = ()) -> VehicleEntry:
+        """Return the entry with a name: its own, or an unused one made from the model."""
+        if entry.name:
+            return entry
+        k = len(self.programs) + len(after)
+        while f"{entry.model}_{k}" in self.programs or f"{entry.model}_{k}" in after:
+            k += 1
+        return entry.model_copy(update={"name": f"{entry.model}_{k}"})
+
+    def _spawned(self, entry: VehicleEntry, joins: bool = False) -> str:
+        self._changed("spawned", entry.name, f"{entry.count} more" if joins else f"{entry.count} x {entry.model}")
+        return entry.name
+
+    def _reinforced(self, fields: Mapping[str, Any]) -> tuple[FleetProgram, VehicleEntry]:
+        """Return the fleet of additional vehicles and their entry."""
         name = str(fields["fleet"])
         fleet, _ = self.world.find(name)
         program = self.programs[fleet.name]
@@ -132,10 +217,7 @@ class Fleets:
             wrong = sorted(given.keys() - MORE_VEHICLES)[0]
             raise PaddockError(f"new members of {name!r} take {', '.join(sorted(MORE_VEHICLES))}; not {wrong!r}")
         entry = read_entry({"model": program.entry["model"], **given, "name": name})
-        entry = entry.model_copy(update={"spread": program.entry.get("spread", {})})
-        admit(self.world, program, entry, _place)
-        self._changed("spawned", name, f"{entry.count} more")
-        return name
+        return program, entry.model_copy(update={"spread": program.entry.get("spread", {})})
 
     def _changed(self, kind: str, subject: str, detail: str, tick: int | None = None) -> None:
         self.world.roster_version += 1

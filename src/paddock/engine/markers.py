@@ -6,6 +6,7 @@ but cannot be drawn meanwhile.
 
 import logging
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import inf
@@ -15,7 +16,7 @@ from paddock.world.markers import Marker, checked_id
 from paddock.world.transforms import TIME_ROUNDING_S
 
 MAX_MARKERS = 100_000
-MAX_POINTS = 10_000_000  # limit of vertices of all markers together
+MAX_POINTS = 5_000_000  # limit of points of all markers together, as they are drawn
 MAX_NAMESPACES = 10_000
 
 LOG = logging.getLogger("paddock.markers")
@@ -28,6 +29,7 @@ class PlacedMarker:
     marker: Marker
     since: float  # simulation time at which it was put, s
     until: float  # simulation time at which it expires, s; infinite if it stays until it is removed
+    source: str = ""  # the client that has put it; empty: the program
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,16 @@ class MarkerBoard:
         self._placed: dict[str, dict[int, PlacedMarker]] = {}  # a namespace is known even when it has become empty
         self._hidden: set[str] = set()
         self._count = self._points = 0
+        self._shares: Counter[str] = Counter()  # points by source
         self._era = 0  # +1 per restart
         self._next_end = inf  # no marker ends earlier
         self._ordered: list[PlacedMarker] | None = None
 
-    def put(self, *markers: Marker, source: str = "") -> None:
-        """Show markers, replacing those of the same namespace and id; all of them, or none if any is refused."""
+    def put(self, *markers: Marker, source: str = "", limits: tuple[int, int] | None = None) -> None:
+        """Show markers, replacing those of the same namespace and id; all of them, or none if any is refused.
+
+        `source` is a client, `limits` are the points of its markers and of those of all clients.
+        """
         now = self.now()  # waits for a running reset: the markers then belong to the new run
         era = self._era
         try:
@@ -68,7 +74,9 @@ class MarkerBoard:
             with self._lock:
                 if era != self._era:
                     raise PaddockError("the run was restarted before the markers could be shown: send them again")
-                self._put([PlacedMarker(m, now, inf if m.ttl is None else now + m.ttl) for m in markers], now)
+                ends = [inf if m.ttl is None else now + m.ttl for m in markers]
+                placed = [PlacedMarker(m, now, end, source) for m, end in zip(markers, ends, strict=True)]
+                self._put(placed, now, source, limits)
         except PaddockError as error:
             with self._lock:
                 self.refused += 1
@@ -148,7 +156,9 @@ class MarkerBoard:
             except PaddockError as error:
                 raise type(error)(f"{marker.name}: {error}") from None
 
-    def _put(self, fresh: list[PlacedMarker], now: float) -> None:
+    def _put(
+        self, fresh: list[PlacedMarker], now: float, source: str = "", limits: tuple[int, int] | None = None
+    ) -> None:
         self._expire(now)
         new = {(placed.marker.namespace, placed.marker.id): placed for placed in fresh}
         old = [found for name, id in new if (found := self._placed.get(name, {}).get(id)) is not None]
@@ -156,12 +166,16 @@ class MarkerBoard:
         points = self._points + _points(new.values()) - _points(old)
         _refuse_more("markers", count, MAX_MARKERS)
         _refuse_more("points", points, MAX_POINTS)
+        shares = self._shares + _shares(new.values()) - _shares(old)
+        if limits is not None:
+            _refuse_more("points of this client", shares[source], limits[0])
+            _refuse_more("points of all clients", sum(shares.values()) - shares[""], limits[1])
         names = {name for name, _ in new}
         if len(self._placed) + len(names - self._placed.keys()) > MAX_NAMESPACES:  # drop visible empty ones
             kept = {name: group for name, group in self._placed.items() if group or name in self._hidden}
             _refuse_more("namespaces", len(kept) + len(names - kept.keys()), MAX_NAMESPACES)
             self._placed = kept
-        self._count, self._points = count, points
+        self._count, self._points, self._shares = count, points, shares
         for (name, id), placed in new.items():
             self._placed.setdefault(name, {})[id] = placed
             self._next_end = min(self._next_end, placed.until)
@@ -181,6 +195,7 @@ class MarkerBoard:
             del self._placed[placed.marker.namespace][placed.marker.id]
         self._count -= len(gone)
         self._points -= _points(gone)
+        self._shares = self._shares - _shares(gone)
         self._ordered = None
 
     def _all(self) -> list[PlacedMarker]:
@@ -213,7 +228,14 @@ def _found(namespace: str, group: dict[int, PlacedMarker], id: int) -> PlacedMar
 
 
 def _points(placed: Iterable[PlacedMarker]) -> int:
-    return sum(len(one.marker.vertices) for one in placed)
+    return sum(one.marker.drawn_points for one in placed)
+
+
+def _shares(placed: Iterable[PlacedMarker]) -> Counter[str]:
+    shares: Counter[str] = Counter()
+    for one in placed:
+        shares[one.source] += one.marker.drawn_points
+    return shares
 
 
 def _refuse_more(what: str, count: int, limit: int) -> None:

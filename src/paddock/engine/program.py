@@ -1,6 +1,8 @@
 """A fleet with the kernels of its model, parameters, failsafe, behaviour and sensors."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -156,6 +158,11 @@ class FleetProgram:
         self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
         self._poses_tick = -1
+
+    @cached_property
+    def entry_text(self) -> str:
+        """The entry as JSON, for saving."""
+        return json.dumps(self.entry, sort_keys=True)
 
     @property
     def parameters(self) -> tuple[Floats, ...]:

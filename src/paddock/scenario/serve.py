@@ -139,6 +139,15 @@ class MetricsEndpoint(EndpointSection):
     port: Port = Field(default=9464, description="TCP port; 0 takes a free one.")
 
 
+class ClientLimits(Section):
+    """What clients may add to a run, or load as another scenario. Own scenarios are limited by the machine only."""
+
+    vehicles: Whole = Field(default=200_000, ge=0, description="Maximum number of vehicles that clients add or load.")
+    memory: Positive = Field(default=1.0, description="Maximum estimated memory of those vehicles, in GiB.")
+    points: Whole = Field(default=250_000, ge=0, description="Maximum number of points of one client's markers.")
+    points_in_all: Whole = Field(default=1_000_000, ge=0, description="Maximum number of points of clients' markers.")
+
+
 class Serve(Section):
     """Endpoints for other programs, all in one separate process. An endpoint that is not named is not served."""
 
@@ -155,6 +164,7 @@ class Serve(Section):
         "the machine's own name.",
     )
     lock: Flag = Field(default=False, description="Whether clients may not step, pause and reset.")
+    limits: ClientLimits = Field(default=ClientLimits(), description="What clients may add to a run, or load.")
     web: WebEndpoint | None = Field(default=None, description="The page: a port, true, or a mapping.")
     stream: StreamEndpoint | None = Field(
         default=None, description="Binary frames and JSON-RPC over TCP: a port, true, or a mapping."

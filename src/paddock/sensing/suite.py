@@ -53,6 +53,11 @@ class FleetSensor:
         """Number of vehicles that fit in the arrays."""
         return self._memory.shape[1]
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return self._memory.nbytes + self._samples.nbytes
+
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which to sample."""
         return -(-tick // self.period) * self.period

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from paddock.errors import PaddockError
 from paddock.scenario import Scenario, ScenarioError, ScenarioProblem, located, scenario_from_text
 from paddock.scenario.loading import TEXT_SOURCE
+from paddock.scenario.serve import ClientLimits
 
 if TYPE_CHECKING:
     from paddock.serve.trust import Known
@@ -91,13 +92,15 @@ class Checker:
         self._process: Process | None = None
         self._turns = Turns()
 
-    async def check(self, text: str, known: dict[str, list[str]] | None, client: str = "-") -> list[dict[str, Any]]:
+    async def check(
+        self, text: str, known: dict[str, list[str]] | None, limits: ClientLimits, client: str = "-"
+    ) -> list[dict[str, Any]]:
         """Return the errors of a scenario: {line, column, message} each; `client` is the name of who asks.
 
         `known` are the models, behaviours and sensors that it may name; None: those of installed plug-ins.
         """
         async with self._turns.take(client):
-            return await self._checked({"text": text, "known": known})
+            return await self._checked({"text": text, "known": known, "limits": limits.model_dump(mode="json")})
 
     async def close(self) -> None:
         """End the process."""
@@ -160,17 +163,18 @@ MOST_PROBLEMS = 100
 LONGEST_MESSAGE = 500
 
 
-def problems_of(text: str, known: "Known") -> list[ScenarioProblem]:
+def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[ScenarioProblem]:
     """Return the errors that the loader, or else the builder, finds in a scenario, sorted by line.
 
     Models, behaviours and sensors that are not `known` are refused before they are imported.
     """
     from paddock.engine.build import build_problems  # not in the hub, which only starts the process
+    from paddock.serve.limits import over_limits
     from paddock.serve.trust import foreign_names
 
     try:
         scenario = read(text)
-        found = foreign_names(scenario, known) or build_problems(scenario)
+        found = foreign_names(scenario, known) or over_limits(scenario, limits) or build_problems(scenario)
     except ScenarioError as error:
         found = error.problems
     except PaddockError as error:
@@ -192,7 +196,8 @@ def main() -> None:
     answers, sys.stdout = sys.stdout, sys.stderr  # an imported model may print
     for line in sys.stdin:
         request = json.loads(line)
-        found = problems_of(request["text"], request["known"] or installed_names())
+        limits = ClientLimits.model_validate(request["limits"])
+        found = problems_of(request["text"], request["known"] or installed_names(), limits)
         print(json.dumps({"problems": [problem._asdict() for problem in found]}), file=answers, flush=True)
 
 

@@ -14,12 +14,14 @@ from paddock.serve.subscribers.subscription import DERIVED
 from paddock.vehicles.model import VehicleModel, find_model, model_names
 from paddock.wire.operations.results import ColumnTree, FleetInfoTree, InspectedTree, ValueTree
 from paddock.world.columns import Column, column_index, columns_of
-from paddock.world.layout import FleetLayout
+from paddock.world.layout import FleetLayout, Layout
 from paddock.world.pose import Pose
 from paddock.world.snapshot import Snapshot, VehicleSnapshot
 
 if TYPE_CHECKING:  # the hub uses this module and has no engine
+    from paddock.engine.program import FleetProgram
     from paddock.engine.simulation import Simulation
+    from paddock.scenario import Scenario
 
 COMMAND = "command."
 SAMPLE_TICK = Column("", "tick at which the reading was taken", name="sample_tick")
@@ -97,11 +99,38 @@ def fleet_tree(layout: FleetLayout, driver: str | None, **more: Any) -> Any:
     }
 
 
-def fleet_trees(sim: Simulation, page: bool) -> list[Any]:
+class Described:
+    """Descriptions of a simulation's scenario and fleets, kept until they change. One thread at a time uses it."""
+
+    def __init__(self) -> None:
+        self._scenario: tuple[Scenario, dict[str, Any]] | None = None
+        self._fleets: dict[bool, tuple[Layout, list[str | None], list[Any]]] = {}
+
+    def scenario(self, scenario: Scenario) -> dict[str, Any]:
+        """Return a scenario as a tree, without the section that may contain the token."""
+        if self._scenario is None or self._scenario[0] is not scenario:
+            tree = scenario.to_dict()
+            tree.pop("serve", None)
+            self._scenario = scenario, tree
+        return self._scenario[1]
+
+    def fleets(self, programs: list[FleetProgram], layout: Layout, page: bool) -> list[Any]:
+        """Return the fleets with this layout."""
+        known, drivers = self._fleets.get(page), [_driver(program) for program in programs]
+        if known is None or known[0] is not layout or known[1] != drivers:
+            known = self._fleets[page] = layout, drivers, fleet_trees(programs, layout, page)
+        return known[2]
+
+
+def _driver(program: FleetProgram) -> str | None:
+    return None if program.behaviour is None else program.behaviour.rule.name
+
+
+def fleet_trees(programs: list[FleetProgram], layouts: Layout, page: bool) -> list[Any]:
     """Return the fleets of a simulation with inputs and sensors; for the page with columns, else with parameters."""
     trees = []
-    for program in sim.engine.programs.values():
-        layout, model, sensors = program.layout(), program.model, list(program.sensors)
+    for program, layout in zip(programs, layouts.fleets, strict=True):
+        model, sensors = program.model, list(program.sensors)
         inputs: list[Any] = column_trees(model.command)
         if page:
             readings = {name: one.sensor for name, one in program.sensors.items()}
@@ -110,8 +139,7 @@ def fleet_trees(sim: Simulation, page: bool) -> list[Any]:
             inputs = [{key: value for key, value in tree.items() if value is not None} for tree in inputs]
             values = zip(column_index(model.parameters), program.parameter_values.tolist(), strict=True)
             more = {"parameters": dict(values), "varying": list(program.varying)}
-        driver = None if program.behaviour is None else program.behaviour.rule.name
-        trees.append(fleet_tree(layout, driver, inputs=inputs, sensors=sensors, **more))
+        trees.append(fleet_tree(layout, _driver(program), inputs=inputs, sensors=sensors, **more))
     return trees
 
 

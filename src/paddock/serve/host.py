@@ -55,6 +55,7 @@ class ClockOwner:
             return had
 
 
+FROM_TICKS = ("event", "frames")  # kinds that the ticking thread pushes often, and for which nothing waits
 START = 30.0  # s for a hub to start
 HANG = 5.0  # s without a heartbeat after which a hub is replaced
 BEAT = 0.5  # s between heartbeats
@@ -141,7 +142,8 @@ class Host:
         self._hub.ring_doorbell()
 
     def _push(self, kind: str, content: dict[str, Any]) -> None:
-        self._hub.send({"push": kind, "content": content})
+        send = self._hub.post if kind in FROM_TICKS else self._hub.send
+        send({"push": kind, "content": content})
 
     def _push_all(self) -> None:
         """Send a new hub the present markers, frames and state."""

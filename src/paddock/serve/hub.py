@@ -11,14 +11,17 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib import import_module
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.admission import raise_file_limit
 from paddock.serve.checker import Checker
+from paddock.serve.gate import Cost, Gate, Then, Waiting
+from paddock.serve.gate import OperationError as OperationError
+from paddock.serve.gate import OperationOutcome as OperationOutcome
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
-from paddock.serve.mirror import Mirror
+from paddock.serve.mirror import Mirror, with_array
 from paddock.wire.operations.results import SubscriberTree
 from paddock.world.ring import RingReader
 from paddock.world.snapshot import Snapshot
@@ -128,8 +131,9 @@ class Endpoint(ABC):
     def on_push(self, kind: str, content: dict[str, Any]) -> None:  # noqa: B027 - metrics ignore pushes
         """Handle a push of the simulation.
 
-        Kinds: `event`, `markers`, `hidden`, `frames`, `restart`, `preparing`, `control_request` {client, tick, message:
-        an encoded reply}, and `refused` {client, kind, message} for a control that needs no other reply.
+        Kinds: `event`, `markers`, `hidden`, `frames`, `redrawn` (a large drawing of the markers is ready), `restart`,
+        `preparing`, `control_request` {client, tick, message: an encoded reply}, and `refused` {client, kind, message}
+        for a control that needs no other reply.
         """
 
     @abstractmethod
@@ -138,25 +142,6 @@ class Endpoint(ABC):
 
 
 LOG = logging.getLogger("paddock.hub")
-
-
-class OperationError(PaddockError):
-    """The simulation refused an operation; `kind` is the name of its error."""
-
-    def __init__(self, kind: str, message: str) -> None:
-        super().__init__(message)
-        self.kind = kind
-
-
-class OperationOutcome(NamedTuple):
-    """The result of an operation, with the tick and the simulation time (s) of the reply."""
-
-    result: Any
-    tick: int
-    time: float
-
-
-Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcome of an operation
 
 
 class Hub:
@@ -169,16 +154,18 @@ class Hub:
         self.rate = float(config["rate"])
         self.restarts = int(config["restarts"])
         self.counts: Counter[tuple[str, tuple[tuple[str, str], ...]]] = Counter()  # by name and labels
-        self.mirror = Mirror()
+        self.mirror = Mirror(lambda: self._on_push("redrawn", {}))
         self.checker = Checker()
         self.ring = RingReader(config["ring"])
         self.latest = max(0, self.ring.newest - 1)  # sequence number of the last snapshot passed on
         self.tick, self.time = 0, 0.0
+        self.shown = 0.0  # monotonic s at which the last snapshot was passed on
         self.endpoints: dict[str, Endpoint] = {}
         self.stopped = asyncio.Event()
         self._bell = bell
         self._config = config
-        self._requests: dict[int, Then] = {}
+        self.gate = Gate(self.loop, self._send, self.count)
+        self._requests: dict[int, Waiting] = {}
         self._number = 0
 
     def request(self, operation: str, client: str, /, **arguments: Any) -> asyncio.Future[OperationOutcome]:
@@ -198,15 +185,26 @@ class Hub:
 
     def ask(self, operation: str, client: str, arguments: dict[str, Any], then: Then) -> None:
         """Like `request`, with a callback that runs as soon as the reply arrives, before the event loop continues."""
+        if operation == "mark":
+            arguments = {"markers": list(map(with_array, arguments["markers"]))}
+        self.gate.ask(operation, client, arguments, then)
+
+    def _send(self, item: Waiting) -> None:
+        """Send an operation to the simulation."""
         self._number += 1
-        self._requests[self._number] = then
-        message = {"id": self._number, "operation": operation, "client": client, "arguments": arguments}
+        self._requests[self._number] = item
+        message = {
+            "id": self._number,
+            "operation": item.operation,
+            "client": item.client,
+            "arguments": item.arguments,
+        }
         try:
             self.link.send(message)
         except LinkClosedError as error:
             self._requests.pop(self._number)
             self.stopped.set()
-            then(OperationError("LinkClosedError", str(error)))
+            item.settle(OperationError("LinkClosedError", str(error)))
 
     def count(self, name: str, amount: int = 1, **labels: str) -> None:
         """Add to a counter. Labels are few: an endpoint, a reason, never a client's name."""
@@ -214,10 +212,19 @@ class Hub:
 
     def notify(self, operation: str, client: str, /, **arguments: Any) -> None:
         """Like `request`, without a reply; a refusal is counted."""
-        self.report(id=None, operation=operation, client=client, arguments=arguments)
+        if operation == "control_unasked":
+            self.report(id=None, operation=operation, client=client, arguments=arguments)
+        else:
+            self.ask(operation, client, arguments, lambda outcome: None)
 
     def report(self, **message: Any) -> None:
         """Send a message without a reply, such as `gone`: a client that has disconnected."""
+        if "gone" in message:
+            self.gate.gone(message["gone"], lambda: self._report(message))
+        else:
+            self._report(message)
+
+    def _report(self, message: dict[str, Any]) -> None:
         with suppress(LinkClosedError):
             self.link.send(message)
 
@@ -233,6 +240,8 @@ class Hub:
         self.link.send({"ready": addresses})
         self.loop.add_reader(self._bell, self._on_bell)
         await self.stopped.wait()
+        self.loop.remove_reader(self.link.socket)
+        self.gate.close()
         for endpoint in self.endpoints.values():
             with suppress(Exception):
                 await asyncio.wait_for(endpoint.close(), 1.0)
@@ -270,14 +279,17 @@ class Hub:
     def _receive(self, message: dict[str, Any]) -> None:
         if "reply" in message:
             self.tick, self.time = message["tick"], message["time"]
-            then = self._requests.pop(message["reply"] or 0, None)
+            item = self._requests.pop(message["reply"] or 0, None)
             error = message.get("error")
             if error is not None:
                 self.count("refused_operations")
-                if then is not None:
-                    then(OperationError(error["kind"], error["message"]))
-            elif then is not None:
-                then(OperationOutcome(message["result"], message["tick"], message["time"]))
+            if item is None:
+                return
+            self.gate.settle(item, Cost(*message["spent"]))
+            if error is not None:
+                item.settle(OperationError(error["kind"], error["message"]))
+            else:
+                item.settle(OperationOutcome(message["result"], message["tick"], message["time"]))
         elif "push" in message:
             self._on_push(message["push"], message["content"])
         elif "beat" in message:
@@ -311,7 +323,7 @@ class Hub:
         if snapshot is None:
             self.count("snapshots_missed")
             return
-        self.tick, self.time = snapshot.tick, snapshot.time
+        self.tick, self.time, self.shown = snapshot.tick, snapshot.time, monotonic()
         wall_time, sends = self.ring.wall_time, []
         for name, endpoint in self.endpoints.items():
             if (newest or not endpoint.latest) and snapshot.tick % endpoint.every == 0:

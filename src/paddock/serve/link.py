@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import accumulate, pairwise
-from time import monotonic
+from time import monotonic, thread_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 PIECE = 1 << 18  # bytes received at a time
 MOST_WAITING = 256 << 20  # unsent bytes after which the link counts as broken
+SWITCHES = 0.0001  # s of processor time for the thread switches of an operation that runs between two ticks
+MOST_POSTED = 100_000  # messages after which further posted ones are lost: the hub is about to be replaced
 MARK = secrets.token_hex(8)  # key of a reference to a blob; random in every process, so that no client can forge one
 _HEAD = struct.Struct("<II16s")
 
@@ -102,12 +104,22 @@ class HubLink:
         end.setblocking(blocking)
         self.socket = end
         self.decoder = Decoder()
-        self._waiting: deque[memoryview] = deque()
+        self._waiting: deque[memoryview | dict[str, Any]] = deque()
         self._waiting_bytes = 0
         self._lock = threading.Lock()
         self._drained = threading.Condition(self._lock)
         self._closed = False
-        self._sender: threading.Thread | None = None
+        threading.Thread(target=self._drain, name="link-sender", daemon=True).start()
+
+    def post(self, tree: dict[str, Any]) -> None:
+        """Let a thread encode and send a message, in order with the others: quick, and without a system call.
+
+        A system call gives the interpreter to other threads; the thread that ticks would wait for it again and again.
+        """
+        with self._lock:
+            if not self._closed and len(self._waiting) < MOST_POSTED:
+                self._waiting.append(tree)
+                self._drained.notify_all()
 
     def send(self, tree: dict[str, Any]) -> None:
         """Send what the socket accepts now; a thread sends the rest."""
@@ -122,9 +134,6 @@ class HubLink:
                 self._waiting_bytes += len(message)
                 if self._waiting_bytes > MOST_WAITING:
                     raise LinkClosedError("the other end of the link has stopped reading")
-                if self._sender is None:
-                    self._sender = threading.Thread(target=self._drain, name="link-sender", daemon=True)
-                    self._sender.start()
                 self._drained.notify_all()
 
     def close(self) -> None:
@@ -144,24 +153,34 @@ class HubLink:
             raise LinkClosedError(f"the other end of the link is gone: {error}") from None
 
     def _drain(self) -> None:
-        """Send waiting data, in order, whenever the socket accepts more."""
+        """Send waiting data, in order, whenever the socket accepts more.
+
+        The lock is not held meanwhile: the thread that ticks would wait for it.
+        """
         while True:
             with self._lock:
                 self._drained.wait_for(lambda: self._waiting or self._closed)
                 if self._closed:
                     return
+                first = self._waiting[0]
+            piece, new = (first, 0) if isinstance(first, memoryview) else _encoded(first)
             try:
-                select.select([], [self.socket], [], 0.5)
-                with self._lock:
-                    while self._waiting and not self._closed:
-                        sent = self._push(self._waiting[0])
-                        self._waiting_bytes -= sent
-                        if sent < len(self._waiting[0]):
-                            self._waiting[0] = self._waiting[0][sent:]
-                            break
-                        self._waiting.popleft()
+                if not (sent := self._push(piece)):
+                    select.select([], [self.socket], [], 0.5)
             except (LinkClosedError, OSError, ValueError):
                 return
+            with self._lock:
+                self._waiting_bytes += new - sent
+                if sent < len(piece):
+                    self._waiting[0] = piece[sent:]
+                else:
+                    self._waiting.popleft()
+
+
+def _encoded(tree: dict[str, Any]) -> tuple[memoryview, int]:
+    """Return an encoded message and its size."""
+    message = memoryview(encode(tree))
+    return message, len(message)
 
 
 OnLog = Callable[[str], None]
@@ -179,6 +198,14 @@ def start_process(link: int, bell: int) -> subprocess.Popen[str]:
         errors="replace",
         start_new_session=True,  # Ctrl-C at the terminal is for the simulation only
     )
+
+
+class Answer(Future[Any]):
+    """The result of an operation, with its tick and its cost in processor time."""
+
+    moment: tuple[int, float] | None = None  # tick and time (s) at which it was carried out
+    ticking_seconds = 0.0  # of the ticking thread
+    other_seconds = 0.0  # of other threads
 
 
 class HubConnection:
@@ -204,6 +231,8 @@ class HubConnection:
         self._broken = ""
         self.clients: set[str] = set()  # names
         self._stopped = False
+        self._began = 0.0  # processor time of the reading thread when it began with a message, s
+        self._encoding = 0.0  # processor time of the last reply's encoding, s
         self.send({"config": config})
         self._reader = threading.Thread(target=self._read, name="paddock-link", daemon=True)
         self._reader.start()
@@ -216,6 +245,10 @@ class HubConnection:
             self.link.send(message)
         except LinkClosedError as error:
             self._broken = self._broken or str(error)
+
+    def post(self, message: dict[str, Any]) -> None:
+        """Send a little later, from another thread: for the thread that ticks."""
+        self.link.post(message)
 
     def ring_doorbell(self) -> None:
         """Notify the hub of a new snapshot."""
@@ -284,8 +317,10 @@ class HubConnection:
                 self._broken = self._broken or "its end of the link is closed"
                 return
             try:
+                self._began = thread_time()
                 for message in self.link.decoder.feed(piece):
                     self._receive(message)
+                    self._began = thread_time()
             except Exception as error:  # the hub is replaced; the simulation continues
                 self._broken = f"invalid message: {error!r}"
                 return
@@ -309,22 +344,52 @@ class HubConnection:
         try:
             result = self._source.operate(message["operation"], message["client"], message["arguments"])
         except Exception as error:
-            self._reply(number, None, error)
+            self._reply(number, None, error, (0.0, self._spent()))
             return
+        spent = self._spent()
         if isinstance(result, Future):
-            result.add_done_callback(
-                lambda done: self._reply(number, None if done.exception() else done.result(), done.exception())
-            )
+            result.add_done_callback(lambda done: self._reply_done(number, done, spent))
         else:
-            self._reply(number, result, None)
+            self._reply(number, result, None, (0.0, spent))
 
-    def _reply(self, number: int | None, result: Any, error: BaseException | None) -> None:
+    def _spent(self) -> float:
+        """Return the processor time of this thread since it began with a message, s."""
+        now, began = thread_time(), self._began
+        self._began = now
+        return now - began
+
+    def _reply_done(self, number: int | None, done: Future[Any], spent: float) -> None:
+        """Send the reply of an operation on which the thread of the link has `spent` that time, s."""
+        error, cost, moment = done.exception(), (0.0, spent), None
+        if isinstance(done, Answer):
+            cost, moment = (done.ticking_seconds, spent + done.other_seconds + SWITCHES), done.moment
+        self._reply(number, None if error else done.result(), error, cost, moment)
+
+    def _reply(
+        self,
+        number: int | None,
+        result: Any,
+        error: BaseException | None,
+        spent: tuple[float, float],
+        moment: tuple[int, float] | None = None,
+    ) -> None:
+        """Send a reply with its cost, (ticking thread, other threads) in s; no cost while time does not pass.
+
+        Added is the time of the ticking thread for commands that were posted earlier.
+        """
         if number is None and error is None:
             return
-        reply: dict[str, Any] = {"reply": number, "tick": self._source.watched.tick, "time": self._source.watched.time}
+        tick, time = moment or (self._source.watched.tick, self._source.watched.time)
+        reply: dict[str, Any] = {"reply": number, "tick": tick, "time": time}
+        began, posted = thread_time(), self._source.posted_seconds()
+        free = not self._source.ticking
+        reply["spent"] = (0.0, 0.0, 0.0) if free else (spent[0], spent[1] + self._encoding, posted)
         if error is None:
             reply["result"] = result
         else:
+            if isinstance(error, MemoryError):
+                error = PaddockError("not enough memory; nothing was changed")
             kind = type(error).__name__ if isinstance(error, PaddockError) else "InternalError"
             reply["error"] = {"kind": kind, "message": str(error) or type(error).__name__}
         self.send(reply)
+        self._encoding = thread_time() - began  # reported with the next reply

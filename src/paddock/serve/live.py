@@ -8,23 +8,27 @@ import secrets
 import sys
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, is_dataclass
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any
+from time import thread_time
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from paddock.client.page import NotebookPage, checked_height
 from paddock.engine.actions import FrameAction, Posted
 from paddock.engine.barrier import Claim, LateReplyError
+from paddock.engine.pacing import RunMode
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, Serve, load_scenario
-from paddock.scenario.serve import ENDPOINTS
-from paddock.serve.describe import simulation_figures
+from paddock.scenario.serve import ENDPOINTS, ClientLimits
+from paddock.serve.describe import Described, simulation_figures
 from paddock.serve.host import ClockOwner, Host, Push
+from paddock.serve.link import Answer
 from paddock.serve.mirror import change_tree, placed_tree
 from paddock.serve.states import StateEncoder
 from paddock.wire.operations import OPERATIONS
@@ -34,16 +38,34 @@ from paddock.world.snapshot import Snapshot
 Director = Callable[[Scenario], None]  # ends the run soon and starts that of another scenario
 
 
+class Later(NamedTuple):
+    """The result of a handler that another thread computes, from data that the ticking thread has copied."""
+
+    compute: Callable[[], Any]
+
+
+UNCONFIGURED = ClientLimits()
+SWITCH = 0.0005
+"""Seconds after which a thread gives the interpreter to another: whenever the ticking thread calls compiled code or the
+system, it may have to wait that long for the threads that handle operations. Python's default is ten times as long."""
+
+
 class LiveSource:
     """A live simulation, which any thread may be driving. Handlers of operations receive this object."""
 
     def __init__(
-        self, sim: Simulation, locked: bool = False, director: Director | None = None, preparing: str = ""
+        self,
+        sim: Simulation,
+        locked: bool = False,
+        director: Director | None = None,
+        preparing: str = "",
+        limits: ClientLimits = UNCONFIGURED,
     ) -> None:
         """`locked`: clients cannot own the clock. `director`: clients may load another scenario.
 
-        `preparing` is shown to clients until `prepared` is called.
+        `preparing` is shown to clients until `prepared` is called. `limits`: what clients may add.
         """
+        self.limits = limits
         self.sim = self.watched = sim
         self.rate = sim.engine.world.clock.rate
         self.addresses: Mapping[str, Any] = {}
@@ -53,19 +75,24 @@ class LiveSource:
         self.claims: dict[str, Claim] = {}  # client -> its claim
         self.drivers: dict[int, str] = {}  # id of a vehicle -> the client that drives it alone
         self.commands = 0  # accepted
+        self.ahead: Counter[tuple[int, int]] = Counter()  # actions that clients have sent in advance, by run and tick
         self.refused = 0  # operations
         self.driving = False  # whether a client's `run` drives the clock, because no thread of the program does
         self.states = StateEncoder()
+        self.described = Described()
+        self._posted_seconds = 0.0  # of the last call of `posted_seconds`
         self.drawn: dict[str, Any] = {}  # shapes of the mission's tasks
         self._handlers = handlers()
         self.push: Push = lambda kind, content: None
         self.publish: Callable[[Snapshot], None] = lambda snapshot: None
         self._worker = ThreadPoolExecutor(1, "paddock-worker")
+        self._finisher = ThreadPoolExecutor(1, "paddock-replies")
         self._wake = threading.Event()
-        self._closing = False
+        self._interval = SWITCH
+        self.closing = False  # nothing waits any longer
         self._idle_worker = threading.Thread(target=self._work_while_idle, name="paddock-requests", daemon=True)
         self._listeners: list[tuple[list[Any], Callable[[Any], None]]] = [
-            (sim.events.listeners, lambda event: self.push("event", asdict(event))),
+            (sim.events.listeners, lambda event: self.push("event", dict(vars(event)))),
             (sim.engine.log.listeners, self._on_action),
             (sim.engine.on_restart, self._on_restart),
             (sim.markers.listeners, lambda change: self.push("markers", change_tree(change))),
@@ -81,7 +108,7 @@ class LiveSource:
         work = partial(self._handlers[operation], self, client, **arguments)
         try:
             where = OPERATIONS[operation].entry.where
-            return work() if where == "post" else self.change(work, look=where == "read")
+            return work() if where == "post" else self.answer(work, look=where == "read")
         except PaddockError:
             self.refused += 1
             raise
@@ -106,6 +133,49 @@ class LiveSource:
         self._wake.set()
         return done
 
+    def answer(self, work: Callable[[], Any], look: bool = False) -> Answer:
+        """Like `change`; a worker thread completes a result that is `Later`, and encodes the reply."""
+        answer = Answer()
+
+        def timed() -> Any:
+            began = thread_time()
+            try:
+                return work()
+            finally:
+                answer.ticking_seconds = thread_time() - began
+                answer.moment = self.sim.tick, self.sim.time
+
+        def finish(done: Future[Any]) -> None:
+            began = thread_time()
+            try:
+                found = done.result()
+                result = found.compute() if isinstance(found, Later) else found
+            except BaseException as error:
+                answer.set_exception(error)
+            else:
+                answer.other_seconds = thread_time() - began
+                answer.set_result(result)
+
+        def hand_over(done: Future[Any]) -> None:
+            try:
+                self._finisher.submit(finish, done)
+            except RuntimeError:  # the source is closing
+                finish(done)
+
+        self.change(timed, look).add_done_callback(hand_over)
+        return answer
+
+    @property
+    def ticking(self) -> bool:
+        """Whether time passes by itself: operations then have a budget."""
+        return self.sim.clock.active and self.sim.clock.mode is RunMode.RUNNING
+
+    def posted_seconds(self) -> float:
+        """Return the processor time of the ticking thread for clients' commands since the last call, s."""
+        total = self.sim.engine.applier.posted_seconds
+        since, self._posted_seconds = total - self._posted_seconds, total
+        return since
+
     def at_rest(self) -> Future[Any] | None:
         """Wait, after the clock was paused or held, until the ticks under way are done; None without a run."""
         return self.change(lambda: None, look=True) if self.sim.clock.active else None
@@ -115,19 +185,27 @@ class LiveSource:
 
         The thread of the link must not do it: a hub that gets no answers counts as hung.
         """
-        outcome: Future[Any] = Future()
+        outcome = Answer()
 
         def copy(done: Future[Any]) -> None:
+            if isinstance(done, Answer):
+                outcome.moment, outcome.ticking_seconds = done.moment, done.ticking_seconds
+                outcome.other_seconds += done.other_seconds
             if (error := done.exception()) is not None:
                 outcome.set_exception(error)
             else:
                 outcome.set_result(done.result())
 
         def begin() -> None:
+            began = thread_time()
             try:
-                work().add_done_callback(copy)
+                done = work()
             except BaseException as error:
+                outcome.other_seconds = thread_time() - began
                 outcome.set_exception(error)
+            else:
+                outcome.other_seconds = thread_time() - began
+                done.add_done_callback(copy)
 
         self._worker.submit(begin)
         return outcome
@@ -139,21 +217,25 @@ class LiveSource:
     def attach(self, push: Push, publish: Callable[[Snapshot], None]) -> None:
         """Start pushing events and changes."""
         self.push, self.publish = push, publish
+        self._interval = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH)
         for listeners, listener in self._listeners:
             listeners.append(listener)
         self._idle_worker.start()
 
     def detach(self) -> None:
         """Stop pushing; release the clock and all claims."""
+        sys.setswitchinterval(self._interval)
         for listeners, listener in self._listeners:
             listeners.remove(listener)
         for client in [*self.claims, self.owner.client or ""]:
             self.gone(client)
-        self._closing = True
+        self.closing = True
         self._wake.set()
         if self._idle_worker.is_alive():
             self._idle_worker.join()
         self._worker.shutdown(wait=False, cancel_futures=True)
+        self._finisher.shutdown(wait=False)
 
     def gone(self, client: str) -> None:
         """Release the clock and the claim of a client."""
@@ -190,7 +272,7 @@ class LiveSource:
 
     def _work_while_idle(self) -> None:
         """Carry out operations while no thread drives the simulation."""
-        while not self._closing:
+        while not self.closing:
             self._wake.wait()
             self._wake.clear()
             self.sim.engine.thread.serve_idle()
@@ -268,7 +350,7 @@ def share(
     options = serve_options(serve) if serve else sim.scenario.serve
     if options is None or not options.endpoints:
         raise PaddockError(f"name at least one endpoint, e.g. share(sim, web=True); valid: {', '.join(ENDPOINTS)}")
-    return Host(LiveSource(sim, options.lock), options, on_log)
+    return Host(LiveSource(sim, options.lock, limits=options.limits), options, on_log)
 
 
 _SHOWN: "WeakKeyDictionary[Simulation, Shown]" = WeakKeyDictionary()

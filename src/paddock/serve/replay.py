@@ -15,7 +15,7 @@ from paddock.engine.behaviours import entry_routes
 from paddock.engine.events import Event
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.record.player import Player
-from paddock.serve.describe import RECORDING, fleet_tree, recorded_fleets, recorded_tree
+from paddock.serve.describe import RECORDING, Described, fleet_tree, recorded_fleets, recorded_tree
 from paddock.serve.host import ClockOwner, Push
 from paddock.serve.mirror import FIELDS
 from paddock.serve.operations.world import client_metadata, metadata_tree
@@ -39,9 +39,19 @@ class ReplaySource:
         self.owner = ClockOwner(locked)
         self.refused = 0
         self._worker = ThreadPoolExecutor(1, "paddock-series")
+        self._described = Described()
         self._markers = ReplayedMarkers(player.recording.marker_commands())
         self._push: Push = lambda kind, content: None
         self._publish: Callable[[Snapshot], None] = lambda snapshot: None
+
+    @property
+    def ticking(self) -> bool:
+        """False: a recording has no ticks that operations could delay."""
+        return False
+
+    def posted_seconds(self) -> float:
+        """Return 0: nothing is commanded."""
+        return 0.0
 
     def period(self, rate: float) -> int:
         """Return 1: every recorded sample is published."""
@@ -104,7 +114,9 @@ class ReplaySource:
 
     def metadata(self, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
         player, snapshot = self.player, self.player.snapshot()
-        found = metadata_tree(self, client, player.scenario, player, player.scenario.seed, snapshot.run)
+        scenario = player.scenario
+        tree = self._described.scenario(scenario)
+        found = metadata_tree(self, client, scenario, player, scenario.seed, snapshot.run, tree)
         position = {"position": player.position, "duration": player.duration}
         if not page:
             fleets = snapshot.layout.fleets

@@ -11,7 +11,9 @@ from paddock.planning.methods import method_names
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry, load_scenario
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import KeyPath
+from paddock.scenario.serve import ClientLimits
 from paddock.sensing.sensor import sensor_names
+from paddock.serve.limits import refuse_state
 from paddock.vehicles.model import model_names
 from paddock.world.archive import unpack
 
@@ -31,7 +33,7 @@ def installed_names() -> dict[str, list[str]]:
 
 def known_names(sim: Simulation) -> dict[str, list[str]]:
     """Return the names of installed plug-ins, and those in use by the scenario or the present vehicles."""
-    used, entries = list(sim.engine.programs.values()), [entry for _, entry in _entries(sim.scenario)]
+    used, entries = list(sim.engine.programs.values()), [entry for _, entry in vehicle_entries(sim.scenario)]
     methods = set() if sim.scenario.mission is None else {sim.scenario.mission.method.name}
     models = {*(program.model.name for program in used), *(entry.model for entry in entries)}
     sensors = {name for program in used for name in program.sensors}
@@ -44,7 +46,7 @@ def known_names(sim: Simulation) -> dict[str, list[str]]:
     return {kind: sorted({*names, *in_use[kind]}) for kind, names in installed_names().items()}
 
 
-def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
+def vehicle_entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
     """Return all vehicle entries with their locations, including those that join a mission later."""
     found: list[tuple[KeyPath, VehicleEntry]] = [(("vehicles", k), entry) for k, entry in enumerate(scenario.vehicles)]
     events = () if scenario.mission is None else scenario.mission.events
@@ -55,7 +57,7 @@ def _entries(scenario: Scenario) -> list[tuple[KeyPath, VehicleEntry]]:
 def foreign_names(scenario: Scenario, known: Known) -> list[str]:
     """Return one line, with its location, for each name of a scenario that clients may not use."""
     wanted: list[tuple[str, str, KeyPath]] = []
-    for place, entry in _entries(scenario):
+    for place, entry in vehicle_entries(scenario):
         wanted.append(("model", entry.model, (*place, "model")))
         if entry.controller is not None:
             wanted.append(("behaviour", entry.controller.name, (*place, entry.controller_key)))
@@ -89,14 +91,20 @@ def _names(value: Any) -> Iterable[str]:
     return [key for key in value if isinstance(key, str)] if isinstance(value, Mapping) else ()
 
 
-def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
-    """Refuse foreign names in a saved state: in its entries, overrides and queued actions."""
+def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) -> dict[str, Any]:
+    """Refuse foreign names in a saved state (its entries, overrides and queued actions) and too many vehicles.
+
+    Return the decoded state.
+    """
     tree, known = unpack(state), known_names(sim)
     try:
+        entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
         for entry in tree["entries"].values():
             # read as `restore` does, so that no spelling is overlooked
-            if foreign := foreign_names(load_scenario({"vehicles": [json.loads(entry)]}), known):
+            scenario = load_scenario({"vehicles": [json.loads(entry)]})
+            if foreign := foreign_names(scenario, known):
                 raise ScenarioError(foreign)
+            entries += scenario.vehicles
         for orders in tree.get("orders", {}).values():
             for squad in orders["squads"].values():
                 refuse_foreign_behaviour(squad["behaviour"], known)
@@ -104,14 +112,18 @@ def refuse_foreign_state(sim: Simulation, state: bytes) -> None:
             kind, action = posted["kind"], posted["action"]
             if kind == "spawn":
                 refuse_foreign(sim, action["entry"])
+                queued.append(action["entry"])
             elif kind == "order":
                 refuse_foreign_behaviour(action["behaviour"], known)
             elif kind == "mission" and action["verb"] == "add_vehicle":
                 refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")
+                queued.append(action["arguments"])
+        refuse_state(sim, limits, tree, entries, queued)
     except PaddockError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError):
         raise PaddockError("restore() takes what save() returned; this has other contents") from None
+    return tree
 
 
 def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:

@@ -55,6 +55,15 @@ def digest(tree: Tree) -> str:
     return hasher.hexdigest()
 
 
+def copied(tree: Any) -> Any:
+    """Return a tree whose arrays are copies; other values are shared, and not changed later."""
+    if isinstance(tree, np.ndarray):
+        return tree.copy()
+    if isinstance(tree, dict):
+        return {key: copied(value) for key, value in tree.items()}
+    return [copied(value) for value in tree] if isinstance(tree, list | tuple) else tree
+
+
 def unpack(blob: bytes | bytearray | memoryview) -> Tree:
     """Return the tree given to `pack`, its arrays writable copies; PaddockError for a damaged or foreign blob."""
     view = memoryview(blob).cast("B")

@@ -42,6 +42,8 @@ of the head. `car`: a box that stands on its position. Circles and rings lie in 
 """
 MULTIPLES = {"points": 1, "line_strip": 1, "line_list": 2, "triangle_list": 3}
 """The kinds with vertices, and the number of vertices that belong together."""
+DRAWN_POINTS = {"circle": 48, "ring": 96, "arrow": 6, "car": 24, "axes": 6}
+"""Points of the kinds without vertices that are drawn as lines; others count as one."""
 LABELLED = {"text": "the text to show", "mesh": "the name of the mesh"}
 
 LARGEST_ID = 2**32 - 1
@@ -114,6 +116,11 @@ class Marker:
     def name(self) -> str:
         """The marker's name in errors."""
         return f"marker {self.namespace!r} {self.id}"
+
+    @property
+    def drawn_points(self) -> int:
+        """Number of points that a renderer draws: the vertices, or the ends of the lines of a kind without them."""
+        return len(self.vertices) or DRAWN_POINTS.get(self.kind, 1)
 
     @cached_property
     def pose(self) -> Transform:

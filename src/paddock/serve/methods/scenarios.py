@@ -55,7 +55,7 @@ async def _problems(client: Client, text: str) -> list[ProblemTree]:
         known = (await client.request("known_names")).result
     except OperationError:  # a recording has no models of its own
         known = None
-    found = await client.hub.checker.check(text, known, client.name)
+    found = await client.hub.checker.check(text, known, client.hub.options.limits, client.name)
     return [ProblemTree(line=one["line"], column=one["column"], message=one["message"]) for one in found]
 
 

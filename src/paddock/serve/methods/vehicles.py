@@ -102,7 +102,7 @@ async def draw_debug_lines(
     """Draw all lines as one marker."""
     points = convert_position(np.array(lines, np.float64).reshape(-1, 3), frame, NATIVE)
     width = THICKNESS if thickness is None else thickness / units_per_metre(frame)
-    marker = {"kind": "line_list", "scale": [width, 1.0, 1.0], "vertices": points.tolist()}
+    marker = {"kind": "line_list", "scale": [width, 1.0, 1.0], "vertices": points}
     return await _draw(client, [marker], color, ttl)
 
 
@@ -116,7 +116,7 @@ async def draw_debug_spheres(
         {
             "kind": "points",
             "scale": [2.0 * radius / units_per_metre(frame), 1.0, 1.0],
-            "vertices": centres[balls[:, 3] == radius].tolist(),
+            "vertices": centres[balls[:, 3] == radius],
         }
         for radius in np.unique(balls[:, 3]).tolist()
     ]

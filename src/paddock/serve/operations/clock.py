@@ -144,11 +144,18 @@ def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
     run.sim.reset(seed)
 
 
-def restore(run: LiveSource, client: str, state: bytes) -> None:
-    """Restore; only for the owner of the clock, if there is one. A state that names foreign code is refused."""
+def restore(run: LiveSource, client: str, state: bytes) -> Future[Any]:
+    """Restore; only for the owner of the clock, if there is one. A state that names foreign code is refused.
+
+    It is decoded and checked in a worker thread.
+    """
     run.owner.check(client, "restore")
-    refuse_foreign_state(run.sim, state)
-    run.sim.restore(state)
+
+    def check() -> Future[Any]:
+        tree = refuse_foreign_state(run.sim, state, run.limits)
+        return run.answer(lambda: run.sim.engine.restore(tree))
+
+    return run.aside(check)
 
 
 def seek(run: LiveSource, client: str, position: float) -> float:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -15,7 +16,8 @@ from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
-from paddock.serve.live import LiveSource
+from paddock.serve.limits import refuse_spawn
+from paddock.serve.live import Later, LiveSource
 from paddock.serve.trust import refuse_foreign
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
 from paddock.world.columns import Floats
@@ -30,9 +32,9 @@ def mission(run: LiveSource, client: str) -> MissionTree | None:
     return mission_tree(found.mission, found.scenario.mission.base, lambda name: _id_of(run, name), run.drawn)
 
 
-def mission_view(run: LiveSource, client: str) -> dict[str, Any] | None:
+def mission_view(run: LiveSource, client: str) -> Later | None:
     found = run.sim.mission
-    return None if found is None else tree_of(found.view())
+    return None if found is None else Later(partial(tree_of, found.view()))
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
@@ -68,7 +70,8 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
     if verb == "add_vehicle":
         refuse_foreign(run.sim, order.arguments, verb)
-    return run.change(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+        refuse_spawn(run.sim, run.limits, [order.arguments])
+    return run.answer(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
 
 
 def _id_of(run: LiveSource, name: str) -> int | None:

@@ -1,22 +1,28 @@
 """Operations on vehicles: commands, adding and removing, overrides, synchronous control."""
 
 import logging
-from concurrent.futures import Future
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 from contextlib import suppress
 from time import monotonic
 from typing import Any
 
 import numpy as np
 
-from paddock.engine.actions import CommandAction, OverrideAction, PlaceAction
+from paddock.engine.actions import Action, CommandAction, OverrideAction, PlaceAction, SpawnAction
 from paddock.engine.barrier import Claim, CommandRequest
+from paddock.engine.fleets import PreparedSpawn
+from paddock.engine.mailbox import MOST_WAITING
 from paddock.errors import InvalidValueError, PaddockError
+from paddock.serve.limits import refuse_spawn
 from paddock.serve.live import LiveSource
 from paddock.serve.trust import known_names, refuse_foreign, refuse_foreign_behaviour
 from paddock.wire.operations.results import Removed
 from paddock.world.fleet import Ints
 
 LOG = logging.getLogger(__name__)
+MOST_FOR_TICK = 256  # commands and placings that clients may send for the same tick, in advance
 
 
 def command(
@@ -30,14 +36,28 @@ def command(
     """Post a command; the engine checks the inputs against the model."""
     if run.drivers:
         run.refuse_driven(client, _ids(run, target))
-    run.sim.engine.post(CommandAction(target, inputs, timeout), at_tick, client)
+    _post(run, client, CommandAction(target, inputs, timeout), at_tick)
     run.commands += 1
 
 
 def place(
     run: LiveSource, client: str, target: str | int, pose: Any, speed: Any = 0.0, at_tick: int | None = None
 ) -> None:
-    run.sim.engine.post(PlaceAction(target, pose, speed), at_tick, client)
+    _post(run, client, PlaceAction(target, pose, speed), at_tick)
+
+
+def _post(run: LiveSource, client: str, action: Action, at_tick: int | None) -> None:
+    """Post an action; one tick takes a limited number of those that clients have sent for it in advance."""
+    if at_tick is None:
+        run.sim.engine.post(action, None, client)
+        return
+    moment, now = (run.sim.engine.world.run, at_tick), (run.sim.engine.world.run, run.sim.tick)
+    if run.ahead[moment] >= MOST_FOR_TICK:
+        raise PaddockError(f"{MOST_FOR_TICK} actions of clients wait for tick {at_tick} already: use another tick")
+    run.sim.engine.post(action, at_tick, client)
+    run.ahead[moment] += 1
+    if len(run.ahead) > MOST_WAITING:  # those of earlier ticks and runs are done
+        run.ahead = Counter({one: count for one, count in run.ahead.items() if one >= now})
 
 
 def command_many(run: LiveSource, client: str, ids: Any, inputs: dict[str, Any], timeout: float | None = None) -> None:
@@ -89,19 +109,40 @@ def _ids(run: LiveSource, target: str | int) -> Ints:
 def spawn(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[Any]:
     """Add vehicles; foreign names are refused here, so that the tick does not wait for the check."""
     refuse_foreign(run.sim, entry)
-    return run.change(lambda: run.sim.spawn(**entry))
+    return run.aside(lambda: _add(run, client, [entry], lambda names: names[0]))
 
 
 def spawn_all(run: LiveSource, client: str, entries: list[dict[str, Any]]) -> Future[Any]:
     """Add several entries; all are checked before the first is added."""
     for entry in entries:
         refuse_foreign(run.sim, entry)
+    return run.aside(lambda: _add(run, client, entries, lambda names: names))
 
-    def add() -> list[str]:
-        run.sim.engine.fleets.check(entries)
-        return [run.sim.spawn(**entry) for entry in entries]
 
-    return run.change(add)
+def _add(
+    run: LiveSource, client: str, entries: list[dict[str, Any]], result: Callable[[list[str]], Any]
+) -> Future[Any]:
+    """Build the vehicles and compile their kernels in a worker thread; then add them between two ticks.
+
+    The worker waits, so that the next entries are built for the fleets that exist then.
+    """
+    engine, prepared = run.sim.engine, list[PreparedSpawn]()
+    if len(entries) > 1:
+        engine.fleets.check(entries)
+    refuse_spawn(run.sim, run.limits, entries)
+    for entry in entries:
+        prepared.append(engine.fleets.prepare(entry, [one.entry.name for one in prepared]))
+
+    def add() -> Any:
+        if len(entries) > 1:
+            engine.fleets.check(entries)
+        built = zip(entries, prepared, strict=True)
+        return result([engine.apply(SpawnAction(entry), "spawn()", client, one) for entry, one in built])
+
+    done = run.answer(add)
+    while not (done.done() or run.closing):
+        wait([done], 0.2)
+    return done
 
 
 def clear(run: LiveSource, client: str) -> Removed:
@@ -121,7 +162,7 @@ def order(run: LiveSource, client: str, target: Any, behaviour: Any) -> Future[A
         engine = run.sim.engine
         version = engine.applier.version
         checked = engine.applier.checked_override(OverrideAction(target, behaviour))
-        return run.change(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
+        return run.answer(lambda: engine.apply_or_post(checked, "override()", source=client, checked_at=version))
 
     return run.aside(check)
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from paddock import __version__
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
 from paddock.serve.checker import MOST_TEXT, read
-from paddock.serve.describe import fleet_trees, inspected_tree
+from paddock.serve.describe import inspected_tree
+from paddock.serve.limits import over_limits
+from paddock.serve.live import Later
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
+from paddock.world.archive import copied, digest, pack
 from paddock.world.columns import column_index
 
 if TYPE_CHECKING:
@@ -26,21 +29,32 @@ CLIENT_METADATA = "name", "description", "seed", "rate", "pace", "paused", "run"
 """Metadata fields for the Python client, which receives fleets in another form."""
 
 
-def metadata(run: LiveSource, client: str, page: bool = False) -> MetadataTree | dict[str, Any]:
+def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
     """Return the metadata; the page gets more fields, and fleets in another form, than the Python client."""
-    world = run.sim.engine.world
-    found = metadata_tree(run, client, run.sim.scenario, run.sim.clock, world.seed, world.run)
-    if page:
-        return {**found, "can_load": run.director is not None, "fleets": fleet_trees(run.sim, page)}
-    return client_metadata(run, found) | {"fleets": fleet_trees(run.sim, page)}
+    engine = run.sim.engine
+    world, programs, layout = engine.world, list(engine.programs.values()), engine.publisher.layout()
+    scenario, clock, seed, number = run.sim.scenario, run.sim.clock, world.seed, world.run
+
+    def describe() -> MetadataTree | dict[str, Any]:
+        fleets = run.described.fleets(programs, layout, page)
+        found = metadata_tree(run, client, scenario, clock, seed, number, run.described.scenario(scenario))
+        if page:
+            return {**found, "can_load": run.director is not None, "fleets": fleets}
+        return client_metadata(run, found) | {"fleets": fleets}
+
+    return Later(describe)
 
 
 def metadata_tree(
-    source: Source, client: str, scenario: Scenario, clock: Pacer | Player, seed: int, run: int
+    source: Source,
+    client: str,
+    scenario: Scenario,
+    clock: Pacer | Player,
+    seed: int,
+    run: int,
+    scenario_tree: dict[str, Any],
 ) -> MetadataTree:
     """Return the metadata that live simulations and recordings have in common."""
-    tree = scenario.to_dict()
-    tree.pop("serve", None)  # may contain the token
     return {
         "name": scenario.name,
         "description": scenario.description,
@@ -54,7 +68,7 @@ def metadata_tree(
         "owner": source.owner.client,
         "locked": source.owner.locked,
         "can_load": False,
-        "scenario": tree,
+        "scenario": scenario_tree,
         "fleets": [],
         "recording": None,
     }
@@ -93,8 +107,19 @@ def parameter(run: LiveSource, client: str, target: str, name: str) -> Any:
     return programs[target].parameter_column(name)
 
 
-def log(run: LiveSource, client: str, complete: bool = True) -> list[dict[str, Any]]:
-    return [posted.to_tree() for posted in (run.sim.log.complete() if complete else run.sim.log.entries)]
+def state_hash(run: LiveSource, client: str) -> Later:
+    """Copy the state between two ticks; another thread computes the digest."""
+    return Later(partial(digest, copied(run.sim.engine.hashed_state())))
+
+
+def save(run: LiveSource, client: str) -> Later:
+    """Copy the state between two ticks; another thread packs it."""
+    return Later(partial(pack, copied(run.sim.engine.saved_state())))
+
+
+def log(run: LiveSource, client: str, complete: bool = True) -> Later:
+    entries = run.sim.log.complete() if complete else list(run.sim.log.entries)
+    return Later(lambda: [posted.to_tree() for posted in entries])
 
 
 def transform(run: LiveSource, client: str, target: str, source: str, time: float | None = None) -> dict[str, Any]:
@@ -102,13 +127,15 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
-def events(run: LiveSource, client: str, since: int = 0) -> list[dict[str, Any]]:
-    return [asdict(event) for event in run.sim.events.since(since)]
+def events(run: LiveSource, client: str, since: int = 0) -> Later:
+    found = run.sim.events.since(since)
+    return Later(lambda: [dict(vars(event)) for event in found])
 
 
 def mark(run: LiveSource, client: str, markers: list[dict[str, Any]]) -> None:
     """Show markers; a marker in an unknown or stale frame is refused."""
-    run.sim.markers.put(*map(marker_from_tree, markers), source=client)
+    limits = run.limits.points, run.limits.points_in_all
+    run.sim.markers.put(*map(marker_from_tree, markers), source=client, limits=limits)
 
 
 def unmark(run: LiveSource, client: str, namespace: str | None = None, number: int | list[int] | None = None) -> None:
@@ -133,6 +160,8 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
     scenario = read(text)
     if foreign := foreign_names(scenario, names_in_use(run.sim)):
         raise ScenarioError(foreign)
+    if beyond := over_limits(scenario, run.limits):
+        raise ScenarioError(beyond)
     run.push("preparing", {"text": f"starting {scenario.name}"})
     run.director(scenario)
 

@@ -107,7 +107,7 @@ class SubscriberEndpoint(Endpoint):
             case "preparing":
                 for client in list(self.clients):
                     self._send_preparing(client)
-        if kind in ("markers", "hidden", "frames"):
+        if kind in ("markers", "hidden", "frames", "redrawn"):
             for viewer in self.viewers():
                 if viewer.subscription is not None and viewer.subscription.view.draws:
                     viewer.subscription.behind = True  # redraw even if no tick passes
@@ -191,7 +191,7 @@ class SubscriberEndpoint(Endpoint):
 
     async def refresh(self, changed: bool = False) -> None:
         """Publish the present state; unless it has `changed`, a recent snapshot is enough."""
-        if changed or monotonic() - self._refreshed > FRESH:
+        if changed or monotonic() - max(self._refreshed, self.hub.shown) > FRESH:
             await self.hub.request("snapshot", self.name)
             self._refreshed = monotonic()
         warming = self.read(lambda snapshot: self._encoder.warm_for(snapshot.layout, self.hub.loop))

@@ -8,6 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from itertools import accumulate
 from math import inf
 from typing import Any, NamedTuple, Self
 
@@ -128,7 +129,8 @@ class MarkerFeed:
             self._loop.call_soon(self._send)
 
 
-NEW_AT_ONCE = 100  # new markers converted per snapshot; the rest follows with the next ones
+NEW_AT_ONCE, NEW_POINTS = 100, 100_000  # new markers and points converted per snapshot; the rest follows later
+LARGE = 20_000  # lines and spheres beyond which another thread encodes them, so that they do not block the hub
 
 
 class Drawing:
@@ -141,28 +143,52 @@ class Drawing:
         self._version = -1
         self._until = inf  # simulation time at which the next marker expires
         self._still: dict[tuple[str, str], memoryview] = {}  # encoded frames that are valid until something changes
+        self._changes = 0  # of the shapes
+        self._encoding: set[tuple[str, str]] = set()  # frames that another thread is encoding
+        self._late: dict[tuple[str, str], tuple[object, memoryview]] = {}  # its last results, each with its state
 
     def encoded(self, kind: str, snapshot: Snapshot, frame: str) -> memoryview:
-        """Return the frame of `lines` (0x03) or of `spheres` (0x04)."""
+        """Return the frame of `lines` (0x03) or of `spheres` (0x04); that of a large drawing follows when it is ready.
+
+        Until then, its last frame is returned.
+        """
         self._refresh(snapshot.time)
-        if (kind, frame) in self._still:
-            return self._still[kind, frame]
-        shape, unit = joined(self._placed(snapshot)), units_per_metre(frame)
-        if kind == "lines":
-            start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
-            encoded = drawing.encode_lines(start, end, shape.line_colors, shape.thickness * unit)
-        else:
-            centres = convert_position(shape.balls[:, :3], NATIVE, frame)
-            encoded = drawing.encode_spheres(centres, shape.balls[:, 3] * unit, shape.ball_colors)
-        if all(name == WORLD for name in self._by_frame):
-            self._still[kind, frame] = encoded
+        key = kind, frame
+        if key in self._still:
+            return self._still[key]
+        if sum(len(shape.ends) + len(shape.balls) for shape in self._by_frame.values()) > LARGE:
+            return self._encoded_aside(key, snapshot)
+        encoded = _encoded(kind, frame, list(self._placed(snapshot)))
+        if self._is_still():
+            self._still[key] = encoded
         return encoded
 
-    def _placed(self, snapshot: Snapshot) -> "Iterator[MarkerShape]":
-        """Yield the shapes in the world; markers whose frame is missing or stale are skipped."""
+    def _encoded_aside(self, key: tuple[str, str], snapshot: Snapshot) -> memoryview:
+        """Return the last frame of a large drawing; let another thread encode it if it has changed."""
+        state: object = self._changes if self._is_still() else (self._changes, snapshot.run, snapshot.tick)
+        known, last = self._late.get(key, (None, None))
+        if known != state and key not in self._encoding:
+            self._encoding.add(key)
+            loop, placed = asyncio.get_running_loop(), list(self._placed(snapshot))
+            task = loop.run_in_executor(None, _encoded, *key, placed)
+            task.add_done_callback(lambda done: self._arrived(key, state, done))
+        return _encoded(*key, []) if last is None else last
+
+    def _arrived(self, key: tuple[str, str], state: object, done: "asyncio.Future[memoryview]") -> None:
+        self._encoding.discard(key)
+        if not done.cancelled() and done.exception() is None:
+            self._late[key] = state, done.result()
+            self._mirror.on_redrawn()
+
+    def _is_still(self) -> bool:
+        """Return whether no marker moves with a frame."""
+        return all(name == WORLD for name in self._by_frame)
+
+    def _placed(self, snapshot: Snapshot) -> "Iterator[tuple[MarkerShape, Transform | None]]":
+        """Yield the shapes with the poses of their frames; markers whose frame is missing or stale are skipped."""
         for name, shape in self._by_frame.items():
             with suppress(PaddockError):
-                yield shape if name == WORLD else shape.moved(self._to_world(snapshot, name))
+                yield shape, None if name == WORLD else self._to_world(snapshot, name)
 
     def _to_world(self, snapshot: Snapshot, frame: str) -> Transform:
         tree = self._mirror.frames
@@ -178,16 +204,30 @@ class Drawing:
             return
         trees = self._mirror.alive(time)
         fresh = [tree for tree in trees if id(tree) not in self._shapes]
-        for tree in fresh[:NEW_AT_ONCE]:
+        before = [0, *accumulate(len(tree["vertices"]) for tree in fresh)]  # points of the markers before each
+        now = [tree for tree, points in zip(fresh[:NEW_AT_ONCE], before, strict=False) if points < NEW_POINTS]
+        for tree in now:
             self._shapes[id(tree)] = (tree, shape_of(Marker(**{name: tree[name] for name in FIELDS})))
         self._shapes = {id(tree): self._shapes[id(tree)] for tree in trees if id(tree) in self._shapes}
-        self._version = self._mirror.version if len(fresh) <= NEW_AT_ONCE else -1
+        self._version = self._mirror.version if len(fresh) == len(now) else -1
+        self._changes += 1
         self._until = min((tree["expires"] for tree in trees if tree["expires"] is not None), default=inf)
         by_frame: dict[str, list[MarkerShape]] = {}
         for tree, shape in self._shapes.values():
             by_frame.setdefault(tree["frame"], []).append(shape)
         self._by_frame = {name: joined(shapes) for name, shapes in by_frame.items()}
         self._still.clear()
+
+
+def _encoded(kind: str, frame: str, placed: "list[tuple[MarkerShape, Transform | None]]") -> memoryview:
+    """Encode shapes, each with the pose of its frame (None: the world), as lines or spheres."""
+    shape = joined(one if pose is None else one.moved(pose) for one, pose in placed)
+    unit = units_per_metre(frame)
+    if kind == "lines":
+        start, end = (convert_position(part, NATIVE, frame) for part in (shape.ends[:, :3], shape.ends[:, 3:]))
+        return drawing.encode_lines(start, end, shape.line_colors, shape.thickness * unit)
+    centres = convert_position(shape.balls[:, :3], NATIVE, frame)
+    return drawing.encode_spheres(centres, shape.balls[:, 3] * unit, shape.ball_colors)
 
 
 Floats = NDArray[np.floating[Any]]

@@ -135,7 +135,7 @@ class Operations(Protocol):
     ) -> None:
         """Restart the scenario from tick 0."""
 
-    @entry("change", zmq="Call", slow=True)
+    @entry("post", zmq="Call", slow=True)
     def restore(self, state: Annotated[bytes, "what `save` returned"]) -> None:
         """Return to a saved state of this scenario."""
 
@@ -200,7 +200,7 @@ class Operations(Protocol):
     def spawn(self, entry: Annotated[a.Tree, "an entry of a scenario's `vehicles`"]) -> str:
         """Add vehicles of models that are installed or in use; return their name."""
 
-    @entry("post")
+    @entry("post", slow=True)
     def spawn_all(self, entries: list[a.Tree]) -> list[str]:
         """Add several entries, all or none; return their names."""
 

@@ -1,0 +1,109 @@
+"""Speed of a run beside clients that ask as fast as they can."""
+
+import json
+from collections.abc import Iterator
+from time import sleep
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.bench.result import Bench, Result, measured
+from paddock.bench.server import Server
+from paddock.bench.subscriber import Subscriber
+from paddock.bench.suites.web import processor_seconds
+
+CONNECTIONS = 16
+RATE = 1000  # ticks per s
+ROUNDS = 3  # of each: alone, then beside clients
+WARM_UP = 0.5  # s in which the clients begin
+
+ROVER = {"name": "guest", "model": "rover", "pose": [0, 0, 0]}
+ASKED: dict[str, dict[str, Any]] = {
+    "save": {},
+    "metadata": {},
+    "state_hash": {},
+    "inspect": {"target": "scouts[7]"},
+    "snapshot": {},
+    "sensors": {"target": "scouts"},
+    "events": {},
+    "log": {"complete": False},
+    "orders": {},
+    "routes": {},
+    "transform": {"target": "world", "source": "scouts[7]"},
+    "clock": {},
+    "command": {"target": "red", "inputs": {"steer": 0.1}},
+    "place": {"target": "red", "pose": [0, 0, 0, 0]},
+    "order": {"target": "scouts[7]", "behaviour": "hold"},
+    "set_frame": {"name": "mast", "position": [0, 0, 1]},
+    "spawn": {"entry": ROVER},
+    "remove": {"target": "guest"},
+    "reset": {},
+}
+"""The operations, and their arguments."""
+
+
+def crowd(count: int) -> dict[str, Any]:
+    """Return a scenario: rovers with a sensor, and a car that takes commands, in real time."""
+    return {
+        "clock": {"rate": RATE, "pace": 1.0},
+        "vehicles": [
+            {"name": "red", "model": "car.kinematic"},
+            {
+                "name": "scouts",
+                "count": count,
+                "model": "rover",
+                "spawn": {"grid": {"spacing": 3}},
+                "sensors": ["gnss"],
+            },
+        ],
+    }
+
+
+class Beside(NamedTuple):
+    """A run alone and beside clients: medians of some turns."""
+
+    alone: float  # ticks per s
+    beside: float
+    spent: float  # processor time of the simulation's process beside the clients minus that alone, per s
+    answers: float  # per s
+    refused: float
+
+
+def speed_beside(server: Server, operation: str, seconds: float) -> Beside:
+    """Measure a run alone and beside clients that ask for an operation."""
+    port, given, figures = server.addresses["zmq"]["port"], json.dumps(ASKED[operation]), {}
+    turns = np.zeros((2, ROUNDS, 2))  # alone or asked; ticks and processor time per s
+    for turn in range(2 * ROUNDS):
+        if asked := turn % 2:
+            clients = Subscriber("ask", port, operation, given, WARM_UP + seconds, CONNECTIONS).started()
+            sleep(WARM_UP)
+        before = _standing(server)
+        sleep(seconds)
+        ticks, spent, wall = _standing(server) - before
+        turns[asked, turn // 2] = ticks / wall, spent / wall
+        if asked:
+            figures = clients.result()
+    (alone, spent_alone), (beside, spent_beside) = np.median(turns, axis=1).tolist()
+    return Beside(alone, beside, spent_beside - spent_alone, figures["answers"], figures["refused"])
+
+
+def _standing(server: Server) -> NDArray[np.float64]:
+    """Return the ticks, the processor time of the simulation's process and the wall time so far, s."""
+    figures = server.figures()
+    return np.array([figures["ticked"], processor_seconds(server.process.pid), figures["wall"]])
+
+
+def run(quick: bool) -> Iterator[Result]:
+    """Measure each operation asked by 16 connections."""
+    count, seconds = (100, 0.5) if quick else (1000, 2.0)
+    for operation in list(ASKED)[: 2 if quick else None]:
+        with Server(crowd(count), {"zmq": {"port": 0}}) as server:
+            found = speed_beside(server, operation, seconds)
+        case, target = f"{CONNECTIONS} connections asking for {operation}", None if quick else ">= 0.95"
+        yield measured("clients", f"{case}: speed of the run", found.beside / found.alone, "x", target)
+        yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * found.spent, "% of a core")
+        yield measured("clients", f"{case}: answers", found.answers, "per s")
+
+
+BENCH = Bench("speed of a 1 kHz run beside 16 connections that ask as fast as they can", run, by_default=False)

@@ -1,0 +1,102 @@
+"""What clients may add to a run or load: a number of vehicles, and their estimated memory."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from paddock.errors import PaddockError
+from paddock.scenario import Scenario, VehicleEntry
+from paddock.scenario.problems import dotted
+from paddock.scenario.serve import ClientLimits
+
+if TYPE_CHECKING:
+    from paddock.engine.simulation import Simulation
+
+
+WHOSE = "that clients may use (serve.limits.memory)"
+
+
+def refuse_spawn(sim: "Simulation", limits: ClientLimits, entries: Sequence[Mapping[str, Any]]) -> None:
+    """Refuse vehicles beyond the limits, before anything of them is allocated; errors in entries are reported, too."""
+    from paddock.engine.memory import GIB, available_bytes, entry_bytes, refuse_more_than_fit, vehicle_bytes
+
+    engine, declared = sim.engine, {entry.name: entry.count for entry in sim.scenario.vehicles}
+    read = [engine.fleets.read(fields) for fields in entries]
+    programs = list(engine.programs.values())
+    added = {program: max(0, program.fleet.n - declared.get(program.fleet.name, 0)) for program in programs}
+    place = partial(_place, 0)
+    _refuse_many(sum(added.values()), [(entry, place) for entry in read], limits)
+    kept = sum(vehicle_bytes(program) * count for program, count in added.items() if count)
+    needed = sum(entry_bytes(engine.world, sim.scenario, entry, place) for entry in read)
+    vehicles = sum(added.values()) + sum(entry.count for entry in read)
+    most = int(limits.memory * GIB)
+    refuse_more_than_fit(kept + needed, vehicles, most, place("count"), WHOSE)
+    available = available_bytes()
+    if available is not None:
+        refuse_more_than_fit(needed, vehicles, available, place("count"), "available on this machine")
+
+
+def refuse_state(
+    sim: "Simulation",
+    limits: ClientLimits,
+    tree: Mapping[str, Any],
+    entries: Sequence[VehicleEntry],
+    queued: Sequence[Mapping[str, Any]],
+) -> None:
+    """Refuse a saved state with more vehicles than the scenario has and clients may add.
+
+    `entries` are those of its fleets, `queued` those that are added later.
+    """
+    from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
+
+    declared = {entry.name: entry.count for entry in sim.scenario.vehicles}
+    present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
+    later = [int(fields.get("count", 1)) for fields in queued]
+    saved = max(present, sum(entry.count for entry in entries)) + sum(later)
+    if saved > sum(declared.values()) + limits.vehicles:
+        raise PaddockError(
+            f"the saved state has {saved:,} vehicles; clients may add {limits.vehicles:,} to the "
+            f"{sum(declared.values()):,} of the scenario (serve.limits.vehicles)"
+        )
+    added = [entry for entry in entries if entry.count > declared.get(entry.name, 0)]
+    place = partial(_place, 0)
+    needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, place) for entry in added)
+    refuse_more_than_fit(needed, saved, int(limits.memory * GIB), "restore", WHOSE)
+
+
+def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
+    """Return one line, with its place, if a client's scenario exceeds the limits; else nothing."""
+    from paddock.engine.build import environment_values
+    from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
+    from paddock.serve.trust import vehicle_entries
+    from paddock.world.world import World
+
+    entries = [(entry, partial(scenario.at, *place)) for place, entry in vehicle_entries(scenario)]
+    try:
+        _refuse_many(0, entries, limits)
+        world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        needed, largest = 0, max(entries, key=lambda one: one[0].count, default=None)
+        for entry, place in entries:
+            with suppress(PaddockError):  # reported by the builder
+                needed += entry_bytes(world, scenario, entry, place)
+        if largest is not None:
+            vehicles, most = sum(entry.count for entry, _ in entries), int(limits.memory * GIB)
+            refuse_more_than_fit(needed, vehicles, most, largest[1]("count"), WHOSE)
+    except PaddockError as error:
+        return [str(error)]
+    return []
+
+
+def _refuse_many(present: int, entries: Sequence[tuple[VehicleEntry, Any]], limits: ClientLimits) -> None:
+    for entry, place in entries:
+        present += entry.count
+        if present > limits.vehicles:
+            raise PaddockError(
+                f"{place('count')}: {present:,} vehicles exceed the {limits.vehicles:,} that clients may add "
+                "(serve.limits.vehicles)"
+            )
+
+
+def _place(k: int, *path: str | int) -> str:
+    return dotted(("vehicles", k, *path))
