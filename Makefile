@@ -33,8 +33,13 @@ test: ## lint, and run the tests of the page and of the package
 lint: check-python ## check style, types and import order, of the package and of the page
 	$(bin)/python hatch_build.py lint
 
-check-package: $(VENV)/.node
+check-package: $(VENV)/.node $(VENV)/.collected
 	$(pytest)
+
+# Bytecode of all tests, once: otherwise each worker of the first run rewrites their assertions. Errors appear in that run.
+$(VENV)/.collected: $(VENV)/.installed-dev
+	@$(bin)/pytest --collect-only --quiet >/dev/null 2>&1 || true
+	@touch $@
 
 check-python: $(VENV)/.node
 	@$(call as_one,$(bin)/ruff check && $(bin)/ruff format --check && $(bin)/mypy && $(bin)/lint-imports --no-logo)
@@ -61,7 +66,9 @@ format: $(VENV)/.installed-dev ## sort imports, apply automatic fixes, format
 	$(bin)/ruff check --fix
 	$(bin)/ruff format
 
+# Not part of the extra `dev`: Numba imports coverage in every process if it is installed.
 coverage: $(VENV)/.installed-dev page ## run the tests with branch coverage
+	$(bin)/python -m pip install --quiet --disable-pip-version-check 'pytest-cov>=5'
 	$(pytest) --cov --cov-report=term
 
 soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests with random examples
