@@ -117,6 +117,16 @@ def test_a_mission_can_be_prepared_later() -> None:
     assert late.state_hash() == Simulation(source).state_hash()
 
 
+def test_a_vehicle_is_damaged_by_id() -> None:
+    sim = paddock.load(scenario())
+    fleet, (row,) = sim.engine.world.find("uav[2]")
+    sim.mission.damage(int(fleet.ids[row]))
+    with pytest.raises(PaddockError, match="no vehicle has the id 77"):
+        sim.mission.damage(77)
+    sim.step(20)
+    assert [vehicle.status == "damaged" for vehicle in sim.mission.vehicles] == [False, False, True]
+
+
 def test_verbs_are_checked() -> None:
     """Each mistake in one line; nothing of it enters the mission."""
     sim = paddock.load(scenario())
