@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 page := $(shell find web/src web/public web/index.html web/*.json web/build.mjs -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo page test lint check-python check-page test-page browser format coverage soak bench bench-peers docs clean
+.PHONY: help demo page test lint check-package check-python check-page test-page browser format coverage soak bench bench-peers docs clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,23 +24,32 @@ demo: $(VENV)/.installed ## install Paddock and run the demo
 page: $(VENV)/.node ## build the page if its sources have changed
 	$(bin)/python hatch_build.py
 
-test: $(VENV)/.node browser ## lint, then run the tests of the page and of the package
-	$(MAKE) --no-print-directory --jobs=2 check-python check-page
-	$(pytest)
+# The checks run beside the tests of the package; of those that fail, the output is repeated after the tests.
+test: ## lint, and run the tests of the page and of the package
+	@$(MAKE) --no-print-directory --jobs=2 page browser
+	@rm -f build/*.failed
+	@$(MAKE) --no-print-directory --jobs=3 check-package check-python check-page || { cat build/*.failed 2>/dev/null; exit 1; }
 
 lint: check-python ## check style, types and import order, of the package and of the page
 	$(bin)/python hatch_build.py lint
 
+check-package: $(VENV)/.node $(VENV)/.collected
+	$(pytest)
+
+# Bytecode of all tests, once: otherwise each worker of the first run rewrites their assertions. Errors appear in that run.
+$(VENV)/.collected: $(VENV)/.installed-dev
+	@$(bin)/pytest --collect-only --quiet >/dev/null 2>&1 || true
+	@touch $@
+
 check-python: $(VENV)/.node
-	$(bin)/ruff check
-	$(bin)/ruff format --check
-	$(bin)/mypy
-	$(bin)/lint-imports
+	@$(call as_one,$(bin)/ruff check && $(bin)/ruff format --check && $(bin)/mypy && $(bin)/lint-imports --no-logo)
 
 check-page: $(VENV)/.node
-	$(bin)/python hatch_build.py lint
-	$(bin)/python hatch_build.py test
-	$(bin)/python hatch_build.py
+	@$(call as_one,$(bin)/python hatch_build.py lint && $(bin)/python hatch_build.py test)
+
+# Show the output of commands when they end, in one piece; if they fail, keep it in build/.
+as_one = mkdir -p build && { $(1); } >build/$@.log 2>&1; status=$$?; cat build/$@.log; \
+    [ $$status = 0 ] || { echo "$@ failed" >>build/$@.log; mv build/$@.log build/$@.failed; exit 1; }
 
 test-page: $(VENV)/.node ## run the unit tests of the page
 	$(bin)/python hatch_build.py test
@@ -57,7 +66,9 @@ format: $(VENV)/.installed-dev ## sort imports, apply automatic fixes, format
 	$(bin)/ruff check --fix
 	$(bin)/ruff format
 
+# Not part of the extra `dev`: Numba imports coverage in every process if it is installed.
 coverage: $(VENV)/.installed-dev page ## run the tests with branch coverage
+	$(bin)/python -m pip install --quiet --disable-pip-version-check 'pytest-cov>=5'
 	$(pytest) --cov --cov-report=term
 
 soak: $(VENV)/.installed-dev page ## run the long tests, and the property tests with random examples
@@ -86,8 +97,9 @@ $(VENV)/.installed: pyproject.toml hatch_build.py $(page) | $(bin)/python
 	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable .
 	@touch $@
 
+# Without bytecode: Python writes that of the modules it imports, a tenth of all.
 $(VENV)/.installed-dev: pyproject.toml | $(bin)/python
-	$(bin)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(bin)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
 
 # Node 20 or newer with npm: the system's, or that of a wheel.

@@ -30,10 +30,9 @@ BEHAVIOURS: dict[str, dict[str, Any]] = {
 def fleet_of(model: str, rule: str) -> Any:
     lead = {"name": "lead", "model": "point", "pose": [9, 4, 7, 1.0], "speed": 2, "commands": {"vx": 1.0, "vy": 2.0}}
     spawn = {"random": {"low": [-8, -8, 3], "high": [8, 8, 9]}}
-    spread = {"point": "speed_max", "rover": "speed_max"}
     it = {"name": "it", "count": 7, "model": model, "spawn": spawn, "speed": 2, "behaviour": {rule: BEHAVIOURS[rule]}}
-    if model in spread:
-        it["spread"] = {spread[model]: 0.05}
+    if model == "rover":
+        it["spread"] = {"speed_max": 0.05}
     return paddock.load({"seed": 11, "vehicles": [lead, it]})
 
 

@@ -352,7 +352,9 @@ sim = paddock.load({
     "seed": 5, "every": {"behaviour": 8},
     "vehicles": [
         {"name": "birds", "count": 9, "model": "quad", "spawn": {"random": {"low": [-9, -9, 9], "high": [9, 9, 19]}},
-         "spread": {"mass": 0.1, "drag": 0.1}, "behaviour": {"flock": {}}, "sensors": ["imu", "gnss", "barometer"]},
+         "spread": {"mass": 0.1}, "behaviour": {"flock": {}}, "sensors": ["imu", "gnss", "barometer"]},
+        {"name": "dots", "count": 4, "model": "point", "spawn": {"random": {"low": [9, 9, 9], "high": [19, 19, 19]}},
+         "spread": {"speed_max": 0.1, "acceleration_max": 0.1}, "commands": {"vx": 9, "vy": 1}},
         {"name": "red", "model": "car.kinematic", "speed": 5, "commands": {"throttle": 0.2, "steer": 0.1}},
     ],
 })

@@ -141,7 +141,8 @@ def test_overrides_decide_at_the_period_of_behaviours(load: Load) -> None:
     assert seen == [False] * 5 + [True] * 3  # the next decision is that of tick 8
 
 
-def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load) -> None:
+def test_a_thousand_of_ten_thousand_vehicles_are_overridden(load: Load, threads: Any) -> None:
+    threads(1)  # no kernels for several
     fleet = {"name": "swarm", "count": 10_000, "model": "point", "spawn": {"grid": {"spacing": 2, "z": 5}}}
     chosen = np.arange(1, 10_001, 10)
     sim, same = load({**fleet, "behaviour": "hold"}), load({**fleet, "behaviour": GOTO})

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from paddock.compute.threads import limit_threads
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError
 from paddock.sensing.sensor import find_sensor, sensor_names
 from paddock.sensing.site import Site
@@ -49,6 +50,7 @@ def test_the_kernel_equals_plain_python_bit_for_bit(bench: Any, name: str) -> No
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("n", [300, pytest.param(1000, marks=pytest.mark.slow)])  # on one thread and on several
 def test_readings_do_not_depend_on_other_vehicles_or_their_order(bench: Any, name: str, n: int) -> None:
+    limit_threads(None)
     n = 1000 if name == "gnss" else n
     crowd, alone, mixed = (bench.sensor(name) for _ in range(3))
     order, streams = np.random.default_rng(3).permutation(n), bench.streams(n)

@@ -121,8 +121,8 @@ def test_kinematic_car_reports_its_accelerations() -> None:
 
 
 def test_snapshots_carry_the_report_after_the_telemetry() -> None:
-    entry = {"name": "red", "model": "car.bicycle", "speed": 15, "count": 3, "spread": {"mass": 0.1}}
-    entry |= {"spawn": {"grid": {"spacing": 10}}}
+    entry = {"name": "red", "model": "car.bicycle", "speed": 15, "count": 3, "spawn": {"grid": {"spacing": 10}}}
+    entry["spread"] = {"mass": 0.1, "wheel_radius": 0.2}  # as in the tests of VDS1, for the same kernels
     with paddock.load({"vehicles": [entry, {"name": "quad", "model": "quad"}]}) as sim:
         sim.command("red", steer=0.03)
         sim.step(500)

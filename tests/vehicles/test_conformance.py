@@ -240,11 +240,11 @@ BROKEN: list[tuple[str, dict, str, str]] = [
 
 @pytest.mark.parametrize(("name", "change", "check", "message"), BROKEN, ids=[case[0] for case in BROKEN])
 def test_broken_model_is_refused(name: str, change: dict, check: str, message: str) -> None:
-    model: VehicleModel = replace(MODEL, name=f"broken-{name}", **change)
+    model: VehicleModel = replace(MODEL, name="point", **change)  # with the kernels of the functions that stay
     with pytest.raises(ConformanceError, match=message) as caught:
         check_vehicle_model(model)
     assert caught.value.check in check.split("|")
-    assert str(caught.value).startswith(f"model 'broken-{name}': {caught.value.check}: ")
+    assert str(caught.value).startswith(f"model 'point': {caught.value.check}: ")
     assert isinstance(caught.value, PaddockError)
 
 

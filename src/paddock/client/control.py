@@ -92,9 +92,6 @@ class Controls:
         self._sync: dict[str, Any] = {}  # every, timeout, on_timeout: how the simulation waits
         self._known: Snapshot | None = None  # the state at the next tick
         self._too_slow = -1  # a tick for which the handlers took too long
-        session.on_control = self._asked
-        session.on_return = self._claim_again
-        session.on_refused = self._refused
 
     @property
     def vehicles(self) -> tuple[str, ...]:
@@ -152,13 +149,13 @@ class Controls:
             self.handlers.remove(entry)
             self.finish(requests.claim(self.vehicles) if self.vehicles else requests.request("release"))
 
-    def _claim_again(self) -> None:
+    def claim_again(self) -> None:
         """Claim again after a restart of the server."""
         if self.vehicles:
             self._session.ask(requests.claim(self.vehicles)).add_done_callback(self._report)
 
-    def _asked(self, message: replies.ControlRequestMessage) -> None:
-        """Called in the leading thread."""
+    def asked(self, message: replies.ControlRequestMessage) -> None:
+        """Offer a control request to the claim, or have the handlers answer it."""
         snapshot = self._session.sync_states.snapshot(message.state)
         if snapshot is None:
             error = PaddockError(f"the control request of tick {message.tick} has no roster")
@@ -197,8 +194,8 @@ class Controls:
             commands.update(handler(replace(request, vehicles=vehicles)) or {})
         return commands
 
-    def _refused(self, error: PaddockError) -> None:
-        """Called in the leading thread."""
+    def refused(self, error: PaddockError) -> None:
+        """Count a late control; raise any other error where callbacks run."""
         if isinstance(error, LateControlError):
             self.late += 1
         else:

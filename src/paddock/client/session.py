@@ -5,13 +5,13 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from paddock.client.channel import Callbacks, ClientChannel
 from paddock.client.requests import ClientRequest, value
-from paddock.client.states import StateReader
+from paddock.client.states import StateReader, Watching
 from paddock.errors import InvalidValueError, MissingFeatureError, PaddockError, UnknownNameError
 from paddock.wire.error import WireError
 from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, Welcome, decode_reply
@@ -46,21 +46,40 @@ class Subscribing(NamedTuple):
     at: float  # monotonic s
 
 
+class ControlListener(Protocol):
+    """Receives what concerns the claims of a client; called in the leading thread."""
+
+    def asked(self, message: ControlRequestMessage) -> None:
+        """Handle a control request."""
+
+    def refused(self, error: PaddockError) -> None:
+        """Handle the refusal of a control."""
+
+    def claim_again(self) -> None:
+        """Claim again: the server was restarted, and Hello is answered."""
+
+
 class Session:
     """A session with one server; it sends Hello again when the server no longer knows this client."""
 
-    def __init__(self, url: str, token: str | None, name: str, timeout: float, calls: Callbacks) -> None:
-        """Start connecting; `hello` returns the result."""
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        name: str,
+        timeout: float,
+        calls: Callbacks,
+        listener: Callable[["Session"], ControlListener],
+    ) -> None:
+        """Start connecting; `hello` returns the result. `listener` constructs the listener of this session."""
         if not timeout > 0:
             raise InvalidValueError(f"the timeout is a time > 0 in s, not {timeout!r}")
         self.url, self.token, self.name, self.timeout = url, token, name, timeout
         self.welcome: Welcome | None = None
         self.states = StateReader()  # of `snapshot`
         self.sync_states = StateReader()  # of control requests and steps
-        self.on_control: Callable[[ControlRequestMessage], None] = lambda request: None
-        self.on_refused: Callable[[PaddockError], None] = lambda error: None  # a control was refused
-        self.on_topic: Callable[[bytes, bytes], None] = lambda topic, data: None
-        self.on_return: Callable[[], None] = lambda: None  # after a new Hello
+        self.watching = Watching(self)
+        self._listener = listener(self)
         self._asked: dict[int, Asked] = {}
         self._denied: PaddockError | None = None  # why the server refuses the connection
         self._subscribing: dict[bytes, Subscribing] = {}  # by the topic of the answer
@@ -107,7 +126,7 @@ class Session:
         """Handle a published message."""
         if topic in self._subscribing:
             self._subscribed(topic, PaddockError(f"subscription refused: {data.decode()}") if data else None)
-        self.on_topic(topic, data)
+        self.watching.on_message(topic, data)
 
     def _subscribed(self, answer: bytes, error: PaddockError | None) -> None:
         future, then, _ = self._subscribing.pop(answer)
@@ -144,7 +163,7 @@ class Session:
             return  # unknown to this client, e.g. from a newer server: the request times out
         asked = self._asked.pop(reply.id, None)
         if isinstance(reply.body, ControlRequestMessage):
-            self.on_control(reply.body)
+            self._listener.asked(reply.body)
         elif isinstance(reply.body, Error):
             self._refused(asked, reply.body)
         elif asked is not None and isinstance(reply.body, StateUpdate):
@@ -206,7 +225,7 @@ class Session:
         elif error.code == "cut_off":
             self._fail_all(PaddockError(f"{self.url}: {error.message}"))
         else:
-            self.on_refused(error_from(error.code, error.message))
+            self._listener.refused(error_from(error.code, error.message))
 
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
@@ -230,7 +249,7 @@ class Session:
             asked.future.set_exception(error or NoAnswerError(lost))
         again, self._again = self._again, []
         if error is None:
-            self.on_return()  # first: repeated requests may depend on it
+            self._listener.claim_again()  # first: repeated requests may depend on it
         for asked in again:
             if error is not None:
                 asked.future.set_exception(error)

@@ -95,7 +95,6 @@ class Watching:
         self.damaged = 0  # malformed messages
         self._session = session
         self._watchers: list[TopicWatcher] = []
-        session.on_topic = self._on_message
 
     def add(
         self, topic: bytes, callback: Callable[[Any], object], every: int | None = None
@@ -119,7 +118,7 @@ class Watching:
             for topic in watcher.topics:
                 self._session.channel.unsubscribe(topic)
 
-    def _on_message(self, topic: bytes, data: bytes) -> None:
+    def on_message(self, topic: bytes, data: bytes) -> None:
         """Handle a published message in the leading thread."""
         watchers = [watcher for watcher in self._watchers if watcher.topics[0] == topic]
         content: Any = None

@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from paddock.client import requests
 from paddock.client.channel import Callbacks
-from paddock.client.control import Controls
+from paddock.client.control import Controls, RemoteControlRequest
 from paddock.client.page import NotebookPage
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
-from paddock.client.states import EVENT, MARKERS, STATE, Watching
+from paddock.client.states import EVENT, MARKERS, STATE
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
 from paddock.wire.messages.markers import MarkerCommand
@@ -216,11 +216,24 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
 
     _RENAMED = MappingProxyType({**OldSpellings._RENAMED, "let_go": "release_clock"})
 
-    def __init__(self, url: str, token: str | None, name: str | None, timeout: float, calls: Callbacks) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str | None,
+        name: str | None,
+        timeout: float,
+        calls: Callbacks,
+        finish: Callable[[ClientRequest[Any]], Any],
+        answer: Callable[[RemoteControlRequest], object] | None = None,
+    ) -> None:
         program = f"{os.path.basename(sys.argv[0] or 'python')}-{os.getpid()}"
-        self.session = Session(url, token, name or program, timeout, calls)
-        self.controls: Controls
-        self.watching = Watching(self.session)
+
+        def listener(session: Session) -> Controls:
+            self.controls = Controls(session, finish, answer)
+            return self.controls
+
+        self.session = Session(url, token, name or program, timeout, calls, listener)
+        self.watching = self.session.watching
         self.behaviours = RemoteBehaviours(self)
         self.markers = RemoteMarkers(self)
         self.frames = RemoteFrames(self)

@@ -271,8 +271,8 @@ class MissionControl:
         """Add vehicles to the mission: the fields of a scenario's `vehicles` entry."""
         self.apply("add_vehicle", at_tick=at_tick, name=name, **fields)
 
-    def damage(self, vehicle: str, *, at_tick: int | None = None) -> None:
-        """Disable a vehicle permanently; others take over its tasks."""
+    def damage(self, vehicle: str | int, *, at_tick: int | None = None) -> None:
+        """Disable a vehicle, named or by id, permanently; others take over its tasks."""
         self.apply("damage", at_tick=at_tick, vehicle=vehicle)
 
     def move_task(self, task: str, x: float, y: float, *, at_tick: int | None = None) -> None:

@@ -55,23 +55,26 @@ def assemble_tick(scenario: Scenario, applier: Applier, mailbox: Mailbox, thread
     """Return the stages of a tick in the order in which they run."""
     world, programs, events, mission = applier.world, applier.programs, applier.events, applier.mission
     publish, poses = applier.publisher, applier.publisher.poses
-    # wait for autopilots and for clients with claims; their commands enter the mailbox
     barrier = BarrierStage(scenario.clock.sync or Sync(), applier.claims, mailbox, applier, publish, thread)
-    # apply the actions of the mailbox, and the failsafe where commands have timed out
     latch = LatchStage(mailbox, applier)
-    # the mission follows progress, replans and sets routes; a kinematic one sets poses instead, after the motion
-    mission_before = () if mission.kinematic else (mission,)
-    # behaviours turn poses into commands
     behave = BehaveStage(world, programs, poses, events, scenario.every.behaviour)
-    # vehicle dynamics; the clock advances
     move = MoveStage(world, programs, rewinds=scenario.on_nan == "stop" and applier.fleets.device == "cpu")
-    # report crashes and states that are not finite; remove the vehicle, or end the run before the next tick
     guard = GuardStage(programs, move, events, applier, scenario.on_nan)
-    mission_after = (mission,) if mission.kinematic else ()
-    # sensors sample the new state
     sense = SenseStage(world, programs, poses)
-    # watchers get a snapshot
-    before, after = (guard, barrier, latch, *mission_before, behave), (guard, *mission_after, sense, publish)
+    before = (
+        guard,  # refuse the tick if the run has ended
+        barrier,  # wait for autopilots and for clients with claims; their commands enter the mailbox
+        latch,  # apply the actions of the mailbox, and the failsafe where commands have timed out
+        *(() if mission.kinematic else (mission,)),  # follow progress, replan, set routes
+        behave,  # behaviours turn poses into commands
+    )
+    # then `move`: vehicle dynamics; the clock advances
+    after = (
+        guard,  # report crashes and states that are not finite; remove the vehicle, or end the run
+        *((mission,) if mission.kinematic else ()),  # set poses along the routes
+        sense,  # sensors sample the new state
+        publish,  # watchers get a snapshot
+    )
     return AssembledTick(Pipeline(world.clock, before, move, after), barrier, latch, behave, sense, guard)
 
 

@@ -323,13 +323,13 @@ CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which 
     "numpy twin": check_numpy,
     "float32 twin": check_float32,
     "report": check_report,
-    "threads": check_threads,
     "independence": check_independence,
     "substeps": check_substeps,
     "convergence": check_convergence,
     "energy": check_energy,
     "place": check_place,
     "guide": check_guide,
+    "threads": check_threads,  # last: it compiles another kernel
 }
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from math import isfinite
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from pydantic import Field
 
 from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
@@ -21,10 +20,11 @@ from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.problem import Problem
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
-from paddock.scenario.base import Number, Section, Text
+from paddock.scenario.base import Section
 from paddock.scenario.marked_yaml import plain
 from paddock.scenario.problems import Marks, dotted, validated
-from paddock.scenario.tasks import FARTHEST, NoFlyZone, TaskEntry
+from paddock.scenario.tasks import NoFlyZone, TaskEntry
+from paddock.wire.operations.table import OPERATIONS
 from paddock.world.archive import typed
 from paddock.world.world import World
 
@@ -104,9 +104,16 @@ class MissionRun:
 
     def carry_out(self, action: MissionAction) -> None:
         """Apply an action; the mission reacts to it at its next update."""
-        section = _read(action)[1]
+        given = _read(action)[1]
         self.begin()
-        VERBS[action.verb].carry_out(self, section)
+        VERBS[action.verb].carry_out(self, given)
+
+    def vehicle_name(self, vehicle: str | int) -> str:
+        """Return the name of a vehicle that is given by name or id."""
+        if isinstance(vehicle, str):
+            return vehicle
+        fleet, rows = self.world.find(vehicle)
+        return fleet.vehicle_name(int(rows[0]))
 
     def view(self) -> MissionView:
         """Return the present state of the mission."""
@@ -196,45 +203,23 @@ class MissionRun:
             raise InvalidValueError(f"the saved mission has {self.joined} joined and {self.reported} reported entries")
 
 
-Coordinate = Annotated[Number, Field(ge=-FARTHEST, le=FARTHEST)]
-
-
-class TaskMove(Section):
-    """Move a task (m)."""
-
-    task: Text = Field(description="Its name.")
-    x: Coordinate = Field(description="Where to, east, in m.")
-    y: Coordinate = Field(description="North, in m.")
-
-
-class TaskRemoval(Section):
-    """Remove a task."""
-
-    task: Text = Field(description="Its name.")
-
-
-class Damage(Section):
-    """Disable a vehicle permanently."""
-
-    vehicle: Text = Field(description="Its name.")
-
-
 class Verb(NamedTuple):
-    """A verb of a mission."""
+    """A verb of a mission, carried out with its validated arguments."""
 
-    section: type[Section]  # its arguments
     carry_out: Callable[[MissionRun, Any], None]
-    what: str = ""  # the section's name in a scenario; empty: all its fields are required
+    section: type[Section] | None = None  # its arguments, as in a scenario; None: the table of operations has them
+    what: str = ""  # the section's name in a scenario
 
 
-def _read(action: MissionAction) -> tuple[dict[str, Any], Section]:
-    """Return the arguments in plain values and as a section; of several errors the first is reported."""
+def _read(action: MissionAction) -> tuple[dict[str, Any], Any]:
+    """Return the arguments in plain values, and validated; of several errors the first is reported."""
     if action.verb not in VERBS:
         raise unknown_name("verb of a mission", action.verb, VERBS)
     verb, given = VERBS[action.verb], action.arguments
+    if verb.section is None:
+        values = OPERATIONS[action.verb].checked({ARGUMENTS.get(name, name): value for name, value in given.items()})
+        return plain(given, (action.verb,)), values
     takes = verb.section.model_fields
-    if not verb.what and set(given) != set(takes):
-        raise InvalidValueError(f"{action.verb} takes {', '.join(takes)}, not {', '.join(given) or 'nothing'}")
     for name in given:
         if name not in takes:
             raise unknown_name(f"field of a {verb.what}", name, takes)
@@ -276,12 +261,14 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
         run.mission.add_vehicle(spec)
 
 
+ARGUMENTS = {"task": "name"}
+"""Arguments of actions that the table of operations names differently."""
 VERBS: dict[str, Verb] = {
-    "add_task": Verb(TaskEntry, _add_task, "task"),
-    "add_zone": Verb(NoFlyZone, lambda run, zone: run.mission.add_zone(zone_of(zone)), "zone"),
-    "add_vehicle": Verb(VehicleEntry, _add_vehicle, "vehicle"),
-    "damage": Verb(Damage, lambda run, section: run.mission.damage(section.vehicle)),
-    "move_task": Verb(TaskMove, lambda run, section: run.mission.move_task(section.task, section.x, section.y)),
-    "remove_task": Verb(TaskRemoval, lambda run, section: run.mission.remove_task(section.task)),
+    "add_task": Verb(_add_task, TaskEntry, "task"),
+    "add_zone": Verb(lambda run, zone: run.mission.add_zone(zone_of(zone)), NoFlyZone, "zone"),
+    "add_vehicle": Verb(_add_vehicle, VehicleEntry, "vehicle"),
+    "damage": Verb(lambda run, given: run.mission.damage(run.vehicle_name(given["vehicle"]))),
+    "move_task": Verb(lambda run, given: run.mission.move_task(**given)),
+    "remove_task": Verb(lambda run, given: run.mission.remove_task(**given)),
 }
 """By name."""

@@ -59,9 +59,6 @@ def add_vehicle(run: LiveSource, client: str, entry: dict[str, Any]) -> Future[A
 
 
 def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
-    if isinstance(vehicle, int):
-        program, rows = run.sim.engine.applier.found(vehicle)
-        vehicle = program.fleet.vehicle_name(int(rows[0]))
     return _direct(run, client, "damage", {"vehicle": vehicle})
 
 

@@ -95,6 +95,7 @@ Ticks = Annotated[int, Ge(0), Le((1 << 53) - 1), ErrorText("step takes a whole n
 Listed = BeforeValidator(_listed)
 Numbers = Annotated[list[float], Listed]
 Finite = Annotated[float, AllowInfNan(False)]
+Coordinate = Annotated[float, Ge(-1e6), Le(1e6)]  # of a task, m
 Tree = dict[str, Any]  # an object whose content the simulation checks
 Members = Annotated[
     dict[str, int | float | str | list[int | float]], Expected("a number, a text or a list of numbers"), MEMBERS

@@ -434,14 +434,14 @@ class Operations(Protocol):
     @entry("post", rpc="move_task", zmq="Call", client="mission.move_task", slow=True)
     def move_task(
         self,
-        name: Annotated[a.Text, a.LATER, "the task"],
-        x: Annotated[float, a.LATER, "m east"],
-        y: Annotated[float, a.LATER, "m north"],
+        name: Annotated[a.Text, "the task"],
+        x: Annotated[a.Coordinate, "m east"],
+        y: Annotated[a.Coordinate, "m north"],
     ) -> None:
         """Move a task of the mission."""
 
     @entry("post", rpc="remove_task", zmq="Call", client="mission.remove_task", slow=True)
-    def remove_task(self, name: Annotated[a.Text, a.LATER, "the task"]) -> None:
+    def remove_task(self, name: Annotated[a.Text, "the task"]) -> None:
         """Remove a task from the mission."""
 
     @entry("post", rpc="add_zone", zmq="Call", client="mission.add_zone", slow=True)
@@ -453,7 +453,7 @@ class Operations(Protocol):
         """Add vehicles of models that are installed or in use to the mission."""
 
     @entry("post", rpc="damage_vehicle", zmq="Call", client="mission.damage", slow=True)
-    def damage(self, vehicle: Annotated[a.Vehicle, a.LATER]) -> None:
+    def damage(self, vehicle: a.Vehicle) -> None:
         """Disable a vehicle of the mission permanently; others take over its tasks."""
 
     # scenarios -------------------------------------------------------------------------------------------------------
