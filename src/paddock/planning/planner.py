@@ -222,7 +222,7 @@ def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]
 
 def _beyond(costs: Costs, task: int) -> Floats:
     """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
-    ways = costs.alone[:, task]
+    ways = costs.alone_of(task)
     return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
 
 
@@ -260,9 +260,9 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     closed = [zone.name for zone in around if zone is not None]
     if len(closed) == len(homes):
         return f"the base lies in the no-fly zone {closed[0]!r}"
-    if not np.isfinite(costs.alone[:, task]).any() and costs.problem.tasks[task].closes < inf:
+    if not np.isfinite(costs.alone_of(task)).any() and costs.problem.tasks[task].closes < inf:
         return _too_late(costs, task)
-    if not np.isfinite(costs.alone[:, task]).any() and (between_heights := _covered(costs, task)):
+    if not np.isfinite(costs.alone_of(task)).any() and (between_heights := _covered(costs, task)):
         return between_heights
     idle = _idle(costs, task, orders)[:1]
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]

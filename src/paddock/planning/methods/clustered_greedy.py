@@ -69,7 +69,7 @@ def _join(costs: Costs, orders: Packed) -> bool:
         missing[row[:count]] = False
     tasks = costs.possible(np.flatnonzero(missing))
     if len(tasks):
-        join_nearest(costs.fleet, orders, costs.ranges, tasks)
+        join_nearest(costs.fleet_for(unpacked(orders), tasks), orders, costs.ranges, tasks)
     return bool(missing.any())
 
 
