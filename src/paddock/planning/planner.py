@@ -107,6 +107,11 @@ def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
 
 
+def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return the tasks that are in no order although some vehicle has a path over them."""
+    return costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
+
+
 def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
     """Return the place of the task to leave out: the first that is impossible in this order, else the most costly."""
     tours = [costs.tour(vehicle, order[: k + 1])[0] for k in range(len(order))]
@@ -153,10 +158,10 @@ def _in_range(route: Route, who: Vehicle) -> bool:
 
 def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _missing(costs, orders))):
+    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _left(costs, orders))):
         if order != orders[vehicle]:
             routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
-    for task in _missing(costs, orders) if costs.problem.zones else ():
+    for task in _left(costs, orders) if costs.problem.zones else ():
         room = ABOVE * costs.ranges
         for _ in range(TRIES):
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
@@ -176,7 +181,7 @@ def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
 def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:
     """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
     headings: dict[int, float] = {}
-    for task in _missing(costs, orders):
+    for task in _left(costs, orders) if not all(orders) else ():
         beyond = _beyond(costs, task)
         for vehicle in _idle(costs, task, orders)[:TRIES]:
             who = costs.problem.vehicles[vehicle]
@@ -194,12 +199,12 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
 
 def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to a vehicle that can do it alone, if others can take over all tasks of that one."""
-    alone = costs.alone
-    for task in _missing(costs, orders)[:TRIES]:
-        able = np.flatnonzero(np.isfinite(alone[:, task]) & (alone[:, task] <= costs.ranges))
-        for vehicle in able[np.argsort(alone[able, task], kind="stable")][:TRIES].tolist():
+    for task in _left(costs, orders)[:TRIES]:
+        alone = costs.alone_of(task)
+        able = np.flatnonzero(np.isfinite(alone) & (alone <= costs.ranges))
+        for vehicle in able[np.argsort(alone[able], kind="stable")][:TRIES].tolist():
             trial = [[task] if k == vehicle else list(order) for k, order in enumerate(orders)]
-            others = sorted(orders[vehicle], key=lambda t: -float(alone[:, t].min()))  # the largest first
+            others = sorted(orders[vehicle], key=lambda t: -float(costs.alone_of(t).min()))  # the largest first
             trial = insert_tasks(costs, trial, costs.ranges, others)
             if len(_missing(costs, trial)) >= len(_missing(costs, orders)):
                 continue

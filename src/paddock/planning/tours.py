@@ -330,13 +330,15 @@ def single_ways(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -
     for k in range(len(tasks)):
         t = tasks[k]
         height = m.height if isnan(j.z[t]) else j.z[t]
-        goal, leave = j.entry[t], j.leave[t]
-        way, _ = travel(m, extra, -1, m.x, m.y, m.z, m.heading, t, goal[0], goal[1], height, goal[2])
+        leave, start = j.leave[t], begin(m)
+        way, wait, begin_at, arrival = approach(m, j, extra, start, t)
+        at = after(m, j, start, t, way + wait, begin_at, arrival)
+        back = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
         found[0, k] = way if j.cover[t] < inf else inf
-        way = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
-        found[1, k] = way if j.cover[t] < inf else inf
-        at = step(m, j, extra, begin(m), t)
-        found[2, k] = at.flown + way_home(m, extra, at) if at.flown < inf else inf
+        found[1, k] = back if j.cover[t] < inf else inf
+        found[2, k] = inf
+        if at.flown < inf:
+            found[2, k] = at.flown + (way_home(m, extra, at) if isnan(leave[2]) else back)
 
 
 def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
