@@ -239,7 +239,15 @@ def headed_way(
 
 
 def back_from_home(
-    m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, count: int, value: Floats, came: Floats, headings: Floats
+    m: Mover,
+    j: Jobs,
+    extra: Detours,
+    order: Ints,
+    grid: Floats,
+    count: int,
+    value: Floats,
+    came: Floats,
+    headings: Floats,
 ) -> None:
     """Backtrack from the best last choice, including the way home."""
     n = len(order)
