@@ -12,7 +12,7 @@ import numpy as np
 from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
-from paddock.planning.known_ways import KnownWays, height_of
+from paddock.planning.known_ways import KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
@@ -83,8 +83,9 @@ class Costs:
         return self._known(vehicle)
 
     def _known(self, vehicle: int) -> Detours:
-        found, start, ways, home, *walls = self._ways.tables
-        return Detours(found, start[vehicle], ways[self.class_of[vehicle]], home[vehicle], *walls)
+        every = self._ways.tables
+        start, ways, home = every.start[vehicle], every.ways[self.class_of[vehicle]], every.home[vehicle]
+        return every._replace(start=start, ways=ways, home=home)
 
     def _ends_of(self, vehicle: int, order: Sequence[int]) -> tuple[Ints, Ints]:
         """Return the begins and ends, as of `KnownWays`, of the legs of a tour."""
@@ -173,8 +174,9 @@ class Costs:
         return self._fleet()
 
     def _fleet(self) -> TourData:
-        jobs = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
-        return TourData(np.array(self.movers), np.array(self.class_of), *jobs, *self._ways.tables)
+        entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
+        jobs, ways = (entry, leave, z, cover, opens, closes), self._ways.tables._asdict()
+        return TourData(np.array(self.movers), np.array(self.class_of), *jobs, **ways)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
         """Return metres flown (n, n) from the end of each task to the start of each; free headings: straight lines."""
@@ -190,7 +192,7 @@ Kind = tuple[float, float, Moves, float | None, float | None]
 
 def kind_of(vehicle: Vehicle, problem: Problem) -> Kind:
     """Return the properties of a vehicle on which its jobs depend; its height only where zones have limits."""
-    height = height_of(vehicle) if any(zone.limits != (None, None) for zone in problem.zones) else None
+    height = vehicle.travels_at if any(zone.limits != (None, None) for zone in problem.zones) else None
     return vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest, height
 
 
@@ -199,7 +201,7 @@ def mover(vehicle: Vehicle, transits: Transits) -> Mover:
     wind_x, wind_y = transits.drift(vehicle)
     held, turn = transits.held_radius(vehicle), transits.circle(vehicle, vehicle.pose)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
-    height, slope = height_of(vehicle), max(vehicle.slope, 1e-9)
+    height, slope = vehicle.travels_at, max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
     moves = (wind_x, wind_y, circles, reverse, vehicle.under_way, held, turn.flown, along(turn))
     fields = (*vehicle.pose, *vehicle.home, *own, *moves)
@@ -257,7 +259,7 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
-    z = height_of(vehicle) if task.z is None else task.z
+    z = vehicle.travels_at if task.z is None else task.z
     zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
         if isinstance(task.shape, FieldShape):

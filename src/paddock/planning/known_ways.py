@@ -10,20 +10,15 @@ from math import inf
 import numpy as np
 
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import COST, KEPT, WAY_COLUMNS, Rows, ways_around
+from paddock.planning.obstacles.detours import COST, KEPT, WAY_COLUMNS, Flags, Rows, ways_around
 from paddock.planning.obstacles.zones import Walls, Zone, stacked
 from paddock.planning.problem import Problem, Vehicle
-from paddock.planning.tours import Ints, Jobs
+from paddock.planning.tours import Detours, Ints, Jobs
 from paddock.planning.transits import Transits, between
 from paddock.world.columns import Floats
 
 UNKNOWN = -2
 NEVER = 0  # the first row: there is no way
-
-
-def height_of(vehicle: Vehicle) -> float:
-    """Return the height (m) at which a vehicle travels."""
-    return vehicle.pose[2] if vehicle.height is None else vehicle.height
 
 
 class KnownWays:
@@ -42,14 +37,14 @@ class KnownWays:
         self._sets: dict[tuple[tuple[Zone, ...], float], int] = {}
 
     @property
-    def tables(self) -> tuple[Floats, Rows, Rows, Rows, Ints, Floats, Ints, Floats, Floats, Floats]:
-        """The arrays of `Detours` for all vehicles and classes."""
+    def tables(self) -> Detours:
+        """The ways of all vehicles: `start` (a, t + 1), `ways` (k, t, t) and `home` (a, t)."""
         if len(self._found) > 1:
             self._found = [np.concatenate(self._found)]
         if self._stacked is None:
             self._stacked = stacked(self._walls)
         walls, sets = self._stacked
-        return self._found[0], self.start, self.ways, self.home, sets, *walls
+        return Detours(self._found[0], self.start, self.ways, self.home, sets, *walls)
 
     def know_all(self, kind: int) -> None:
         """Find the ways of all vehicles of a class."""
@@ -90,7 +85,7 @@ class KnownWays:
         """Return the rows of new pairs."""
         (a, t), zones, jobs = self.home.shape, self.problem.zones, self.jobs[kind]
         who = self.problem.vehicles[int(np.argmax(self.class_of == kind))]
-        at = np.where(np.isnan(jobs.z), height_of(who), jobs.z)
+        at = np.where(np.isnan(jobs.z), who.travels_at, jobs.z)
         (some, begins), (others, ends) = _numbered(begins, a + t), _numbered(ends, t + a)
         outs = [self.transits.way_out(self.problem.vehicles[k]) for k in some[some < a].tolist()]  # of those in a zone
         homes = [self.problem.vehicles[k - t].home for k in others[others >= t].tolist()]
@@ -103,6 +98,7 @@ class KnownWays:
         there = np.concatenate([at[others[others < t]], [home[2] for home in homes]])[ends]
         closed = np.array([bool(out.segments) for out in outs] + [False] * (len(some) - len(outs)))
         rows = np.full(len(begins), -1, np.int32)
+        here, there = self._entered(here, there, starts[begins], goals[ends])
         for near, pairs in self._by_zones(np.minimum(here, there), np.maximum(here, there)):
             new = self._around(who, near, starts, goals, np.column_stack([begins[pairs], ends[pairs]]), closed)
             rows[pairs] = new
@@ -112,6 +108,27 @@ class KnownWays:
         shut = np.append(np.zeros(len(others) - len(homes), bool), shut)[ends]
         rows[shut] = np.where(begins[shut] < len(outs), -1, NEVER)  # a home in a zone: returned to, not left for a task
         return rows
+
+    def _entered(self, here: Floats, there: Floats, starts: Floats, goals: Floats) -> tuple[Floats, Floats]:
+        """Return the heights (p,) that ways pass beside zones: the one of an end under or over a zone in between."""
+        climbs = np.flatnonzero(here != there)
+        for zone in self.problem.zones if len(climbs) else ():
+            if zone.limits == (None, None):
+                continue
+            for places, z, other in ((goals, there, here), (starts, here, there)):
+                inner = self._inside(zone, places[climbs, :2]) & ~((zone.floor < z[climbs]) & (z[climbs] < zone.ceiling))
+                low, high = np.minimum(z, other)[climbs], np.maximum(z, other)[climbs]
+                some = climbs[inner & (zone.floor < high) & (low < zone.ceiling)]
+                other[some] = z[some]
+        return here, there
+
+    def _inside(self, zone: Zone, places: Floats) -> Flags:
+        """Return whether each place (n, 2) lies on the ground of a zone."""
+        known: dict[tuple[float, ...], bool] = {}
+        for x, y in places.tolist():
+            if (x, y) not in known:
+                known[x, y] = zone.contains(x, y)
+        return np.array([known[x, y] for x, y in places.tolist()], bool)
 
     def _by_zones(self, low: Floats, high: Floats) -> list[tuple[tuple[Zone, ...], Ints]]:
         """Return sets of zones with the pairs whose heights (m) they reach into."""
@@ -124,7 +141,7 @@ class KnownWays:
         return [(some, np.flatnonzero(which.ravel() == k)) for k, some in enumerate(named) if some]
 
     def _around(
-        self, who: Vehicle, zones: tuple[Zone, ...], starts: Floats, goals: Floats, pairs: Ints, closed: Floats
+        self, who: Vehicle, zones: tuple[Zone, ...], starts: Floats, goals: Floats, pairs: Ints, closed: Flags
     ) -> Rows:
         charts = self.transits.charts(who, zones)
         new, more = ways_around(charts, starts, goals, pairs, closed)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.math import hypot
-from paddock.planning.costs import Costs, Covered, height_of
+from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
@@ -109,7 +109,8 @@ def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
 
 def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     """Return the tasks that are in no order although some vehicle has a path over them."""
-    return costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
+    left: list[int] = costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
+    return left
 
 
 def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
@@ -267,8 +268,6 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
         return f"the base lies in the no-fly zone {closed[0]!r}"
     if not np.isfinite(costs.alone_of(task)).any() and costs.problem.tasks[task].closes < inf:
         return _too_late(costs, task)
-    if not np.isfinite(costs.alone_of(task)).any() and (between_heights := _covered(costs, task)):
-        return between_heights
     idle = _idle(costs, task, orders)[:1]
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
     beyond = _beyond(costs, task)
@@ -278,19 +277,6 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     if idle and idle[0] != nearest and (other := _why_not(costs, idle[0], task)):
         return f"{why}; nearest idle vehicle: {other}"
     return why if far or idle else f"{why}; no vehicle is idle"
-
-
-def _covered(costs: Costs, task: int) -> str:
-    """Return which zone separates the height of a task from that at which a vehicle travels; empty: none."""
-    one = costs.problem.tasks[task]
-    for who in costs.problem.vehicles:
-        height = height_of(who)
-        if one.z is not None and one.z != height:
-            zone = inside(*one.shape.entry[:2], between(costs.problem.zones, one.z, height))
-            if zone is not None:
-                heights = f"its height of {one.z:g} m and the {height:g} m at which {who.name} travels"
-                return f"the no-fly zone {zone.name!r} lies between {heights}: vehicles change height on the way"
-    return ""
 
 
 def _why_not(costs: Costs, vehicle: int, task: int) -> str:

@@ -75,7 +75,7 @@ def raised(vehicle: Vehicle, lift: float) -> Vehicle:
     if lift == vehicle.lift:
         return vehicle
     more, (x, y, z, heading), (*base, home_z, home_heading) = lift - vehicle.lift, vehicle.pose, vehicle.home
-    height = z if vehicle.height is None else vehicle.height
+    height = vehicle.travels_at
     start = (x, y, z + more if z == height and not vehicle.under_way else z, heading)
     home = (base[0], base[1], home_z + more if home_z == height else home_z, home_heading)
     return replace(vehicle, pose=start, home=home, height=height + more, lift=lift)

@@ -109,7 +109,7 @@ def clear_of(w: Walls, m: Mover, word: Word, x: float, y: float, heading: float,
     """Return whether a word from a pose to a place enters no zone; of ways backwards, the straight line."""
     _, number, t, p, q = word
     dx, dy, row = gx - x, gy - y, empty(11)
-    if number == BACKWARDS or number == STRAIGHT:
+    if number in (BACKWARDS, STRAIGHT):
         way = max(hypot(dx, dy), 1e-9)
         return line_entry(w, x, y, dx / way, dy / way, way)[1] < 0
     nose = heading if m.wind_x == 0.0 and m.wind_y == 0.0 else heading_on(heading, m.wind_x, m.wind_y)

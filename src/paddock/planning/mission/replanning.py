@@ -170,7 +170,7 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
 def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
     """Return a vehicle that is free at a pose after `left` more metres."""
     own = vehicle.spec
-    height = own.pose[2] if own.height is None else own.height
+    height = own.travels_at
     ready = max(state.time + left / own.speed, own.ready)
     x, y, z, heading = pose
     here = (x, y, height if abs(z - height) < LEVEL else z, heading)

@@ -434,7 +434,11 @@ def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
     width = segment.length / pieces
     climb = sqrt(1.0 + segment.slope**2)
     rows = np.tile(np.array(segment, dtype=np.float64), (pieces, 1))
-    starts = along_rows(rows, np.arange(pieces) * width).tolist() if pieces > 1 else [point_along(segment, 0.0)]
+    starts = (
+        along_rows(rows, width * np.arange(pieces, dtype=np.float64)).tolist()
+        if pieces > 1
+        else [point_along(segment, 0.0)]
+    )
     turn = segment.gear * segment.curvature * 0.5 * width * (NODES + 1.0)
     sine, cosine = arrays.sincos(np.array([heading for *_, heading in starts])[:, None] + turn)
     tail = segment.gear * (wx * cosine + wy * sine)  # wind along it
