@@ -178,7 +178,19 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, 
             args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle, order))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
             found |= {t: float(headings[order.index(t)]) for t in free}
-    return found
+    return _passable(costs, orders, found) if costs.problem.zones else found
+
+
+def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:
+    """Return the headings without those between which zones leave no way: with any heading there may be one."""
+    while True:
+        headed, closed = costs.headed(headings), set[int]()
+        for vehicle, order in enumerate(orders):
+            for k in np.flatnonzero(np.isinf(headed.legs(vehicle, order)[:, 0])).tolist():
+                closed.update(order[max(k - 1, 0) : k + 1])
+        if closed.isdisjoint(headings):
+            return headings
+        headings = {task: heading for task, heading in headings.items() if task not in closed}
 
 
 def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) -> None:

@@ -227,7 +227,8 @@ def around(
 ) -> tuple[float, float]:  # fmt: skip
     """Return metres flown on the best of two ways (2, WAY_COLUMNS) or a direct one, and the heading of arrival.
 
-    All begin with a heading. Of those that are clear of zones the shortest counts, otherwise of all.
+    All begin with a heading. Of those that are clear of zones the shortest counts, otherwise of all, and another turn:
+    whether there is room for it is found on the path.
     """
     least, arrival, clear = inf, nan, False
     sharp = 0.0 if isnan(heading) else radius
@@ -258,7 +259,7 @@ def around(
                 break
         if sharp == 0.0:
             break
-    return least, arrival
+    return least if clear else least + 2.0 * pi * sharp, arrival
 
 
 def centre_of(x: float, y: float, heading: float, radius: float, side: float) -> tuple[float, float]:
