@@ -11,7 +11,7 @@ import numpy as np
 
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.obstacles.detours import COST, KEPT, WAY_COLUMNS, Flags, Rows, ways_around
-from paddock.planning.obstacles.zones import Walls, Zone, stacked
+from paddock.planning.obstacles.zones import CircleZone, Walls, Zone, stacked
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.tours import Detours, Ints, Jobs
 from paddock.planning.transits import Transits, between
@@ -19,6 +19,7 @@ from paddock.world.columns import Floats
 
 UNKNOWN = -2
 NEVER = 0  # the first row: there is no way
+EVERYWHERE = CircleZone("everywhere", 0.0, 0.0, 1e9)
 
 
 class KnownWays:
@@ -32,7 +33,7 @@ class KnownWays:
         never = np.full((1, 2, WAY_COLUMNS), np.nan)
         never[..., COST], never[..., KEPT] = inf, 0.0
         self._found, self._count = [never], 1
-        self._walls: list[Walls] = [known_walls(())]
+        self._walls: list[Walls] = [known_walls((EVERYWHERE,))]  # the zones of the first row
         self._stacked: tuple[Walls, Ints] | None = None
         self._sets: dict[tuple[tuple[Zone, ...], float], int] = {}
 
@@ -116,7 +117,9 @@ class KnownWays:
             if zone.limits == (None, None):
                 continue
             for places, z, other in ((goals, there, here), (starts, here, there)):
-                inner = self._inside(zone, places[climbs, :2]) & ~((zone.floor < z[climbs]) & (z[climbs] < zone.ceiling))
+                inner = self._inside(zone, places[climbs, :2]) & ~(
+                    (zone.floor < z[climbs]) & (z[climbs] < zone.ceiling)
+                )
                 low, high = np.minimum(z, other)[climbs], np.maximum(z, other)[climbs]
                 some = climbs[inner & (zone.floor < high) & (low < zone.ceiling)]
                 other[some] = z[some]

@@ -5,7 +5,7 @@ from typing import Any
 
 from paddock.compute.math import hypot, sincos
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.around import ZoneMap, on_border, way_in, way_out
+from paddock.planning.obstacles.around import ZoneMap, on_border, waiting_place, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
 from paddock.planning.paths.climb import along, raised, tilted
@@ -111,6 +111,18 @@ class Transits:
         except InfeasibleError:  # it is enclosed: no way begins inside
             return Path((), (x, y, 0.0, heading))
         return over_ground(out, vehicle.speed, self.wind) if self._windy(vehicle) else out
+
+    def waiting_home(self, vehicle: Vehicle) -> Pose:
+        """Return where an aircraft waits in circles whose home lies in a zone, outside; otherwise its home."""
+        x, y, z, _ = vehicle.home
+        zones = between(self.zones, z, z)
+        if vehicle.moves != "aircraft" or vehicle.radius <= 0.0 or not zones or inside(x, y, zones) is None:
+            return vehicle.home
+        try:
+            x, y, heading = waiting_place(x, y, self.held_radius(vehicle), self.clearance, zones)
+        except InfeasibleError:  # there is no place outside
+            return vehicle.home
+        return x, y, z, heading
 
     def roomy(self, vehicle: Vehicle, at: Pose) -> bool:
         """Return whether a full turn from a pose, to one side at least, is clear of zones."""
