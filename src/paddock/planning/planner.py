@@ -31,7 +31,6 @@ from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
-AGREES = 1.01  # a path at most this much longer than its cost agrees with it
 ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -79,7 +78,7 @@ def _searched(method: Method, options: Any, costs: Costs, progress: Progress) ->
 
 def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
     """Return the plan of a method's result; each task is in one route, or undone with a reason."""
-    free, costs = costs, costs.headed(result.headings) if result.headings else costs
+    costs = costs.headed(result.headings) if result.headings else costs
     orders = [list(order) for order in result.orders]
     given = [task for order in orders for task in order]
     if len(given) != len(set(given)):
@@ -87,8 +86,8 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     routes = [
         standing[k][1] if k in _kept(orders, standing) else _fitted(costs, k, order) for k, order in enumerate(orders)
     ]
-    headings = {t: h for k, order in enumerate(orders) for t, h in _kept_headings(costs, free, k, order, routes)}
-    costs = costs.headed(headings)
+    tasks = costs.problem.tasks
+    costs = costs.headed({t: h for order in orders for t in order if (h := tasks[t].heading) is not None})
     _place(costs, orders, routes)
     costs = _send_idle(costs, orders, routes)
     _exchange(costs, orders, routes)
@@ -138,19 +137,6 @@ def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
         return route_of(costs, vehicle, order)
     except InfeasibleError:  # no way home
         return Route(who.name, (), who.speed)
-
-
-def _kept_headings(
-    costs: Costs, free: Costs, vehicle: int, order: Sequence[int], routes: list[Route]
-) -> list[tuple[int, float]]:
-    """Return the chosen headings of a tour; none where zones make its path longer than without: it takes that one."""
-    chosen = [(t, h) for t in order if (h := costs.problem.tasks[t].heading) is not None]
-    if chosen and free is not costs and routes[vehicle].flown > AGREES * costs.tour(vehicle, order)[0]:
-        with suppress(InfeasibleError):
-            other = route_of(free, vehicle, order)
-            if other.flown < routes[vehicle].flown and late_task(costs, other) is None:
-                routes[vehicle], chosen = other, []
-    return chosen
 
 
 def _in_range(route: Route, who: Vehicle) -> bool:
@@ -320,12 +306,17 @@ def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
 def _too_late(costs: Costs, task: int) -> str:
     """Return why no vehicle begins a task in its window: it is too far away, or waiting circles are too long."""
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
-    for vehicle, way in zip(costs.problem.vehicles, costs.first[:, task].tolist(), strict=True):
-        arrival = vehicle.ready + way / vehicle.speed
-        if arrival <= closes:
-            circle = 2.0 * pi * vehicle.radius / vehicle.speed
-            return (
-                f"{vehicle.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
-                f"and it can only wait in circles of {circle:.0f} s"
-            )
+    open_ended = replace(costs.problem.tasks[task], opens=0.0, closes=inf)
+    any_time = Costs(replace(costs.problem, tasks=(open_ended,)), transits=costs.transits)
+    x, y, _ = open_ended.shape.entry
+    early = [who.ready + hypot(x - who.pose[0], y - who.pose[1]) / who.speed for who in costs.problem.vehicles]
+    for k in np.argsort(early, kind="stable").tolist()[:TRIES]:
+        who = costs.problem.vehicles[k]
+        with suppress(InfeasibleError):
+            arrival = next(leg.begins for leg in alone(any_time, k, 0)[0].legs if leg.kind == "coverage")
+            if arrival <= closes:
+                circle = costs.transits.circle(who, who.home).flown / who.speed
+                window = f"too early for its window from {opens:g} to {closes:g} s"
+                waits = f"and it can only wait in circles of {circle:.0f} s"
+                return f"{who.name} is there at {arrival:.0f} s, {window}, {waits}"
     return f"no vehicle can be there before its window closes at {closes:g} s"

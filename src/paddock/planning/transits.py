@@ -70,7 +70,8 @@ class Transits:
         passed = between(self.zones, low, high)
         room = clear_part(level, passed, self._kept(passed, start if first else goal), first)
         part = level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
-        excess, turns = abs(high - low) / vehicle.slope - along(part), ()
+        turns: tuple[Segment, ...] = ()
+        excess = abs(high - low) / vehicle.slope - along(part)
         if excess > 0.0 or not part.segments:
             if not first:
                 x, y, heading = goal[0], goal[1], course_at_end(level) if goal[3] is None else goal[3]
