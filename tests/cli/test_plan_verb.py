@@ -15,8 +15,11 @@ import pytest
 import yaml
 
 from paddock.cli.main import exit_code
+from paddock.planning import from_scenario
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.planner import solve
+from paddock.planning.problem import Problem
+from paddock.record.mission_report import comparison
 from paddock.scenario import load_scenario
 
 SMALL = ("--seed", "3", "--uavs", "2", "--tasks", "5", "--method", "greedy")
@@ -108,6 +111,22 @@ def test_the_numbers_are_those_of_the_plan(planned: Planned) -> None:
     assert "compute_s" not in (planned.folder / "plan.json").read_text()
     page = (planned.folder / "report.html").read_text()
     assert all(name in page for name in ("near", "strip", "beyond")) and "47.0" in page
+
+
+def test_the_computing_time_includes_the_division_of_fields(
+    ask: Ask, far: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By a clock that advances by 5 s whenever fields are divided, and by nothing else."""
+    now, divide = [0.0], from_scenario.split_fields
+
+    def slow(problem: Problem) -> Problem:
+        now[0] += 5.0
+        return divide(problem)
+
+    monkeypatch.setattr(comparison, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(from_scenario, "split_fields", slow)
+    _, out, _ = ask(far, "--no-files", "--json")
+    assert json.loads(out)["compute_s"] == pytest.approx(5.0, abs=0.5) and now == [5.0]
 
 
 def test_undone_tasks_are_printed_and_fail_a_strict_run(ask: Ask, tmp_path: Path, far: str) -> None:

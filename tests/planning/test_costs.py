@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from math import asin, hypot, pi
 
 import numpy as np
 import pytest
 
+from paddock.compute import arrays
 from paddock.errors import InvalidValueError
 from paddock.planning.costs import Costs
-from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.coverage.shapes import InfeasibleError, LineShape, PointShape
+from paddock.planning.exchange import to_local
 from paddock.planning.methods import MethodResult
+from paddock.planning.methods.routing import chosen_headings
+from paddock.planning.mission.kinematic import KinematicRun, trace
+from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.paths.path import Path
 from paddock.planning.planner import build, solve
-from paddock.planning.problem import Problem, Task, Vehicle
+from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
+from paddock.planning.qgc_missions import to_plans
 from paddock.planning.routes import Plan, route_of
 from paddock.planning.transits import Transits
+from paddock.world.geodesy import Origin
 
 HOME = (0.0, 0.0, 100.0, 0.0)
 WALL = PolygonZone("wall", ((-1200.0, 1400.0), (1200.0, 1400.0), (1200.0, 1500.0), (-1200.0, 1500.0)))
@@ -143,24 +151,85 @@ def test_each_vehicle_and_task_has_the_zones_of_its_height() -> None:
     around = 2.0 * (500.0**2 - 200.0**2) ** 0.5 + 400.0 * asin(0.4)
     assert costs.first[:, 0] == pytest.approx([around, 1000.0], rel=0.001)
     assert costs.first[:, 1] == pytest.approx([around, hypot(around, 80.0)], rel=0.001)
-    assert costs.first[1, 2] == pytest.approx(500.0) and costs.first[0, 2] == np.inf  # it would climb inside
+    assert costs.first[1, 2] == pytest.approx(500.0)
+    assert costs.first[0, 2] == pytest.approx(hypot(300.0, 80.0) + 200.0, rel=0.01)  # it climbs before the field
     plan = solve(costs.problem, "greedy")
     assert plan.done == 3 and plan.routes[1].tasks != ()
 
 
-def test_a_task_below_a_zone_that_is_above_it_names_the_zone() -> None:
-    """It travels at 100 m and would descend through the zone."""
+LID = CircleZone("lid", 2000.0, 0.0, 300.0, 60.0, 130.0)
+
+
+@pytest.mark.parametrize("wind", [(0.0, 0.0), (5.0, 3.0)])
+@pytest.mark.parametrize("z", [30.0, 150.0])
+def test_a_task_under_or_over_a_zone_is_reached_at_its_height(z: float, wind: tuple[float, float]) -> None:
+    """Vehicles travel at 100 m, where the zone is closed: they change height outside, and fly in and out level."""
     home = (0.0, 0.0, 100.0, 0.0)
     who = Vehicle("p", home, home, 17.5, 80.0, slope=0.2)
-    lid = CircleZone("lid", 2000.0, 0.0, 300.0, 60.0, 130.0)
-    low = Task("low", PointShape(2000.0, 0.0), 30.0)
-    (undone,) = solve(Problem((who,), (low,), (lid,)), "greedy").undone
-    assert undone.reason == (
-        "the no-fly zone 'lid' lies between its height of 30 m and the 100 m at which p travels: "
-        "vehicles change height on the way"
-    )
-    level = replace(who, pose=(0.0, 0.0, 30.0, 0.0), home=(0.0, 0.0, 30.0, 0.0))
-    assert solve(Problem((level,), (low,), (lid,)), "greedy").done == 1
+    problem = Problem((who,), (Task("in it", PointShape(2000.0, 0.0), z), task("beside", 1500.0, 900.0)), (LID,), wind)
+    plan = solve(problem, "greedy")
+    assert plan.done == 2 and disagreement(plan) < 0.01
+    run = KinematicRun(Mission(MissionSetup(problem, "greedy"), plan=plan))
+    run.finish()
+    for poses in (plan.routes[0].path.points(2.0), trace(run, 0.1).poses[:, 0]):
+        over = [height for x, y, height, _ in poses.tolist() if LID.contains(x, y)]
+        assert len(over) > 100 and max(over) - min(over) < 1e-6 and over[0] == pytest.approx(z)
+    slopes = [abs(part.slope) for leg in plan.routes[0].legs for part in leg.path.segments]
+    assert max(slopes) <= 0.2 + 1e-9
+    mission = {"base": [0, 0, 0], "tasks": [{"point": {"at": [2000, 0]}}]}
+    origin = Origin(47.0, 8.0, 400.0)
+    (text,) = to_plans([("p", plan.routes[0].path.points(5.0))], mission, origin).values()
+    items = [item["params"][4:7] for item in text["mission"]["items"] if item["command"] == 16]
+    flown = np.column_stack([to_local([item[:2] for item in items], origin), [item[2] for item in items]])
+    for one, other in pairwise(flown):
+        for x, y, height in (one + share * (other - one) for share in np.linspace(0.0, 1.0, 50)[:, None]):
+            assert LID.distance(x, y) > -2.0 or not 61.0 < height < 129.0  # thinned to 1 m
+
+
+def test_a_zone_above_that_leaves_no_room_to_descend_is_named() -> None:
+    """The start is 60 m from the zone: 70 m down take 350 m, and circles to both sides lead into it."""
+    home = (1640.0, 0.0, 100.0, 0.0)
+    who = Vehicle("p", home, home, 17.5, 80.0, slope=0.2)
+    (found,) = solve(Problem((who,), (Task("low", PointShape(2000.0, 0.0), 30.0),), (LID,)), "greedy").undone
+    assert found.reason == "the no-fly zone 'lid' leaves no room to change height from 100 to 30 m beside it"
+
+
+def tour_beside_zones(seed: int, wind: tuple[float, float]) -> tuple[Costs, list[int]]:
+    """A tour over six tasks in any order among four zones: points with and without a heading, and lines."""
+    draw = np.random.default_rng(seed)
+    zones: list[Zone] = []
+    for k in range(4):
+        (x, y), (a, b), turn = draw.uniform(-1500, 1500, 2), draw.uniform(100.0, 350.0, 2), draw.uniform(0.0, pi)
+        corners = arrays.rotated(np.array([(-a, -b), (a, -b), (a, b), (-a, b)]), turn, (x, y))
+        square = PolygonZone(f"z{k}", tuple((px, py) for px, py in corners.tolist()))
+        zones.append(CircleZone(f"z{k}", float(x), float(y), float(a)) if k % 2 else square)
+    zones = [zone for zone in zones if zone.distance(0.0, 0.0) > 250.0]
+    tasks: list[Task] = []
+    while len(tasks) < 6:
+        x, y, heading = (float(part) for part in draw.uniform((-1500, -1500, -pi), (1500, 1500, pi)))
+        shape = (PointShape(x, y), PointShape(x, y), PointShape(x, y, heading), LineShape(x, y, heading, 150.0))
+        if all(zone.distance(x, y) > 20.0 for zone in zones):
+            tasks.append(Task(f"t{len(tasks)}", shape[draw.integers(4)]))
+    who = Vehicle("u", HOME, HOME, 17.5, 80.0)
+    costs = Costs(Problem((who,), tuple(tasks), tuple(zones), wind))
+    order = [t for t in draw.permutation(6).tolist() if np.isfinite(costs.jobs(0).cover[t])]
+    return costs.headed(chosen_headings(costs, [order])), order
+
+
+@pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.soak)])
+@pytest.mark.parametrize("wind", [(0.0, 0.0), (4.78, 1.48), (-3.69, 3.38), (7.66, 7.89), (-4.58, -10.0)])
+def test_the_cost_of_any_tour_is_that_of_its_path(wind: tuple[float, float], count: int) -> None:
+    """Turns of up to 212 m over the ground beside zones: of 100 tours 99 agree within 1 %, the others within 3 %."""
+    apart = []
+    for seed in range(count):
+        costs, order = tour_beside_zones(seed, wind)
+        cost = costs.tour(0, order)[0]
+        try:
+            apart.append(abs(route_of(costs, 0, order).flown / cost - 1.0))
+        except InfeasibleError:
+            assert cost == np.inf or seed > 11
+    assert len(apart) > 0.8 * count and max(apart) < 0.03
+    assert sum(share > 0.01 for share in apart) <= 0.01 * count
 
 
 def test_a_zone_needs_a_floor_below_its_ceiling() -> None:

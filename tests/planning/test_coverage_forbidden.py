@@ -16,7 +16,7 @@ from shapely.geometry.base import BaseGeometry
 from paddock.planning import plan
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.polygon import PolygonShape, swept
-from paddock.planning.coverage.shapes import AreaShape, InfeasibleError, PointShape
+from paddock.planning.coverage.shapes import AreaShape, Drift, InfeasibleError, PointShape
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen, measure
 from paddock.planning.mission.kinematic import KinematicRun
@@ -217,6 +217,19 @@ def test_a_wider_margin_never_covers_more() -> None:
         share = swept(shape, path, ())[0]
         assert share < last and share == pytest.approx(swept(shape, shape.path(80.0), ())[0], abs=0.01)
         assert share >= ((600.0 - 2.0 * margin) / 600.0) ** 2  # what is left inside the margin
+        last = share
+
+
+@pytest.mark.parametrize("course", [0.785, 2.5])
+def test_turns_stay_inside_a_margin_as_wide_as_they_are_in_diagonal_wind(course: float) -> None:
+    """5 m/s at 17.5 m/s: turns of 64 m in the air need up to 64 (1 + 5 / 17.5)^2 = 106 m over the ground."""
+    outline, wind, last = ((0.0, 0.0), (1000.0, 0.0), (1000.0, 800.0), (0.0, 800.0)), 5.0 / 17.5, 1.0
+    for margin in (110.0, 160.0):
+        shape = PolygonShape(outline, spacing=60.0, margin=margin)
+        path = shape.path(105.8, drift=Drift(80.0, wind * cos(course), wind * sin(course)))
+        share, outside = swept(shape, path, ())
+        assert outside == 0.0 and share < last
+        assert share >= (1000.0 - 2.0 * margin) * (800.0 - 2.0 * margin) / 800_000.0  # all inside the margin
         last = share
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import PointShape
+from paddock.planning.known_ways import UNKNOWN
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.problem import Problem, Task, Vehicle
@@ -73,3 +74,20 @@ def test_the_estimate_equals_the_search_without_a_radius(seed: int) -> None:
         found = estimated(start, free[4:12], *zones)
         exact = [chart.transit((*start, 0.0), (*goal, None)).length for goal in free[4:12]]
         assert found == pytest.approx(exact, rel=0.01)
+
+
+def test_only_the_ways_that_a_search_needs_are_found() -> None:
+    """Two tours of three and two tasks, and one to insert: 3 ways in the tours, 11 to and from the task."""
+    home = (0.0, -700.0, 0.0, 0.0)
+    drones = tuple(Vehicle(name, home, home, 10.0, 0.0, moves="hover") for name in "ab")
+    draw = np.random.default_rng(4).uniform(-600.0, 600.0, (60, 2))
+    free = [(x, y) for x, y in draw.tolist() if min(SQUARE.distance(x, y), DISC.distance(x - 400.0, y)) > 1.0][:40]
+    tasks = tuple(Task(f"t{k}", PointShape(x, y)) for k, (x, y) in enumerate(free))
+    problem = Problem(drones, tasks, (SQUARE, CircleZone("disc", 400.0, 0.0, 100.0)))
+    some, every = Costs(problem), Costs(problem)
+    orders = [[0, 1, 2], [3, 4]]
+    known = some.fleet_for(orders, np.array([5]))
+    assert 0 < np.count_nonzero(known.ways != UNKNOWN) <= 14 < np.count_nonzero(every.fleet.ways != UNKNOWN)
+    for vehicle, order in enumerate(([5, 0, 1, 2], [3, 5, 4])):
+        assert some.tour(vehicle, order) == every.tour(vehicle, order)
+    assert some.alone_of(7).tolist() == every.alone[:, 7].tolist()

@@ -10,7 +10,7 @@ import pytest
 from paddock.errors import InvalidValueError, UnknownNameError
 from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import AreaShape, LineShape, PointShape
-from paddock.planning.mission.kinematic import KinematicRun
+from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.obstacles.zones import CircleZone
 from paddock.planning.problem import MissionSetup, Problem, Task, Vehicle
@@ -168,6 +168,40 @@ def test_a_home_inside_a_zone_is_still_the_destination() -> None:
     assert any(e.kind == "base" and "return there all the same" in e.detail for e in mission.log)
     assert mission.vehicles[0].status == "home"
     np.testing.assert_allclose(run.poses()[0, :2], [0.0, 0.0], atol=1e-9)
+
+
+def test_aircraft_wait_outside_a_zone_that_closes_their_home() -> None:
+    """A zone of 400 m around home: a circle of 80 m that touches neither it nor its clearance of 10 m."""
+    home, zone = (0.0, 0.0, 50.0, 0.0), CircleZone("base", 0.0, 0.0, 400.0)
+    planes = [Vehicle(name, home, home, 15.0, 80.0, 2e4, aloft=name == "idle") for name in ("busy", "idle")]
+    problem = Problem(tuple(planes), (point("a", 1500.0, 0.0),), clearance=10.0)
+    mission = Mission(MissionSetup(problem, "greedy", replan=True))
+    run = KinematicRun(mission)
+    run.advance(60.0)
+    mission.add_zone(zone)
+    run.finish()
+    (reported,) = [entry.detail for entry in mission.log if entry.kind == "base"]
+    assert reported == "home lies in the no-fly zone 'base': aircraft wait outside in circles"
+    assert [vehicle.status for vehicle in mission.vehicles] == ["home", "home"]
+    assert mission.tasks["a"].state == "completed"
+    for vehicle in mission.vehicles:
+        circle = mission.loiter_path(vehicle)
+        ring = circle.at(np.linspace(0.0, circle.flown, 200))[:, :2]
+        away = [zone.distance(x, y) for x, y in ring.tolist()]
+        assert 9.9 < min(away) < 20.0 and circle.length == pytest.approx(2.0 * pi * 80.0)
+        np.testing.assert_allclose(run.poses()[vehicle.row, :2], circle.start[:2], atol=1e-6)
+    poses = trace(run, 0.5).poses[:, 0]
+    later = trace(run, 0.5).times > 60.0
+    inner = [zone.contains(x, y) for x, y in poses[later, :2].tolist()]
+    assert not any(inner)  # it was outside when the zone appeared
+
+
+def test_an_aircraft_circles_at_home_away_from_a_zone() -> None:
+    """The zone lies to the left of home, where circles are flown otherwise."""
+    home = (0.0, 0.0, 50.0, 0.0)
+    plane = Vehicle("p", home, home, 15.0, 80.0)
+    mission = Mission(MissionSetup(Problem((plane,), (), (CircleZone("z", 0.0, 150.0, 60.0),)), "greedy"))
+    assert mission.loiter_path(mission.vehicles[0]).at([251.0])[0, 1] == pytest.approx(-160.0, abs=1.0)
 
 
 def test_aircraft_circle_at_home_and_others_stop() -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from paddock.errors import PaddockError
 from paddock.planning.from_scenario import setup_of
 from paddock.planning.metrics import foreseen
 from paddock.planning.problem import MissionSetup
-from paddock.record.mission_report.comparison import compare, warm_up
+from paddock.record.mission_report.comparison import compare, timed, warm_up
 from paddock.record.mission_report.document import outcome_of, outcome_sentence
 from paddock.record.mission_report.files import Findings, write_files
 from paddock.record.mission_report.text import clock, computing
@@ -106,7 +107,7 @@ WIDE = 160  # table width where stdout is not a terminal
 class Output:
     """The files written, and the planning time."""
 
-    seconds: float  # planning time
+    seconds: float  # planning time, with the division of fields
     folder: Path | None = None
     files: list[str] | None = None
     animation: str | None = None
@@ -118,11 +119,13 @@ def plan_mission(scenario: Scenario, options: PlanOptions) -> int:
     with late_status(COMPILING):
         from paddock.engine.build import build_problems
 
-        setup, problems = setup_of(scenario), build_problems(scenario)
+        problems = build_problems(scenario)
+        setup, divided = timed(partial(setup_of, scenario))  # divides fields among vehicles
         if problems:
             more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
             print(f"paddock: warning: `paddock run` would reject this scenario: {problems[0]}{more}", file=sys.stderr)
     found, output = _planned(scenario, setup, options)
+    output.seconds += divided
     if found.setup.happenings:
         with bar("simulating the mission events"):
             found = replace(found, outcome=outcome_of(found.setup, found.plan))

@@ -248,7 +248,7 @@ def build_problems(scenario: Scenario) -> list[str]:
 
         try:
             check_members(scenario, world)
-            setup_of(scenario)
+            setup_of(scenario, divide=False)
         except PaddockError as error:
             problems.append(str(error))
     declared = sorted(enumerate(scenario.vehicles), key=lambda one: (one[1].id is None, one[1].name))  # as in a run

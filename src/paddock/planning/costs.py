@@ -12,8 +12,8 @@ import numpy as np
 from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
+from paddock.planning.known_ways import KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import COST, WAY_COLUMNS, Rows, ways_around
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
@@ -52,6 +52,8 @@ class Costs:
         first = [kinds.index(kind) for kind in self._kinds]
         self._coverage = [covered_by(problem.vehicles[k], problem, self.transits, self.covered) for k in first]
         self._jobs = [_jobs(problem.tasks, paths) for paths in self._coverage]
+        self._ways = KnownWays(problem, self.transits, self._jobs, self.class_of)
+        self._alone: dict[int, Floats] = {}
 
     def headed(self, headings: Mapping[int, float]) -> Costs:
         """Return the costs with these headings, by index, for tasks with a free heading; any for all others."""
@@ -71,10 +73,24 @@ class Costs:
         """Remaining metres of each vehicle, (vehicles,)."""
         return np.array([vehicle.range for vehicle in self.problem.vehicles])
 
-    def detours(self, vehicle: int) -> Detours:
-        """Return the ways of a vehicle around zones."""
-        found, start, ways, home = self._detours
-        return Detours(found, start[vehicle], ways[self.class_of[vehicle]], home[vehicle])
+    def detours(self, vehicle: int, order: Sequence[int] | None = None) -> Detours:
+        """Return the ways of a vehicle around zones: those of a tour, or all."""
+        kind = self.class_of[vehicle]
+        if order is None:
+            self._ways.know_all(kind)
+        else:
+            self._ways.know(kind, *self._ends_of(vehicle, order))
+        return self._known(vehicle)
+
+    def _known(self, vehicle: int) -> Detours:
+        every = self._ways.tables
+        start, ways, home = every.start[vehicle], every.ways[self.class_of[vehicle]], every.home[vehicle]
+        return every._replace(start=start, ways=ways, home=home)
+
+    def _ends_of(self, vehicle: int, order: Sequence[int]) -> tuple[Ints, Ints]:
+        """Return the begins and ends, as of `KnownWays`, of the legs of a tour."""
+        tasks = np.array(order, np.int64)
+        return np.append(vehicle, self.vehicles + tasks), np.append(tasks, self.tasks + vehicle)
 
     def possible(self, tasks: Ints) -> Ints:
         """Return the tasks that at least one vehicle can do."""
@@ -92,7 +108,7 @@ class Costs:
         """Return the legs of a tour, rows as in `write_legs`."""
         table = np.empty((len(order) + 1, LEG_COLUMNS))
         tasks = np.array(order, dtype=np.int64)
-        write_legs(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, table)
+        write_legs(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle, order), tasks, table)
         return table
 
     def fits(self, vehicle: int, order: Sequence[int]) -> bool:
@@ -116,79 +132,59 @@ class Costs:
 
     @cached_property
     def _single(self) -> Floats:
-        found = np.empty((self.vehicles, 3, self.tasks))
+        for kind in range(len(self._kinds)):
+            self._ways.know_all(kind)
+        return self._singles(np.arange(self.tasks))
+
+    def alone_of(self, task: int) -> Floats:
+        """Return the column of `alone` for one task; the others are not needed for it."""
+        if "_single" in vars(self):
+            return self.alone[:, task]
+        if task not in self._alone:
+            for kind in range(len(self._kinds)):
+                own = np.flatnonzero(np.array(self.class_of) == kind)
+                self._ways.know(kind, own, np.full(len(own), task))
+                self._ways.know(kind, np.full(len(own), self.vehicles + task), self.tasks + own)
+            self._alone[task] = self._singles(np.array([task]))[:, 2, 0]
+        return self._alone[task]
+
+    def _singles(self, tasks: Ints) -> Floats:
+        found = np.empty((self.vehicles, 3, len(tasks)))
         for k, m in enumerate(self.movers):
-            write_single_ways(m, self.jobs(k), self.detours(k), found[k])
+            write_single_ways(m, self.jobs(k), self._known(k), tasks, found[k])
         return found
 
     @cached_property
     def fleet(self) -> TourData:
         """All vehicles and tasks for compiled searches."""
+        for kind in range(len(self._kinds)):
+            self._ways.know_all(kind)
+        return self._fleet()
+
+    def fleet_for(self, orders: Sequence[Sequence[int]], tasks: Ints) -> TourData:
+        """Return the fleet for a search that only inserts tasks into tours; it knows no other ways around zones."""
+        every = np.array([t for order in orders for t in order] + tasks.tolist(), np.int64)
+        for kind in range(len(self._kinds)):
+            own = [vehicle for vehicle in range(self.vehicles) if self.class_of[vehicle] == kind]
+            tours = [self._ends_of(vehicle, orders[vehicle]) for vehicle in own]
+            self._ways.know(kind, np.concatenate([b for b, _ in tours]), np.concatenate([e for _, e in tours]))
+            begins, ends = np.append(own, self.vehicles + every), np.append(every, self.tasks + np.array(own))
+            self._ways.know(kind, np.tile(begins, len(tasks)), np.repeat(tasks, len(begins)))
+            self._ways.know(kind, np.repeat(self.vehicles + tasks, len(ends)), np.tile(ends, len(tasks)))
+        return self._fleet()
+
+    def _fleet(self) -> TourData:
         entry, leave, z, cover, opens, closes = (np.stack(arrays) for arrays in zip(*self._jobs, strict=True))
-        movers, kind = np.array(self.movers), np.array(self.class_of)
-        jobs = (entry, leave, z, cover, opens, closes)
-        return TourData(movers, kind, *jobs, *self._detours)
+        jobs, ways = (entry, leave, z, cover, opens, closes), self._ways.tables._asdict()
+        return TourData(np.array(self.movers), np.array(self.class_of), *jobs, **ways)
 
     def between(self, vehicle: int, tasks: Ints) -> Floats:
         """Return metres flown (n, n) from the end of each task to the start of each; free headings: straight lines."""
         found = np.empty((len(tasks), len(tasks)))
-        ways_between(self.movers[vehicle], self.jobs(vehicle), self.detours(vehicle), tasks, found)
+        begins, ends = np.repeat(self.vehicles + tasks, len(tasks)), np.tile(tasks, len(tasks))
+        self._ways.know(self.class_of[vehicle], begins, ends)
+        ways_between(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
         return found
-
-    @cached_property
-    def _detours(self) -> tuple[Floats, Rows, Rows, Rows]:
-        """The arrays `found`, `start`, `ways` and `home` of all vehicles and classes."""
-        a, k, t = self.vehicles, len(self._kinds), self.tasks if self.problem.zones else 0
-        start = np.full((a, t + 1 if self.problem.zones else 0), -1, np.int32)
-        ways, home = np.full((k, t, t), -1, np.int32), np.full((a, t), -1, np.int32)
-        found, count = [np.empty((0, 2, WAY_COLUMNS))], 0
-        for kind in range(k if self.problem.zones else 0):
-            own = [vehicle for vehicle in range(a) if self.class_of[vehicle] == kind]
-            rows, more = self._ways_of(self._jobs[kind], [self.problem.vehicles[vehicle] for vehicle in own])
-            rows = np.where(rows >= 0, rows + count, -1)
-            found, count = [*found, more], count + len(more)
-            ways[kind] = rows[len(own) :, :t]
-            for n, vehicle in enumerate(own):
-                start[vehicle], home[vehicle] = rows[n, [*range(t), t + n]], rows[len(own) :, t + n]
-        return np.concatenate(found), start, ways, home
-
-    def _ways_of(self, jobs: Jobs, vehicles: Sequence[Vehicle]) -> tuple[Rows, Floats]:
-        """Return the ways of a class around zones: from its vehicles and tasks, to its tasks and homes."""
-        zones, first = self.problem.zones, vehicles[0]
-        outs = [self.transits.way_out(vehicle) for vehicle in vehicles]  # of those in a zone
-        homes = [vehicle.home for vehicle in vehicles]
-        starts = np.vstack([np.array([(out.end[0], out.end[1], out.end[3]) for out in outs]), jobs.leave])
-        goals = np.vstack([jobs.entry, np.array([(x, y, heading) for x, y, _, heading in homes])])
-        at = np.where(np.isnan(jobs.z), height_of(first), jobs.z)
-        shape = len(starts), len(goals)
-        among = {zones: np.ones(shape, bool)}  # the ways that pass at the heights of these zones
-        if kind_of(first, self.problem)[-1] is not None:
-            here = np.concatenate([[vehicle.pose[2] for vehicle in vehicles], at])[:, None]
-            there = np.concatenate([at, [home[2] for home in homes]])
-            low, high = np.minimum(here, there), np.maximum(here, there)
-            near = np.array([(zone.floor < high) & (low < zone.ceiling) for zone in zones]).transpose(1, 2, 0)
-            sets, which = np.unique(near.reshape(-1, len(zones)), axis=0, return_inverse=True)
-            among = {
-                tuple(zone for zone, counts in zip(zones, one, strict=True) if counts): which.reshape(shape) == k
-                for k, one in enumerate(sets)
-            }
-        left = np.array([bool(out.segments) for out in outs] + [False] * self.tasks)
-        never = np.full((1, 2, WAY_COLUMNS), np.nan)
-        never[..., COST] = inf
-        rows, found, count = np.full(shape, -1, np.int32), [never], 1
-        for some, pairs in among.items():
-            if some:
-                new, more = ways_around(self.transits.charts(first, some), starts, goals, left, pairs)
-                blocked = new >= 0
-                rows[blocked] = new[blocked] + count
-                found, count = [*found, more], count + len(more)
-        every = np.concatenate(found)
-        for k, out in enumerate(outs):
-            every[rows[k][rows[k] >= 0], :, COST] += out.flown
-        closed = np.array([bool(inside(x, y, between(zones, z, z))) for x, y, z, _ in homes])
-        rows[: len(outs), self.tasks :][:, closed] = -1  # a home in a zone is returned to, but not left for a task
-        rows[len(outs) :, self.tasks :][:, closed] = 0
-        return rows, every
 
 
 Kind = tuple[float, float, Moves, float | None, float | None]
@@ -196,13 +192,8 @@ Kind = tuple[float, float, Moves, float | None, float | None]
 
 def kind_of(vehicle: Vehicle, problem: Problem) -> Kind:
     """Return the properties of a vehicle on which its jobs depend; its height only where zones have limits."""
-    height = height_of(vehicle) if any(zone.limits != (None, None) for zone in problem.zones) else None
+    height = vehicle.travels_at if any(zone.limits != (None, None) for zone in problem.zones) else None
     return vehicle.radius, vehicle.speed, vehicle.moves, vehicle.tightest, height
-
-
-def height_of(vehicle: Vehicle) -> float:
-    """Return the height (m) at which a vehicle travels."""
-    return vehicle.pose[2] if vehicle.height is None else vehicle.height
 
 
 def mover(vehicle: Vehicle, transits: Transits) -> Mover:
@@ -210,7 +201,7 @@ def mover(vehicle: Vehicle, transits: Transits) -> Mover:
     wind_x, wind_y = transits.drift(vehicle)
     held, turn = transits.held_radius(vehicle), transits.circle(vehicle, vehicle.pose)
     circles, reverse = float(vehicle.moves == "aircraft") * (2.0 if vehicle.aloft else 1.0), float(vehicle.reverse)
-    height, slope = height_of(vehicle), max(vehicle.slope, 1e-9)
+    height, slope = vehicle.travels_at, max(vehicle.slope, 1e-9)
     own = (height, vehicle.speed, vehicle.radius, vehicle.range, slope, vehicle.ready)
     moves = (wind_x, wind_y, circles, reverse, vehicle.under_way, held, turn.flown, along(turn))
     fields = (*vehicle.pose, *vehicle.home, *own, *moves)
@@ -268,7 +259,7 @@ def _out_of_reach(known: KnownCoverage, around: Sequence[tuple[float, ...]]) -> 
 
 
 def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | InfeasibleError:
-    z = height_of(vehicle) if task.z is None else task.z
+    z = vehicle.travels_at if task.z is None else task.z
     zones, radius = between(transits.zones, z, z), transits.held_radius(vehicle)
     try:
         if isinstance(task.shape, FieldShape):

@@ -120,8 +120,8 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
 T = TypeVar("T")
 
 
-def setup_of(scenario: Scenario) -> MissionSetup:
-    """Return the setup of a scenario's mission."""
+def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
+    """Return the setup of a scenario's mission; fields beyond every vehicle's range stay whole unless `divide`."""
     mission = scenario.mission
     if mission is None:
         raise InvalidValueError(f"scenario {scenario.name!r} has no mission: add a section `mission` with tasks")
@@ -148,7 +148,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         if separation is None or separation.layers != "planned"
         else Separation(separation.distance, separation.height, mission.execute == "dynamics"),
     )
-    problem = split_fields(problem)
+    problem = split_fields(problem) if divide else problem
     place = scenario.at("mission", "method")
     _at(place, find_method, mission.method.name).read(mission.method.options, place)
     return MissionSetup(
@@ -159,7 +159,7 @@ def setup_of(scenario: Scenario) -> MissionSetup:
         mission.battery_reserve,
         None if separation is None else (separation.distance, separation.height),
         mission.execute,
-        _happenings(scenario, mission, problem),
+        _happenings(scenario, mission, problem, divide),
     )
 
 
@@ -179,14 +179,14 @@ def generated_tasks(scenario: Scenario, vehicles: Sequence[Vehicle]) -> tuple[Ta
     return drawn_tasks(scenario.seed, mission.generate, widest, [task.name for task in mission.tasks], mission.base)
 
 
-def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem) -> tuple[Happening, ...]:
+def _happenings(scenario: Scenario, mission: MissionSection, problem: Problem, divide: bool) -> tuple[Happening, ...]:
     found: list[Happening] = []
     for k, event in enumerate(mission.events):
         place = scenario.at("mission", "events", k)
         if event.task is not None:
             task = _at(place, task_of, event.task, mission)
             _at(place, refuse_tight, task, problem.vehicles)
-            parts = split_fields(replace(problem, tasks=(task,))).tasks
+            parts = split_fields(replace(problem, tasks=(task,))).tasks if divide else (task,)
             found += [Happening(event.at, task=part) for part in parts]
         elif event.zone is not None:
             found.append(Happening(event.at, zone=_at(place, zone_of, event.zone)))

@@ -236,7 +236,7 @@ def insert_tasks(
         return [list(order) for order in orders]
     arrays = packed(orders, costs.tasks)
     by_time = costs.problem.objective == "makespan"
-    _insert(costs.fleet, arrays, limits, able, by_time)
+    _insert(costs.fleet_for(orders, able), arrays, limits, able, by_time)
     return unpacked(arrays)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, MissingFeatureError, unknown_name
-from paddock.planning.costs import Costs, height_of
+from paddock.planning.costs import Costs
 from paddock.planning.coverage.polygon import FieldShape, swept
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import Trace
@@ -143,7 +143,7 @@ def _swept(mission: Mission, name: str) -> tuple[float | None, float | None]:
     later = sum(entry.kind == "zone" and entry.time > started for entry in mission.log)
     zones = mission.problem.zones[: len(mission.problem.zones) - later]  # those that its path avoided
     path = Costs(replace(mission.problem, vehicles=(spec,), tasks=(task,), zones=zones)).coverage(0, 0)
-    z = height_of(spec) if task.z is None else task.z
+    z = spec.travels_at if task.z is None else task.z
     return NOT_SWEPT if isinstance(path, InfeasibleError) else swept(task.shape, path, between(zones, z, z))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute.math import hypot
-from paddock.planning.costs import Costs, Covered, height_of
+from paddock.planning.costs import Costs, Covered
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.insertion import insert_tasks
 from paddock.planning.methods import Method, MethodResult, Progress, find_method
@@ -31,7 +31,6 @@ from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
-AGREES = 1.01  # a path at most this much longer than its cost agrees with it
 ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
@@ -79,7 +78,7 @@ def _searched(method: Method, options: Any, costs: Costs, progress: Progress) ->
 
 def build(costs: Costs, result: MethodResult, method: str, standing: Standing = NOTHING) -> Plan:
     """Return the plan of a method's result; each task is in one route, or undone with a reason."""
-    free, costs = costs, costs.headed(result.headings) if result.headings else costs
+    costs = costs.headed(result.headings) if result.headings else costs
     orders = [list(order) for order in result.orders]
     given = [task for order in orders for task in order]
     if len(given) != len(set(given)):
@@ -87,8 +86,8 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     routes = [
         standing[k][1] if k in _kept(orders, standing) else _fitted(costs, k, order) for k, order in enumerate(orders)
     ]
-    headings = {t: h for k, order in enumerate(orders) for t, h in _kept_headings(costs, free, k, order, routes)}
-    costs = costs.headed(headings)
+    tasks = costs.problem.tasks
+    costs = costs.headed({t: h for order in orders for t in order if (h := tasks[t].heading) is not None})
     _place(costs, orders, routes)
     costs = _send_idle(costs, orders, routes)
     _exchange(costs, orders, routes)
@@ -105,6 +104,12 @@ def _kept(orders: Sequence[Sequence[int]], standing: Standing) -> set[int]:
 
 def _missing(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     return sorted(set(range(costs.tasks)) - {t for order in orders for t in order})
+
+
+def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
+    """Return the tasks that are in no order although some vehicle has a path over them."""
+    left: list[int] = costs.possible(np.array(_missing(costs, orders), np.int64)).tolist()
+    return left
 
 
 def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
@@ -134,29 +139,16 @@ def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
         return Route(who.name, (), who.speed)
 
 
-def _kept_headings(
-    costs: Costs, free: Costs, vehicle: int, order: Sequence[int], routes: list[Route]
-) -> list[tuple[int, float]]:
-    """Return the chosen headings of a tour; none where zones make its path longer than without: it takes that one."""
-    chosen = [(t, h) for t in order if (h := costs.problem.tasks[t].heading) is not None]
-    if chosen and free is not costs and routes[vehicle].flown > AGREES * costs.tour(vehicle, order)[0]:
-        with suppress(InfeasibleError):
-            other = route_of(free, vehicle, order)
-            if other.flown < routes[vehicle].flown and late_task(costs, other) is None:
-                routes[vehicle], chosen = other, []
-    return chosen
-
-
 def _in_range(route: Route, who: Vehicle) -> bool:
     return route.flown <= who.range * (1.0 + MEASURED)
 
 
 def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _missing(costs, orders))):
+    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _left(costs, orders))):
         if order != orders[vehicle]:
             routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
-    for task in _missing(costs, orders) if costs.problem.zones else ():
+    for task in _left(costs, orders) if costs.problem.zones else ():
         room = ABOVE * costs.ranges
         for _ in range(TRIES):
             if (found := insert_tasks(costs, orders, room, [task])) == orders:
@@ -176,7 +168,7 @@ def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
 def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:
     """Give each task that is left to an idle vehicle that can do it alone; return the costs with its heading."""
     headings: dict[int, float] = {}
-    for task in _missing(costs, orders):
+    for task in _left(costs, orders) if not all(orders) else ():
         beyond = _beyond(costs, task)
         for vehicle in _idle(costs, task, orders)[:TRIES]:
             who = costs.problem.vehicles[vehicle]
@@ -194,12 +186,12 @@ def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Co
 
 def _exchange(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
     """Give each task that is left to a vehicle that can do it alone, if others can take over all tasks of that one."""
-    alone = costs.alone
-    for task in _missing(costs, orders)[:TRIES]:
-        able = np.flatnonzero(np.isfinite(alone[:, task]) & (alone[:, task] <= costs.ranges))
-        for vehicle in able[np.argsort(alone[able, task], kind="stable")][:TRIES].tolist():
+    for task in _left(costs, orders)[:TRIES]:
+        alone = costs.alone_of(task)
+        able = np.flatnonzero(np.isfinite(alone) & (alone <= costs.ranges))
+        for vehicle in able[np.argsort(alone[able], kind="stable")][:TRIES].tolist():
             trial = [[task] if k == vehicle else list(order) for k, order in enumerate(orders)]
-            others = sorted(orders[vehicle], key=lambda t: -float(alone[:, t].min()))  # the largest first
+            others = sorted(orders[vehicle], key=lambda t: -float(costs.alone_of(t).min()))  # the largest first
             trial = insert_tasks(costs, trial, costs.ranges, others)
             if len(_missing(costs, trial)) >= len(_missing(costs, orders)):
                 continue
@@ -222,7 +214,7 @@ def _idle(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> list[int]
 
 def _beyond(costs: Costs, task: int) -> Floats:
     """Return by how much (m, estimated) a task alone is beyond the range of each vehicle; inf: impossible."""
-    ways = costs.alone[:, task]
+    ways = costs.alone_of(task)
     return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
 
 
@@ -260,10 +252,8 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     closed = [zone.name for zone in around if zone is not None]
     if len(closed) == len(homes):
         return f"the base lies in the no-fly zone {closed[0]!r}"
-    if not np.isfinite(costs.alone[:, task]).any() and costs.problem.tasks[task].closes < inf:
+    if not np.isfinite(costs.alone_of(task)).any() and costs.problem.tasks[task].closes < inf:
         return _too_late(costs, task)
-    if not np.isfinite(costs.alone[:, task]).any() and (between_heights := _covered(costs, task)):
-        return between_heights
     idle = _idle(costs, task, orders)[:1]
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
     beyond = _beyond(costs, task)
@@ -273,19 +263,6 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
     if idle and idle[0] != nearest and (other := _why_not(costs, idle[0], task)):
         return f"{why}; nearest idle vehicle: {other}"
     return why if far or idle else f"{why}; no vehicle is idle"
-
-
-def _covered(costs: Costs, task: int) -> str:
-    """Return which zone separates the height of a task from that at which a vehicle travels; empty: none."""
-    one = costs.problem.tasks[task]
-    for who in costs.problem.vehicles:
-        height = height_of(who)
-        if one.z is not None and one.z != height:
-            zone = inside(*one.shape.entry[:2], between(costs.problem.zones, one.z, height))
-            if zone is not None:
-                heights = f"its height of {one.z:g} m and the {height:g} m at which {who.name} travels"
-                return f"the no-fly zone {zone.name!r} lies between {heights}: vehicles change height on the way"
-    return ""
 
 
 def _why_not(costs: Costs, vehicle: int, task: int) -> str:
@@ -329,12 +306,17 @@ def _too_busy(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
 def _too_late(costs: Costs, task: int) -> str:
     """Return why no vehicle begins a task in its window: it is too far away, or waiting circles are too long."""
     opens, closes = costs.problem.tasks[task].opens, costs.problem.tasks[task].closes
-    for vehicle, way in zip(costs.problem.vehicles, costs.first[:, task].tolist(), strict=True):
-        arrival = vehicle.ready + way / vehicle.speed
-        if arrival <= closes:
-            circle = 2.0 * pi * vehicle.radius / vehicle.speed
-            return (
-                f"{vehicle.name} is there at {arrival:.0f} s, too early for its window from {opens:g} to {closes:g} s, "
-                f"and it can only wait in circles of {circle:.0f} s"
-            )
+    open_ended = replace(costs.problem.tasks[task], opens=0.0, closes=inf)
+    any_time = Costs(replace(costs.problem, tasks=(open_ended,)), transits=costs.transits)
+    x, y, _ = open_ended.shape.entry
+    early = [who.ready + hypot(x - who.pose[0], y - who.pose[1]) / who.speed for who in costs.problem.vehicles]
+    for k in np.argsort(early, kind="stable").tolist()[:TRIES]:
+        who = costs.problem.vehicles[k]
+        with suppress(InfeasibleError):
+            arrival = next(leg.begins for leg in alone(any_time, k, 0)[0].legs if leg.kind == "coverage")
+            if arrival <= closes:
+                circle = costs.transits.circle(who, who.home).flown / who.speed
+                window = f"too early for its window from {opens:g} to {closes:g} s"
+                waits = f"and it can only wait in circles of {circle:.0f} s"
+                return f"{who.name} is there at {arrival:.0f} s, {window}, {waits}"
     return f"no vehicle can be there before its window closes at {closes:g} s"

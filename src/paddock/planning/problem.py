@@ -49,6 +49,11 @@ class Vehicle:
     tightest: float | None = None  # m, radius of its tightest turn through the air; None: as planned
     lift: float = 0.0  # m by which the plan has raised it to its layer
 
+    @property
+    def travels_at(self) -> float:
+        """The height (m) at which it travels."""
+        return self.pose[2] if self.height is None else self.height
+
 
 @dataclass(frozen=True)
 class Task:

@@ -9,12 +9,11 @@ from typing import Any, Literal, NamedTuple
 
 from paddock.compute.math import hypot
 from paddock.errors import unknown_name
-from paddock.planning.costs import Costs, height_of
+from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
-from paddock.planning.paths.wind import course_of
 from paddock.planning.problem import Problem, Task, renamed
-from paddock.planning.transits import Goal
+from paddock.planning.transits import Goal, course_at_end
 from paddock.world.columns import Floats
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
@@ -147,7 +146,7 @@ def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
     """Return whether compiled lengths are exact, so that paths can wait: no zones, one height, no waiting in wind."""
     problem = costs.problem
     tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
-    level = who.pose[2] == who.home[2] == height_of(who) and all(task.z is None for task in tasks)
+    level = who.pose[2] == who.home[2] == who.travels_at and all(task.z is None for task in tasks)
     return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
 
 
@@ -257,7 +256,7 @@ class _Writer:
         """Go to a task, wait for it and do it, each measured on its path; with a `chosen` heading (rad)."""
         task, leave = self.costs.problem.tasks[t], float(self.costs.jobs(self.vehicle).leave[t, 2])
         x, y, heading = self.entry(t)
-        z, free = height_of(self.who) if task.z is None else task.z, task.shape.entry.heading is None
+        z, free = self.who.travels_at if task.z is None else task.z, task.shape.entry.heading is None
         if chosen is not None:
             heading = leave = chosen
         try:
@@ -276,13 +275,11 @@ class _Writer:
 
     def follow(self, kind: LegKind, task: Task | None, path: Path, heading: float | None) -> None:
         """Add a leg and measure it; `heading` is the course over the ground at its end, if requested."""
-        x, y, z, nose = path.end
+        x, y, z, _ = path.end
         if heading is None and not path.segments:
             heading = self.here[3]
         elif heading is None:
-            drift_x, drift_y = path.segments[-1].drift_x, path.segments[-1].drift_y
-            still = hypot(drift_x, drift_y) == 0.0
-            heading = nose if still else course_of(nose, drift_x, drift_y)
+            heading = course_at_end(path)
         self.add(kind, task, path.flown, path.flown / self.who.speed, (x, y, z, heading), lambda: path)
 
     @property

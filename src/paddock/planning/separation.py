@@ -12,6 +12,7 @@ from paddock.compute.routine import routine
 from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.vehicles import STATUS_ON, STATUSES
+from paddock.planning.paths.path import Path, Pose, Segment, along_rows
 from paddock.planning.problem import Vehicle
 from paddock.planning.routes import Meeting, Route, late_task, predictable, route_of
 from paddock.planning.tours import Ints
@@ -41,16 +42,32 @@ def spacing_of_layers(count: int, height: float) -> float:
 def poses_on(vehicle: Vehicle, route: Route, times: Floats) -> tuple[Floats, NDArray[np.int8]]:
     """Return the poses (k, 4) of a vehicle on its route at ascending times (s), and its status by index in STATUSES."""
     poses, statuses = np.tile(np.array(vehicle.pose), (len(times), 1)), np.zeros(len(times), dtype=np.int8)
-    for leg in route.legs:
-        first, last = np.searchsorted(times, leg.begins), np.searchsorted(times, leg.ends, side="right")
-        lasts = leg.ends - leg.begins
-        if last > first and lasts > 0.0:
-            poses[first:last] = leg.path.at((times[first:last] - leg.begins) / lasts * leg.path.flown)
-            statuses[first:last] = STATUSES.index(STATUS_ON[leg.kind])
+    first, last = (times[0], times[-1]) if len(times) else (inf, -inf)
+    if legs := [leg for leg in route.legs if leg.ends > leg.begins and leg.ends >= first and leg.begins <= last]:
+        paths = [leg.path if leg.path.segments else Path([standing(leg.path.start)]) for leg in legs]
+        rows, counts = np.concatenate([path.table for path in paths]), [len(path.segments) for path in paths]
+        places = np.concatenate([path.ends for path in paths])  # m flown on its leg at the end of each segment
+        leg_of = np.repeat(np.arange(len(legs)), counts)
+        begins, ends = (np.array([getattr(leg, name) for leg in legs]) for name in ("begins", "ends"))
+        speed = np.array([path.flown for path in paths]) / (ends - begins)
+        before = np.concatenate([[0.0], places[:-1]])
+        before[np.cumsum([0, *counts[:-1]])] = 0.0
+        until = np.maximum.accumulate(begins[leg_of] + places / speed[leg_of])
+        k = np.minimum(np.searchsorted(until, times), len(until) - 1)
+        flown = np.clip((times - begins[leg_of[k]]) * speed[leg_of[k]] - before[k], 0.0, None)
+        found = along_rows(rows[k], np.minimum(flown * rows[k, 10] / np.sqrt(1.0 + rows[k, 6] ** 2), rows[k, 4]))
+        kinds = np.array([STATUSES.index(STATUS_ON[leg.kind]) for leg in legs], np.int8)
+        under_way = (times >= begins[leg_of[k]]) & (times <= ends[leg_of[k]])
+        poses[under_way], statuses[under_way] = found[under_way], kinds[leg_of[k]][under_way]
     if route.legs:
         poses[times > route.ends] = route.legs[-1].end
     statuses[times > route.ends] = STATUSES.index("home" if route.legs else "idle")
     return poses, statuses
+
+
+def standing(at: Pose) -> Segment:
+    """Return the place of a leg on which a vehicle waits: a segment of next to no length."""
+    return Segment(*at, 1e-9)
 
 
 def raised(vehicle: Vehicle, lift: float) -> Vehicle:
@@ -58,7 +75,7 @@ def raised(vehicle: Vehicle, lift: float) -> Vehicle:
     if lift == vehicle.lift:
         return vehicle
     more, (x, y, z, heading), (*base, home_z, home_heading) = lift - vehicle.lift, vehicle.pose, vehicle.home
-    height = z if vehicle.height is None else vehicle.height
+    height = vehicle.travels_at
     start = (x, y, z + more if z == height and not vehicle.under_way else z, heading)
     home = (base[0], base[1], home_z + more if home_z == height else home_z, home_heading)
     return replace(vehicle, pose=start, home=home, height=height + more, lift=lift)

@@ -65,6 +65,8 @@ class _Field:
 
     def each_done(self, parts: Sequence[Task]) -> bool:
         """Return whether each part can be done by another vehicle."""
+        if len(parts) > len(self.problem.vehicles):
+            return False
         costs = Costs(replace(self.problem, tasks=tuple(parts)))
         able = np.isfinite(costs.alone) & (costs.alone <= costs.ranges[:, None])
         chosen = maximum_bipartite_matching(csr_array(able), perm_type="row").tolist()  # vehicle of each part, or -1

@@ -9,15 +9,18 @@ from math import ceil, inf, isnan
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
+from numpy import empty
 from numpy.typing import NDArray
 
-from paddock.compute.math import atan2, hypot, sqrt
+from paddock.compute.math import atan2, hypot, sincos, sqrt, wrap_angle
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
-from paddock.planning.obstacles.detours import Rows, around
-from paddock.planning.paths.dubins import length_to
+from paddock.planning.obstacles.crossing import line_entry, segment_entry
+from paddock.planning.obstacles.detours import KEPT, Rows, around
+from paddock.planning.obstacles.zones import Walls
+from paddock.planning.paths.dubins import STRAIGHT, shortest, turns_left
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
-from paddock.planning.paths.wind import flown_in_wind
+from paddock.planning.paths.wind import course_of, heading_on, quickest
 from paddock.world.columns import Floats
 
 Ints = NDArray[np.int64]
@@ -53,29 +56,80 @@ class Mover(NamedTuple):
 
 
 class Detours(NamedTuple):
-    """The ways of one vehicle around zones: rows in `found`, -1 where the straight way is free; empty without zones."""
+    """The ways of one vehicle around zones: rows in `found`, -1 where no zone is near; empty without zones."""
 
     found: Floats  # (n, 2, WAY_COLUMNS), see obstacles/detours.py
     start: Rows  # (t + 1,) from where it is free to each task, and home
     ways: Rows  # (t, t) from the end of each task to the beginning of each
     home: Rows  # (t,) from the end of each task home
+    sets: Ints  # (s, 2) the first and the end of each set of zones in what follows: the fields of Walls
+    around: Floats
+    spans: Ints
+    reach: Floats
+    circles: Floats
+    edges: Floats
 
 
 SPECIAL = [Mover._fields.index(name) for name in ("wind_x", "wind_y", "reverse")]
+BACKWARDS = -1  # in place of the number of a word
+Word = tuple[float, int, float, float, float]  # metres flown, number of the word, m flown in its parts
 
 
-def level_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
-    """Return metres flown from a pose to another (heading NaN: any) on one level, and the heading of arrival."""
+def level_word(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> Word:
+    """Return the quickest word from a pose to another (heading NaN: any) on one level."""
     if m.wind_x != 0.0 or m.wind_y != 0.0:
-        return flown_in_wind(x, y, heading, gx, gy, gh, m.radius, m.wind_x, m.wind_y)
+        goal = gh if isnan(gh) else heading_on(gh, m.wind_x, m.wind_y)
+        nose = heading_on(heading, m.wind_x, m.wind_y)
+        return quickest(x, y, nose, gx, gy, goal, m.radius, m.wind_x, m.wind_y)
     if m.reverse > 0.5 and not isnan(gh):
-        return reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius), gh
-    return length_to(x, y, heading, gx, gy, gh, m.radius)
+        length = reeds_shepp_length(x, y, heading, gx, gy, gh, m.radius)
+        return length, BACKWARDS, 0.0, length, 0.0
+    return shortest(x, y, heading, gx, gy, gh, m.radius)
 
 
-def forward_way(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> tuple[float, float]:
+def forward_word(m: Mover, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> Word:
     """Return the same without wind, for vehicles that only move forwards."""
-    return length_to(x, y, heading, gx, gy, gh, m.radius)
+    return shortest(x, y, heading, gx, gy, gh, m.radius)
+
+
+def arrival_of(m: Mover, word: Word, x: float, y: float, heading: float, gx: float, gy: float, gh: float) -> float:
+    """Return the heading at the end of a word."""
+    flown, number, t, _, q = word
+    if not isnan(gh):
+        return gh
+    if number == STRAIGHT:
+        return heading if flown == 0.0 else atan2(gy - y, gx - x)
+    turn = (turns_left(number, 0) * t + turns_left(number, 2) * q) / m.radius
+    if m.wind_x == 0.0 and m.wind_y == 0.0:
+        return wrap_angle(heading + turn)
+    return course_of(heading_on(heading, m.wind_x, m.wind_y) + turn, m.wind_x, m.wind_y)
+
+
+def clear_of(w: Walls, m: Mover, word: Word, x: float, y: float, heading: float, gx: float, gy: float) -> bool:
+    """Return whether a word from a pose to a place enters no zone; of ways backwards, the straight line."""
+    _, number, t, p, q = word
+    dx, dy, row = gx - x, gy - y, empty(11)
+    if number in (BACKWARDS, STRAIGHT):
+        way = max(hypot(dx, dy), 1e-9)
+        return line_entry(w, x, y, dx / way, dy / way, way)[1] < 0
+    nose = heading if m.wind_x == 0.0 and m.wind_y == 0.0 else heading_on(heading, m.wind_x, m.wind_y)
+    for k in range(3):
+        length, side = (t if k == 0 else p if k == 1 else q), 0.0
+        if k != 1:
+            side = turns_left(number, k)
+        elif number > 3:
+            side = 1.0 if number == 4 else -1.0
+        if length > 0.0:
+            row[0], row[1], row[3], row[4], row[5], row[7] = x, y, nose, length, side / m.radius, 1.0
+            row[8], row[9] = m.wind_x, m.wind_y
+            if segment_entry(w, row)[1] >= 0:
+                return False
+            half = 0.5 * length * side / m.radius
+            s, c = sincos(half)
+            chord = length if half == 0.0 else length * s / half
+            s, c = sincos(wrap_angle(nose + half))
+            x, y, nose = x + chord * c + m.wind_x * length, y + chord * s + m.wind_y * length, nose + 2.0 * half
+    return True
 
 
 class TourRoutine(Routine[P, R]):
@@ -88,7 +142,7 @@ class TourRoutine(Routine[P, R]):
     @cached_property
     def forward(self) -> Routine[P, R]:
         """The routine without them."""
-        return Routine(rebound(self.plain, {level_way: forward_way}), self.parallel)
+        return Routine(rebound(self.plain, {level_word: forward_word}), self.parallel)
 
     def __call__(self, *arguments: P.args, **named: P.kwargs) -> R:
         """Run it, compiled for these vehicles."""
@@ -134,8 +188,8 @@ def transit(
     m: Mover, x: float, y: float, z: float, heading: float, gx: float, gy: float, gz: float, gh: float
 ) -> tuple[float, float]:
     """Return metres flown from a pose to another (heading NaN: any) without zones, and the heading of arrival."""
-    level, arrival = level_way(m, x, y, heading, gx, gy, gh)
-    return climbed(m, level, abs(gz - z)), arrival
+    word = level_word(m, x, y, heading, gx, gy, gh)
+    return climbed(m, word[0], abs(gz - z)), arrival_of(m, word, x, y, heading, gx, gy, gh)
 
 
 def climbed(m: Mover, level: float, rise: float) -> float:
@@ -152,13 +206,26 @@ def travel(
     m: Mover, extra: Detours, before: int, x: float, y: float, z: float, heading: float, to: int,
     gx: float, gy: float, gz: float, gh: float,
 ) -> tuple[float, float]:  # fmt: skip
-    """As `transit`, around zones: after a task (-1: none yet) to a task (-1: home)."""
+    """As `transit`, around zones: after a task (-1: none yet) to a task (-1: home); as the path that is built."""
+    row = -1
     if len(extra.start) > 0:
         row = extra.start[to] if before < 0 else extra.home[before] if to < 0 else extra.ways[before, to]
-        if row >= 0:
-            level, arrival = around(extra.found[row], x, y, heading, m.held, m.wind_x, m.wind_y)
-            return (climbed(m, level, abs(gz - z)) if level < inf else inf), arrival
-    return transit(m, x, y, z, atan2(gy - y, gx - x) if isnan(heading) else heading, gx, gy, gz, gh)
+    course = atan2(gy - y, gx - x) if isnan(heading) else heading
+    if row < 0:
+        return transit(m, x, y, z, course, gx, gy, gz, gh)
+    way = extra.found[row]
+    w = walls_of(extra, int(way[0, KEPT]))
+    word = level_word(m, x, y, course, gx, gy, gh)
+    if clear_of(w, m, word, x, y, course, gx, gy):
+        return climbed(m, word[0], abs(gz - z)), arrival_of(m, word, x, y, course, gx, gy, gh)
+    level, arrival = around(way, w, x, y, heading, gx, gy, gh, m.held, m.wind_x, m.wind_y)
+    return (climbed(m, level, abs(gz - z)) if level < inf else inf), arrival
+
+
+def walls_of(extra: Detours, number: int) -> Walls:
+    """Return the borders of a set of zones."""
+    a, b = extra.sets[number, 0], extra.sets[number, 1]
+    return Walls(extra.around[a:b], extra.spans[a:b], extra.reach[a:b], extra.circles, extra.edges)
 
 
 def slowest(m: Mover) -> float:
@@ -258,17 +325,20 @@ def legs_of(m: Mover, j: Jobs, extra: Detours, order: Ints, table: Floats) -> No
     table[k, 4], table[k, 5] = at.time + way / m.speed, at.flown + way
 
 
-def single_ways(m: Mover, j: Jobs, extra: Detours, found: Floats) -> None:
-    """Write metres flown (3, t) to each task, from each home (leaving towards it), and for each alone; inf: never."""
-    for t in range(found.shape[1]):
+def single_ways(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
+    """Write metres flown (3, n) to each task, from each home (leaving towards it), and for each alone; inf: never."""
+    for k in range(len(tasks)):
+        t = tasks[k]
         height = m.height if isnan(j.z[t]) else j.z[t]
-        goal, leave = j.entry[t], j.leave[t]
-        way, _ = travel(m, extra, -1, m.x, m.y, m.z, m.heading, t, goal[0], goal[1], height, goal[2])
-        found[0, t] = way if j.cover[t] < inf else inf
-        way = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
-        found[1, t] = way if j.cover[t] < inf else inf
-        at = step(m, j, extra, begin(m), t)
-        found[2, t] = at.flown + way_home(m, extra, at) if at.flown < inf else inf
+        leave, start = j.leave[t], begin(m)
+        way, wait, begin_at, arrival = approach(m, j, extra, start, t)
+        at = after(m, j, start, t, way + wait, begin_at, arrival)
+        back = home_from(m, extra, t, leave[0], leave[1], height, leave[2])
+        found[0, k] = way if j.cover[t] < inf else inf
+        found[1, k] = back if j.cover[t] < inf else inf
+        found[2, k] = inf
+        if at.flown < inf:
+            found[2, k] = at.flown + (way_home(m, extra, at) if isnan(leave[2]) else back)
 
 
 def across(m: Mover, j: Jobs, extra: Detours, tasks: Ints, found: Floats) -> None:
@@ -304,6 +374,12 @@ class TourData(NamedTuple):
     start: Rows  # (a, t + 1)
     ways: Rows  # (k, t, t)
     home: Rows  # (a, t)
+    sets: Ints  # (s, 2)
+    around: Floats
+    spans: Ints
+    reach: Floats
+    circles: Floats
+    edges: Floats
 
 
 def mover_of(fleet: TourData, vehicle: int) -> Mover:
@@ -323,4 +399,6 @@ def jobs_of(fleet: TourData, vehicle: int) -> Jobs:
 
 def detours_of(fleet: TourData, vehicle: int) -> Detours:
     """Return the detours of a vehicle."""
-    return Detours(fleet.found, fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle])
+    start, ways, home = fleet.start[vehicle], fleet.ways[fleet.kind[vehicle]], fleet.home[vehicle]
+    walls = fleet.around, fleet.spans, fleet.reach, fleet.circles, fleet.edges
+    return Detours(fleet.found, start, ways, home, fleet.sets, walls[0], walls[1], walls[2], walls[3], walls[4])

@@ -1,24 +1,25 @@
 """Paths between tasks: around zones, in wind, with climbs, forwards or backwards."""
 
-from math import floor, pi
+from math import ceil, floor, pi
 from typing import Any
 
 from paddock.compute.math import hypot, sincos
 from paddock.planning.coverage.shapes import InfeasibleError
-from paddock.planning.obstacles.around import ZoneMap, on_border, way_in, way_out
+from paddock.planning.obstacles.around import ZoneMap, on_border, waiting_place, way_in, way_out
 from paddock.planning.obstacles.crossing import blocked_by, inside
 from paddock.planning.obstacles.zones import Clearance, Zone
-from paddock.planning.paths.climb import raised, tilted
+from paddock.planning.paths.climb import along, raised, tilted
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, Pose, Segment, carried
 from paddock.planning.paths.reeds_shepp import reeds_shepp
-from paddock.planning.paths.wind import dubins_in_wind, over_ground
+from paddock.planning.paths.wind import course_of, dubins_in_wind, over_ground
 from paddock.planning.problem import Problem, Vehicle
 
 Goal = tuple[float, float, float, float | None]  # x, y, z in m and heading in rad; None: any
 Start = tuple[float, float, float]
 End = tuple[float, float, float | None]
 SAME_HEIGHT = 1e-9  # m
+ROOM = 0.01  # m: tolerance of the part of a path on which it changes height
 NARROW = 2.0  # m: radius of the climb spiral of a vehicle that can turn on the spot
 
 
@@ -44,14 +45,48 @@ class Transits:
 
     def _path(self, vehicle: Vehicle, start: Pose, goal: Goal) -> Path:
         begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
-        level, zones = self._direct(vehicle, begin, end), between(self.zones, start[2], goal[2])
+        if abs(start[2] - goal[2]) < SAME_HEIGHT:
+            return tilted(self._level(vehicle, begin, end, between(self.zones, start[2], goal[2])), start[2], start[2])
+        passed = between(self.zones, start[2], goal[2])
+        for here, z in ((goal, goal[2]), (start, start[2])):  # under or over a zone: it is entered at that height
+            if any(zone.contains(here[0], here[1]) and not zone.reaches(z, z) for zone in passed):
+                level = self._level(vehicle, begin, end, between(self.zones, z, z))
+                return self._stepped(level, vehicle, start, goal, first=here is goal)
+        level = self._level(vehicle, begin, end, passed)
+        return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
+
+    def _level(self, vehicle: Vehicle, begin: Start, end: End, zones: tuple[Zone, ...]) -> Path:
+        """Return the path on one level, around zones."""
+        level = self._direct(vehicle, begin, end)
         if zones and blocked_by(level, zones, self._kept(zones, begin, end)) is not None:
             level = self._around(begin, end, vehicle, zones)
             if self._windy(vehicle):
                 level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
-        if abs(start[2] - goal[2]) < SAME_HEIGHT:
-            return tilted(level, start[2], start[2])
-        return raised(level, start[2], goal[2], vehicle.slope, self.circle(vehicle, start))
+        return level
+
+    def _stepped(self, level: Path, vehicle: Vehicle, start: Pose, goal: Goal, first: bool) -> Path:
+        """Return a level path that changes height outside of all zones between: `first`, or else at its end."""
+        low, high, (x, y, _, heading) = start[2], goal[2], start
+        passed = between(self.zones, low, high)
+        room = clear_part(level, passed, self._kept(passed, start if first else goal), first)
+        part = level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
+        turns: tuple[Segment, ...] = ()
+        excess = abs(high - low) / vehicle.slope - along(part)
+        if excess > 0.0 or not part.segments:
+            if not first:
+                x, y, heading = goal[0], goal[1], course_at_end(level) if goal[3] is None else goal[3]
+            both = [self.circle(vehicle, (x, y, 0.0, heading), left) for left in (True, False)]
+            free = [turn for turn in both if blocked_by(turn, passed) is None]
+            if not free:
+                zone = blocked_by(both[0], passed)
+                why = f"leaves no room to change height from {low:g} to {high:g} m beside it"
+                raise InfeasibleError(f"the no-fly zone {zone.name if zone else ''!r} {why}")
+            turns = free[0].segments * max(1, ceil(excess / along(free[0]) - 1e-9))
+        if first:
+            rest = level.subpath(room, level.flown)
+            return tilted(Path((*turns, *part.segments), level.start), low, high) + tilted(rest, high, high)
+        rest = level.subpath(0.0, level.flown - room)
+        return tilted(rest, low, low) + tilted(Path((*part.segments, *turns), part.start), low, high)
 
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
         """Return a path as the vehicle flies it in this wind, at a height; raise in or near a zone."""
@@ -78,6 +113,18 @@ class Transits:
             return Path((), (x, y, 0.0, heading))
         return over_ground(out, vehicle.speed, self.wind) if self._windy(vehicle) else out
 
+    def waiting_home(self, vehicle: Vehicle) -> Pose:
+        """Return where an aircraft waits in circles whose home lies in a zone, outside; otherwise its home."""
+        x, y, z, _ = vehicle.home
+        zones = between(self.zones, z, z)
+        if vehicle.moves != "aircraft" or vehicle.radius <= 0.0 or not zones or inside(x, y, zones) is None:
+            return vehicle.home
+        try:
+            x, y, heading = waiting_place(x, y, self.held_radius(vehicle), self.clearance, zones)
+        except InfeasibleError:  # there is no place outside
+            return vehicle.home
+        return x, y, z, heading
+
     def roomy(self, vehicle: Vehicle, at: Pose) -> bool:
         """Return whether a full turn from a pose, to one side at least, is clear of zones."""
         (x, y, z, heading), radius = at, self.held_radius(vehicle)
@@ -94,11 +141,11 @@ class Transits:
         """Return the wind that carries a vehicle, east and north over its airspeed."""
         return (self.wind[0] / vehicle.speed, self.wind[1] / vehicle.speed) if self._windy(vehicle) else (0.0, 0.0)
 
-    def circle(self, vehicle: Vehicle, at: Pose) -> Path:
-        """Return the waiting circle of an aircraft: one left turn held over the ground, back to the same pose."""
+    def circle(self, vehicle: Vehicle, at: Pose, left: bool = True) -> Path:
+        """Return the waiting circle of an aircraft: one turn held over the ground, back to the same pose."""
         x, y, z, heading = at
         radius = self.held_radius(vehicle) or NARROW
-        turn = Path([Segment(x, y, z, heading, 2.0 * pi * radius, 1.0 / radius)])
+        turn = Path([Segment(x, y, z, heading, 2.0 * pi * radius, (1.0 if left else -1.0) / radius)])
         return over_ground(turn, vehicle.speed, self.wind) if self._windy(vehicle) else turn
 
     def held_radius(self, vehicle: Vehicle) -> float:
@@ -163,6 +210,27 @@ class Transits:
         if key not in self._maps:
             self._maps[key] = ZoneMap(zones, key[0], kept, key[3])
         return self._maps[key]
+
+
+def clear_part(path: Path, zones: tuple[Zone, ...], kept: Clearance, first: bool) -> float:
+    """Return the metres flown from the start of a path, or up to its end, that are clear of zones."""
+
+    def part(room: float) -> Path:
+        return path.subpath(0.0, room) if first else path.subpath(path.flown - room, path.flown)
+
+    low, high = 0.0, path.flown
+    while high - low > ROOM:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if blocked_by(part(middle), zones, kept) is None else (low, middle)
+    return low
+
+
+def course_at_end(path: Path) -> float:
+    """Return the course over the ground (rad) at the end of a path."""
+    heading = path.end[3]
+    if not path.segments or not carried(path.segments[-1]):
+        return heading
+    return course_of(heading, path.segments[-1].drift_x, path.segments[-1].drift_y)
 
 
 def between(zones: tuple[Zone, ...], low: float, high: float) -> tuple[Zone, ...]:

@@ -19,6 +19,7 @@ from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
+from paddock.planning.mission.replanning import home_of
 from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Problem
@@ -225,7 +226,8 @@ class DynamicsExecution:
         path = vehicle.route.path if vehicle.route.legs else none
         if loop.segments and not path.segments and not self.as_before:  # from within its circle it would not find it
             with suppress(InfeasibleError):
-                path = Transits(self.mission.problem).path(spec, (x, y, spec.home[2], heading), spec.home)
+                home = home_of(self.mission, spec)
+                path = Transits(self.mission.problem).path(spec, (x, y, home[2], heading), home)
         return path, loop, path.end if path.segments else vehicle.rest, spec.speed
 
     def _wait(self, tracks: FleetTracks, row: int, index: int, time: float) -> None:

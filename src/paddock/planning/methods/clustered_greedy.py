@@ -7,6 +7,7 @@ from math import ceil, inf
 
 import numpy as np
 from numpy import empty, int64, zeros
+from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from paddock.compute.philox import signed, uniforms
@@ -39,8 +40,7 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
     if not costs.vehicles or not costs.tasks:
         return MethodResult([[] for _ in range(costs.vehicles)], {"clusters": 0})
     fleet = costs.fleet
-    fitting = np.isfinite(costs.alone) & (costs.alone <= costs.ranges[:, None] * (1.0 + SLACK))
-    able = np.flatnonzero(fitting.any(axis=1))  # vehicles that can do any task within their range
+    able = np.flatnonzero(_fitting(costs).any(axis=1))  # vehicles that can do any task within their range
     orders = packed([[]] * costs.vehicles, costs.tasks)
     count = min(len(able), costs.tasks)
     if count:
@@ -50,6 +50,14 @@ def solve(costs: Costs, options: NoOptions, progress: Progress) -> MethodResult:
         _join(costs, orders)
     progress(1.0)
     return MethodResult(unpacked(orders), {"clusters": count})
+
+
+def _fitting(costs: Costs) -> NDArray[np.bool_]:
+    """Return whether each vehicle can do each task (vehicles, tasks), by its range and the windows of tasks."""
+    bounded = costs.problem.zones or np.isfinite(costs.ranges).any()
+    if bounded or any(task.closes < inf for task in costs.problem.tasks):
+        return np.isfinite(costs.alone) & (costs.alone <= costs.ranges[:, None] * (1.0 + SLACK))
+    return np.isfinite([costs.jobs(vehicle).cover for vehicle in range(costs.vehicles)])
 
 
 def revise(costs: Costs, options: NoOptions, orders: list[list[int]]) -> MethodResult:
@@ -69,7 +77,7 @@ def _join(costs: Costs, orders: Packed) -> bool:
         missing[row[:count]] = False
     tasks = costs.possible(np.flatnonzero(missing))
     if len(tasks):
-        join_nearest(costs.fleet, orders, costs.ranges, tasks)
+        join_nearest(costs.fleet_for(unpacked(orders), tasks), orders, costs.ranges, tasks)
     return bool(missing.any())
 
 

@@ -14,11 +14,12 @@ import numpy as np
 from numpy import empty, zeros
 from numpy.typing import NDArray
 
+from paddock.compute.math import wrap_angle
 from paddock.errors import MissingFeatureError
 from paddock.planning.costs import Costs
 from paddock.planning.methods import Method, MethodResult, Progress
 from paddock.planning.methods.annealing import polished, revise, value
-from paddock.planning.tours import Detours, Ints, Jobs, Mover, tour_routine, transit
+from paddock.planning.tours import Detours, Ints, Jobs, Mover, tour_routine, travel
 from paddock.world.columns import Column, Floats
 
 Whole = NDArray[np.int64]
@@ -174,10 +175,22 @@ def chosen_headings(costs: Costs, orders: Sequence[Sequence[int]]) -> dict[int, 
         free = [t for t in order if np.isnan(costs.jobs(vehicle).entry[t, 2])]
         if free:
             headings = np.full(len(order), np.nan)
-            args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle))
+            args = (costs.movers[vehicle], costs.jobs(vehicle), costs.detours(vehicle, order))
             refine_headings(*args, np.array(order, dtype=np.int64), headings)
             found |= {t: float(headings[order.index(t)]) for t in free}
-    return found
+    return _passable(costs, orders, found) if costs.problem.zones else found
+
+
+def _passable(costs: Costs, orders: Sequence[Sequence[int]], headings: dict[int, float]) -> dict[int, float]:
+    """Return the headings without those between which zones leave no way: with any heading there may be one."""
+    while True:
+        headed, closed = costs.headed(headings), set[int]()
+        for vehicle, order in enumerate(orders):
+            for k in np.flatnonzero(np.isinf(headed.legs(vehicle, order)[:, 0])).tolist():
+                closed.update(order[max(k - 1, 0) : k + 1])
+        if closed.isdisjoint(headings):
+            return headings
+        headings = {task: heading for task, heading in headings.items() if task not in closed}
 
 
 def refined(m: Mover, j: Jobs, extra: Detours, order: Ints, headings: Floats) -> None:
@@ -207,7 +220,7 @@ def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, c
             arrival = j.entry[t, 2] if ends == 1 else grid[k, h]
             value[k, h] = inf
             if k == 0:
-                way, _ = transit(m, m.x, m.y, m.z, m.heading, j.entry[t, 0], j.entry[t, 1], height, arrival)
+                way = headed_way(m, j, extra, -1, m.z, m.heading, t, height, arrival)
                 value[k, h] = way + j.cover[t]
                 continue
             s = order[k - 1]
@@ -215,17 +228,38 @@ def best_on_grid(m: Mover, j: Jobs, extra: Detours, order: Ints, grid: Floats, c
             starts = 1 if not isnan(j.leave[s, 2]) else count
             for g in range(starts):
                 away = j.leave[s, 2] if starts == 1 else grid[k - 1, g]
-                way, _ = transit(
-                    m, j.leave[s, 0], j.leave[s, 1], from_z, away, j.entry[t, 0], j.entry[t, 1], height, arrival
-                )
+                way = headed_way(m, j, extra, s, from_z, away, t, height, arrival)
                 if value[k - 1, g] + way + j.cover[t] < value[k, h]:
                     value[k, h] = value[k - 1, g] + way + j.cover[t]
                     came[k, h] = g
-    back_from_home(m, j, order, grid, count, value, came, headings)
+    back_from_home(m, j, extra, order, grid, count, value, came, headings)
+
+
+def headed_way(
+    m: Mover, j: Jobs, extra: Detours, before: int, z: float, heading: float, to: int, height: float, arrival: float
+) -> float:
+    """Return metres flown after a task (-1: none yet) to another (-1: home) from one heading to another.
+
+    A way around zones to a task with a free heading is known to that place: the turn to the heading is added.
+    """
+    x, y = (m.x, m.y) if before < 0 else (j.leave[before, 0], j.leave[before, 1])
+    gx, gy = (m.home_x, m.home_y) if to < 0 else (j.entry[to, 0], j.entry[to, 1])
+    way, reached = travel(m, extra, before, x, y, z, heading, to, gx, gy, height, arrival)
+    if not way < inf or reached == arrival:
+        return way
+    return way + m.held * abs(wrap_angle(arrival - reached))
 
 
 def back_from_home(
-    m: Mover, j: Jobs, order: Ints, grid: Floats, count: int, value: Floats, came: Floats, headings: Floats
+    m: Mover,
+    j: Jobs,
+    extra: Detours,
+    order: Ints,
+    grid: Floats,
+    count: int,
+    value: Floats,
+    came: Floats,
+    headings: Floats,
 ) -> None:
     """Backtrack from the best last choice, including the way home."""
     n = len(order)
@@ -235,8 +269,7 @@ def back_from_home(
     best, least = 0, inf
     for h in range(ends):
         away = j.leave[t, 2] if ends == 1 else grid[n - 1, h]
-        home = (m.home_x, m.home_y, m.home_z, m.home_heading)
-        way, _ = transit(m, j.leave[t, 0], j.leave[t, 1], height, away, home[0], home[1], home[2], home[3])
+        way = headed_way(m, j, extra, t, height, away, -1, m.home_z, m.home_heading)
         if value[n - 1, h] + way < least:
             best, least = h, value[n - 1, h] + way
     for k in range(n - 1, -1, -1):

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, replan
+from paddock.planning.mission.replanning import enforce_battery, enforce_range, first_plan, happen, home_of, replan
 from paddock.planning.mission.saving import load_state, saved_state
 from paddock.planning.mission.state import MissionChange, MissionData, MoveTask, PoseOf, RemoveTask, Request, moved
 from paddock.planning.mission.vehicles import MissionVehicle
+from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.paths.path import Path, Pose
 from paddock.planning.problem import Happening, MissionSetup, Problem, Task, Vehicle
 from paddock.planning.routes import Plan
-from paddock.planning.transits import Transits
+from paddock.planning.transits import Transits, between
 from paddock.world.archive import typed
 from paddock.world.columns import Floats
 
@@ -90,12 +91,17 @@ class Mission(MissionData):
         """Whether all vehicles are at rest and no event is pending."""
         return self.next_happening == inf and not np.isfinite(self.fleet.due).any()
 
-    def loiter_path(self, spec: MissionVehicle) -> Path:
-        """Return the waiting circle of an idle aircraft, through its home."""
-        home = spec.spec.home
-        if spec.spec.moves != "aircraft" or spec.spec.radius <= 0.0:
+    def loiter_path(self, vehicle: MissionVehicle) -> Path:
+        """Return the waiting circle of an idle aircraft, through its home: to the left unless a zone is there."""
+        spec = vehicle.spec
+        home = home_of(self, spec)
+        if spec.moves != "aircraft" or spec.radius <= 0.0:
             return Path((), home)
-        return Transits(Problem((), (), (), self.setup.problem.wind)).circle(spec.spec, home)
+        transits = Transits(self.problem)
+        left, right = (transits.circle(spec, home, side) for side in (True, False))
+        zones = between(self.zones, home[2], home[2])
+        crosses = blocked_by(left, zones) is not None and blocked_by(right, zones) is None
+        return right if crosses else left
 
     def add_task(self, task: Task) -> None:
         """Add a task."""

@@ -20,6 +20,7 @@ from paddock.planning.planner import build, revise, solve
 from paddock.planning.problem import Vehicle
 from paddock.planning.routes import Leg, Plan, Route, route_of
 from paddock.planning.separation import raised
+from paddock.planning.transits import Transits
 from paddock.world.columns import Floats
 
 LEVEL = 0.5  # m: tolerance of a vehicle's height, because autopilots do not hold it exactly
@@ -170,13 +171,23 @@ def _free(state: MissionData, vehicle: MissionVehicle, poses: PoseOf, change: Mi
 def _at(state: MissionData, vehicle: MissionVehicle, pose: Pose, left: float = 0.0) -> Vehicle:
     """Return a vehicle that is free at a pose after `left` more metres."""
     own = vehicle.spec
-    height = own.pose[2] if own.height is None else own.height
+    height = own.travels_at
     ready = max(state.time + left / own.speed, own.ready)
     x, y, z, heading = pose
     here = (x, y, height if abs(z - height) < LEVEL else z, heading)
     range_left = max(own.range - vehicle.travelled - left, 0.0)
-    under_way = vehicle.status != "idle"
-    return replace(own, pose=here, ready=ready, range=range_left, height=height, under_way=under_way)
+    home = home_of(state, own)
+    under_way = vehicle.status != "idle" or (own.aloft and home is not own.home)  # then it circles there no more
+    return replace(own, pose=here, home=home, ready=ready, range=range_left, height=height, under_way=under_way)
+
+
+def home_of(state: MissionData, vehicle: Vehicle) -> Pose:
+    """Return where a vehicle returns to: its home, or for aircraft a place outside of zones that have closed it."""
+    x, y, z, _ = vehicle.home
+    new = state.zones[len(state.setup.problem.zones) :]
+    if vehicle.moves != "aircraft" or not any(zone.contains(x, y) and zone.reaches(z, z) for zone in new):
+        return vehicle.home
+    return Transits(replace(state.problem, zones=state.zones)).waiting_home(vehicle)
 
 
 SLACK = 1e-6  # share of its range tolerated as rounding error
@@ -207,10 +218,14 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
         zone = request.zone
         state.zones = (*state.zones, zone)
         state.report("zone", detail=zone.name)
-        homes = [vehicle.spec.home for vehicle in state.fleet.list]
-        if any(zone.contains(x, y) and zone.reaches(z, z) for x, y, z, _ in homes):
-            detail = f"home lies in the no-fly zone {zone.name!r}: vehicles return there all the same, the shortest way"
-            state.report("base", detail=detail)
+        homes = [(vehicle, vehicle.spec.home) for vehicle in state.fleet.list]
+        closed = [vehicle for vehicle, (x, y, z, _) in homes if zone.contains(x, y) and zone.reaches(z, z)]
+        aircraft = {vehicle.row for vehicle in closed if home_of(state, vehicle.spec) is not vehicle.spec.home}
+        if closed:
+            waits = "aircraft wait outside in circles" if aircraft else ""
+            others = "vehicles return there all the same, the shortest way" if len(aircraft) < len(closed) else ""
+            what = ", other ".join(part for part in (waits, others) if part)
+            state.report("base", detail=f"home lies in the no-fly zone {zone.name!r}: {what}")
         blocked = [
             (vehicle, leg) for vehicle in state.fleet.list if (leg := _blocked(state, vehicle, zone)) is not None
         ]
@@ -218,7 +233,8 @@ def happen(state: MissionData, request: Request, poses: PoseOf, change: MissionC
             change.dirty.add(vehicle.row)
             if leg is vehicle.current and leg.kind == "coverage" and blocked_by(_rest_of(state, vehicle, leg), (zone,)):
                 _abort(state, vehicle, change, f"it leads through the no-fly zone {zone.name!r}")
-        if blocked:
+        change.dirty |= {row for row in aircraft if state.fleet.list[row].able}
+        if blocked or aircraft:
             change.causes.append(f"new zone {zone.name}")
 
 

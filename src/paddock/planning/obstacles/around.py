@@ -7,7 +7,7 @@ from math import degrees, inf, isfinite, pi
 import numpy as np
 
 from paddock.compute import arrays
-from paddock.compute.math import cos, sin
+from paddock.compute.math import atan2, cos, sin
 from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import InfeasibleError
@@ -200,6 +200,15 @@ def way_in(goal: Goal, radius: float, zones: Sequence[Zone]) -> Path:
     return Path(
         Segment(x, y, z, heading + pi, segment.length, -segment.curvature) for (x, y, z, heading), segment in turned
     )
+
+
+def waiting_place(x: float, y: float, radius: float, kept: float, zones: Sequence[Zone]) -> tuple[float, float, float]:
+    """Return a pose on the circle nearest to a place whose left turns of `radius` stay clear of zones by `kept` (m)."""
+    wide = [zone.grown(radius + kept) for zone in zones]
+    exits = _exits(x, y, wide)
+    cx, cy = exits[int(np.argmin(arrays.hypot(*(exits - (x, y)).T)))].tolist()
+    angle = atan2(y - cy, x - cx)
+    return cx + radius * cos(angle), cy + radius * sin(angle), angle + 0.5 * pi
 
 
 def _exits(x: float, y: float, zones: Sequence[Zone]) -> Floats:

@@ -126,13 +126,26 @@ def _arc_edge(ax: float, ay: float, bx: float, by: float, radius: float, begin: 
 def path_entry(w: Walls, table: Floats) -> tuple[int, float, int]:
     """Return the segment, metres along it and the zone where a path's table first enters a zone; -1: never."""
     for s in range(len(table)):
-        if table[s, 8] == 0.0 and table[s, 9] == 0.0:
-            along, zone = _still_entry(w, table[s])
-        else:
-            along, zone = _carried_entry(w, table[s])
+        along, zone = segment_entry(w, table[s])
         if zone >= 0:
             return s, along, zone
     return -1, inf, -1
+
+
+def segment_entry(w: Walls, row: Floats) -> tuple[float, int]:
+    """Return metres along a segment, a row of a path's table, until it first enters a zone, and the zone; -1: never."""
+    if row[8] == 0.0 and row[9] == 0.0:
+        return _still_entry(w, row)
+    return _carried_entry(w, row) if row[5] == 0.0 or _reaches(w, row) else (inf, -1)
+
+
+def _reaches(w: Walls, row: Floats) -> bool:
+    """Return whether a zone is as near to the beginning of a curve in moving air as the curve is wide."""
+    reach = min(row[4], 2.0 / abs(row[5])) + hypot(row[8], row[9]) * row[4]
+    for k in range(len(w.around)):
+        if hypot(w.around[k, 0] - row[0], w.around[k, 1] - row[1]) <= w.around[k, 2] + reach:
+            return True
+    return False
 
 
 def _still_entry(w: Walls, row: Floats) -> tuple[float, int]:

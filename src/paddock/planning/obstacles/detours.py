@@ -18,7 +18,7 @@ from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, tangent
-from paddock.planning.obstacles.crossing import line_entry, within
+from paddock.planning.obstacles.crossing import arc_entry, known_walls, line_entry, within
 from paddock.planning.obstacles.search import (
     Heap,
     Ints,
@@ -32,40 +32,52 @@ from paddock.planning.obstacles.search import (
     turn_between,
     turned,
 )
-from paddock.planning.obstacles.zones import Walls
+from paddock.planning.obstacles.zones import Walls, each_of
 from paddock.planning.paths.wind import held_line, held_turn
 from paddock.world.columns import Floats
 
 Flags = NDArray[np.bool_]
 Rows = NDArray[np.int32]
-WAY_COLUMNS = 6
-COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL = range(WAY_COLUMNS)
+WAY_COLUMNS = 7
+COST, BEND_X, BEND_Y, BEND, LEAVE, ARRIVAL, KEPT = range(WAY_COLUMNS)
 """Of a way: metres flown after its first bend; centre and radius (m, negative to the right) of that bend; the headings
 (rad) with which it leaves the bend and arrives. Without a bend (NaN) the metres are those of the whole way. Metres of
-NaN mean that the straight way is free, infinite ones that there is none."""
+NaN mean that the straight way is free, infinite ones that there is none. Last: the number of the zones that it avoids
+(`Detours.sets`); here 1 with the clearance, 0 without, as an end lies within it."""
 NO_TURN = 1.5 * pi  # rad: a turn beyond this is one that another heading of the start has made unnecessary
+ASIDE = 2.0  # turn radii beside the straight way within which a zone may be in the way of a turn
 
 
 def ways_around(
-    charts: Sequence[ZoneMap], starts: Floats, goals: Floats, closed: Flags, among: Flags
+    charts: Sequence[ZoneMap], starts: Floats, goals: Floats, pairs: Ints, closed: Flags
 ) -> tuple[Rows, Floats]:
-    """Return the row (n, m) of the way from each start to each goal, x, y, heading (NaN: any), for pairs `among` all.
+    """Return the row (p,) of the way of each pair (p, 2) of a start and a goal, x, y, heading (NaN: any).
 
-    The rows are (k, 2, WAY_COLUMNS); -1 means that the straight way is free, which it never is from starts that are
-    `closed` (n,). The first of the charts with a way counts: with the clearance, then without.
+    The rows are (k, 2, WAY_COLUMNS); -1 means that no zone is near the straight way, which is never so for starts that
+    are `closed` (n,). The first of the charts with a way counts: with the clearance, then without.
     """
     chart = charts[0]
-    wanted = ((hidden(chart.walls, charts[-1].walls, starts, goals) > 0) | closed[:, None]) & among
-    index, count = np.full(wanted.shape, -1, np.int32), int(wanted.sum())
-    index[wanted] = np.arange(count)
-    found, left = np.full((count, 2, WAY_COLUMNS), np.nan), index.copy()
-    begins, ends = turns_at(starts, chart.radius), turns_at(goals, chart.radius).reshape(-1, COLUMNS)
-    arrivals = np.repeat(np.where(chart.radius > 0.0, goals[:, 2], np.nan), 2)
+    aside = known_walls(chart.zones, max(each_of(chart.clearance, (None,))) + ASIDE * chart.radius)
+    near = nearby(chart.walls, aside, starts, goals, pairs)
+    wanted = (near > 0) | closed[pairs[:, 0]]
+    index, some = np.full(len(pairs), -1, np.int32), pairs[wanted]
+    index[wanted] = np.arange(len(some))
+    found, left = np.full((len(some), 2, WAY_COLUMNS), np.nan), np.arange(len(some))
+    found[:, :, KEPT] = (near[wanted] < 2)[:, None]
     for one in charts:
-        if (left >= 0).any():
-            args = (one.walls, one.web.bends, one.links, begins, starts[:, 2].copy(), ends, arrivals)
-            all_ways(*args, left, *chart.wind, found)
-            left[np.append(np.isfinite(found[:, :, COST]).any(axis=1), False)[left]] = -1
+        if not len(left):
+            break
+        i, begin = np.unique(some[left, 0], return_inverse=True)
+        k, end = np.unique(some[left, 1], return_inverse=True)
+        order = np.argsort(begin, kind="stable")
+        first = np.searchsorted(begin[order], np.arange(len(i) + 1))
+        ends = turns_at(goals[k], chart.radius).reshape(-1, COLUMNS)
+        arrivals = np.repeat(np.where(chart.radius > 0.0, goals[k, 2], np.nan), 2)
+        turns, leaves, links = turns_at(starts[i], chart.radius), starts[i, 2].copy(), one.links
+        new = np.full((len(left), 2, WAY_COLUMNS), np.nan)
+        all_ways(one.walls, one.web.bends, links, turns, leaves, ends, arrivals, first, end[order], *chart.wind, new)
+        found[left[order], :, :KEPT] = new[:, :, :KEPT]
+        left = left[~np.isfinite(found[left, :, COST]).any(axis=1)]
     return index, found
 
 
@@ -81,40 +93,46 @@ def turns_at(places: Floats, radius: float) -> Floats:
     return found
 
 
-def _hidden(w: Walls, tight: Walls, starts: Floats, goals: Floats) -> NDArray[np.int64]:
-    """Return 1 (n, m) where a zone is on the straight way; ends within the clearance keep none."""
-    found, near = empty((len(starts), len(goals)), int64), empty(len(goals), int64)
+def _nearby(w: Walls, aside: Walls, starts: Floats, goals: Floats, pairs: Ints) -> Ints:
+    """Return 1 (p,) where a zone is on or near the straight way, 2 where an end is within the clearance; 0: neither."""
+    found, close = empty(len(pairs), int64), empty((2, max(len(starts), len(goals))), int64)
+    for k in range(len(starts)):
+        close[0, k] = within(w, starts[k, 0], starts[k, 1])
     for k in range(len(goals)):
-        near[k] = within(w, goals[k, 0], goals[k, 1])
-    for i in parallel_range(len(starts)):
+        close[1, k] = within(w, goals[k, 0], goals[k, 1])
+    for p in parallel_range(len(pairs)):
+        i, k = pairs[p, 0], pairs[p, 1]
         x, y = starts[i, 0], starts[i, 1]
-        close = within(w, x, y) >= 0
-        for k in range(len(goals)):
-            dx, dy = goals[k, 0] - x, goals[k, 1] - y
-            way = max(hypot(dx, dy), 1e-9)
-            if close or near[k] >= 0:
-                found[i, k] = 1 if line_entry(tight, x, y, dx / way, dy / way, way)[1] >= 0 else 0
-            else:
-                found[i, k] = 1 if line_entry(w, x, y, dx / way, dy / way, way)[1] >= 0 else 0
+        dx, dy = goals[k, 0] - x, goals[k, 1] - y
+        way = max(hypot(dx, dy), 1e-9)
+        found[p] = 0
+        if line_entry(aside, x, y, dx / way, dy / way, way)[1] >= 0:
+            found[p] = 2 if close[0, i] >= 0 or close[1, k] >= 0 else 1
     return found
 
 
 def _all_ways(
     w: Walls, bends: Floats, links: Links, starts: Floats, leaves: Floats, goals: Floats, arrivals: Floats,
-    rows: Rows, wx: float, wy: float, found: Floats,
+    first: Ints, target: Ints, wx: float, wy: float, found: Floats,
 ) -> None:  # fmt: skip
-    """Write the ways of all pairs with a row: from a heading, or from any and with the first bend to either side."""
+    """Write the ways from each start to its targets: from a heading, or from any, with the first bend to either side.
+
+    The targets of start i are the goals `target[first[i]:first[i + 1]]`, which are the rows of `found`.
+    """
     tails, headings = tails_of(w, bends, WayEnds(starts[0], 0.0, goals, arrivals, 0.0, 0.0, wx, wy))
     for i in parallel_range(len(starts)):
-        wanted = wanted_turns(rows[i], goals)
-        if len(wanted) > 0:
-            turns = starts[i][: 1 if isnan(leaves[i]) else 2]
-            ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
-            for k in range(2 if isnan(leaves[i]) else 1):
-                ways_from(w, bends, links, ends, tails, headings, wanted, rows[i], found, k)
+        rows = empty(len(goals) // 2, int64)
+        rows[:] = -1
+        for k in range(first[i], first[i + 1]):
+            rows[target[k]] = k
+        wanted = wanted_turns(rows, goals)
+        turns = starts[i][: 1 if isnan(leaves[i]) else 2]
+        ends = WayEnds(turns, leaves[i], goals, arrivals, 0.0, 0.0, wx, wy)
+        for k in range(2 if isnan(leaves[i]) else 1):
+            ways_from(w, bends, links, ends, tails, headings, wanted, rows, found, k)
 
 
-def wanted_turns(rows: Rows, goals: Floats) -> Ints:
+def wanted_turns(rows: Ints, goals: Floats) -> Ints:
     """Return the indices of the turns at goals to which a way is wanted."""
     found, n = empty(len(goals), int64), 0
     for q in range(len(goals)):
@@ -142,7 +160,7 @@ def flood(w: Walls, bends: Floats, links: Links, ends: WayEnds, side: float) -> 
 
 def ways_from(
     w: Walls, bends: Floats, links: Links, whole: WayEnds, tails: Floats, headings: Floats, wanted: Ints,
-    rows: Rows, found: Floats, alternative: int,
+    rows: Ints, found: Floats, alternative: int,
 ) -> None:  # fmt: skip
     """Write the ways from one start."""
     turns, heading, goals, arrivals, _, _, wx, wy = whole
@@ -204,36 +222,82 @@ def first_bend(bends: Floats, known: Visited, headings: Floats, ends: WayEnds, b
 
 
 def around(
-    ways: Floats, x: float, y: float, heading: float, radius: float, wx: float, wy: float
-) -> tuple[float, float]:
-    """Return metres flown on the better of two ways (2, WAY_COLUMNS) that begin with a heading, and that of arrival."""
-    least, arrival = inf, nan
+    ways: Floats, w: Walls, x: float, y: float, heading: float, gx: float, gy: float, gh: float,
+    radius: float, wx: float, wy: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Return metres flown on the best of two ways (2, WAY_COLUMNS) or a direct one, and the heading of arrival.
+
+    All begin with a heading. Of those that are clear of zones the shortest counts, otherwise of all, and another turn:
+    whether there is room for it is found on the path.
+    """
+    least, arrival, clear = inf, nan, False
+    sharp = 0.0 if isnan(heading) else radius
     for k in range(2):
         row = ways[k]
         if isnan(row[BEND_X]):
             if row[COST] < least:
-                least, arrival = row[COST], row[ARRIVAL]
+                least, arrival, clear = row[COST], row[ARRIVAL], True
             continue
         way, bend = (1.0 if row[BEND] >= 0.0 else -1.0), abs(row[BEND])
-        sharp = 0.0 if isnan(heading) else radius
         for side in (1.0, -1.0):
-            sx, sy = (x, y) if sharp == 0.0 else (x - side * sharp * sin(heading), y + side * sharp * cos(heading))
-            length, course = tangent(sx, sy, sharp, side, row[BEND_X], row[BEND_Y], bend, way)
-            if length == inf and side != way:  # the turns overlap: a path bends a little beside, from one to the other
-                length, course = 0.0, atan2(row[BEND_Y] - sy, row[BEND_X] - sx) + side * 0.5 * pi
-            if length < inf:
-                total = row[COST] + held_line(length, course, wx, wy)
-                if sharp > 0.0:
-                    total += held_turn(sharp, heading, side * turn_between(side, heading, course), wx, wy)
-                turn = turn_between(way, course, row[LEAVE])
-                if turn < NO_TURN and bend > 0.0:
-                    total += held_turn(bend, course, way * turn, wx, wy)
-                if total < least:
-                    least, arrival = total, row[ARRIVAL]
+            more, free = joined(
+                w, x, y, heading, sharp, side, row[BEND_X], row[BEND_Y], bend, way, row[LEAVE], wx, wy, True
+            )
+            if (free and not clear) or (free == clear and row[COST] + more < least):
+                least, arrival, clear = row[COST] + more, row[ARRIVAL], free
             if sharp == 0.0:
                 break
-    return least, arrival
+    last = 0.0 if isnan(gh) else radius
+    for side in (1.0, -1.0):
+        for way in (1.0, -1.0):
+            cx, cy = (gx, gy) if last == 0.0 else (gx - way * last * sin(gh), gy + way * last * cos(gh))
+            more, free = joined(w, x, y, heading, sharp, side, cx, cy, last, way, gh, wx, wy, False)
+            if free and (not clear or more < least):
+                course = tangent(*centre_of(x, y, heading, sharp, side), sharp, side, cx, cy, last, way)[1]
+                least, arrival, clear = more, course if isnan(gh) else gh, True
+            if last == 0.0:
+                break
+        if sharp == 0.0:
+            break
+    return least if clear else least + 2.0 * pi * sharp, arrival
 
 
-hidden = parallel_routine(_hidden)
+def centre_of(x: float, y: float, heading: float, radius: float, side: float) -> tuple[float, float]:
+    """Return the centre of a turn to one side from a pose; a turn of no radius is a point."""
+    if radius == 0.0:
+        return x, y
+    return x - side * radius * sin(heading), y + side * radius * cos(heading)
+
+
+def joined(
+    w: Walls, x: float, y: float, heading: float, sharp: float, side: float,
+    bx: float, by: float, bend: float, way: float, leaves: float, wx: float, wy: float, beside: bool,
+) -> tuple[float, bool]:  # fmt: skip
+    """Return metres flown on a turn from a pose, the tangent to a bend and that bend up to a heading; whether clear.
+
+    A path may pass `beside` a bend: where turn and bend overlap, and where it would be followed almost all around.
+    """
+    sx, sy = centre_of(x, y, heading, sharp, side)
+    length, course = tangent(sx, sy, sharp, side, bx, by, bend, way)
+    free = True
+    if length == inf:
+        if side == way or not beside:
+            return inf, False
+        length, course = 0.0, atan2(by - sy, bx - sx) + side * 0.5 * pi  # they overlap: a path bends a little beside
+    total = held_line(length, course, wx, wy)
+    if sharp > 0.0:
+        turn = turn_between(side, heading, course)
+        total += held_turn(sharp, heading, side * turn, wx, wy)
+        free = free and arc_entry(w, sx, sy, sharp, heading - side * 0.5 * pi, side, turn)[1] < 0
+    if free and length > 0.0:
+        c, s = cos(course), sin(course)
+        free = line_entry(w, sx + side * sharp * s, sy - side * sharp * c, c, s, length)[1] < 0
+    turn = 0.0 if bend == 0.0 or isnan(leaves) else turn_between(way, course, leaves)
+    if 0.0 < turn < (NO_TURN if beside else inf):
+        total += held_turn(bend, course, way * turn, wx, wy)
+        free = free and arc_entry(w, bx, by, bend, course - way * 0.5 * pi, way, turn)[1] < 0
+    return total, free
+
+
+nearby = parallel_routine(_nearby)
 all_ways = parallel_routine(_all_ways)

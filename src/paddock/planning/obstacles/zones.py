@@ -248,6 +248,18 @@ def walls(zones: Sequence[Zone], clearance: Clearance = 0.0) -> Walls:
     return Walls(table, np.array(spans, dtype=np.int64).reshape(-1, 5), reach, np.vstack(circles), np.vstack(edges))
 
 
+def stacked(some: Sequence[Walls]) -> tuple[Walls, NDArray[np.int64]]:
+    """Return the borders of several sets of zones as one, and the first and end zone of each set (s, 2)."""
+    circles, edges, spans = 0, 0, [np.empty((0, 5), np.int64)]
+    for one in some:
+        spans.append(one.spans + np.array([circles, circles, edges, edges, edges]))
+        circles, edges = circles + len(one.circles), edges + len(one.edges)
+    empty = walls(())
+    around, _, reach, rounds, lines = (np.concatenate(arrays) for arrays in zip(empty, *some, strict=True))
+    ends = np.cumsum([0, *(len(one.around) for one in some)])
+    return Walls(around, np.concatenate(spans), reach, rounds, lines), np.column_stack([ends[:-1], ends[1:]])
+
+
 def _parts(zone: Zone, clearance: float) -> tuple[Floats, Floats, Floats]:
     """Return circles, edges of the polygon, and edges offset by the clearance."""
     none = np.empty((0, 4))

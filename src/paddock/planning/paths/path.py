@@ -141,7 +141,7 @@ class Path:
         along = np.minimum(along, rows[:, 4])
         if len(k) == 1 and not arrays.NUMPY_MATH.get():
             return np.array([point_along(self.segments[k[0]], along[0])])
-        return _along(rows, along)
+        return along_rows(rows, along)
 
     def sample(self, ds: float) -> Floats:
         """Return poses (n, 3) x, y, heading every `ds` metres, including both ends."""
@@ -191,7 +191,7 @@ def joined(paths: Iterable[Path]) -> Path:
     return Path(segments, parts[0].start if parts else None)
 
 
-def _along(rows: Floats, along: Floats) -> Floats:
+def along_rows(rows: Floats, along: Floats) -> Floats:
     """Return `point_along` for many rows, with the same bits."""
     x, y, z, heading, _, curvature, slope, gear, drift_x, drift_y, _ = rows.T
     half = 0.5 * gear * curvature * along

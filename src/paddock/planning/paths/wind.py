@@ -23,6 +23,7 @@ import numpy as np
 
 from paddock.compute import arrays
 from paddock.compute.math import PI, absolute, asin, atan2, hypot, maximum, minimum, sincos, sqrt, wrap_angle
+from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import (
     HALF_PI,
@@ -41,6 +42,7 @@ from paddock.planning.paths.path import (
     Pose,
     PoseLike,
     Segment,
+    along_rows,
     ends_at,
     not_negative,
     point_along,
@@ -322,6 +324,9 @@ def quickest(
     return total * radius, word, t * radius, p * radius, q * radius
 
 
+compiled_quickest = routine(quickest)
+
+
 def flown_in_wind(
     x: float, y: float, course: float, gx: float, gy: float, gcourse: float, radius: float, wx: float, wy: float
 ) -> tuple[float, float]:
@@ -371,7 +376,7 @@ def dubins_in_wind(start: PoseLike, goal: PoseLike, radius: float, speed: float,
     radius = not_negative("radius", radius)
     heading = heading_on(course, wx, wy)
     gheading = gcourse if isnan(gcourse) else heading_on(gcourse, wx, wy)
-    flown, word, t, p, q = quickest(x, y, heading, gx, gy, gheading, radius, wx, wy)
+    flown, word, t, p, q = compiled_quickest(x, y, heading, gx, gy, gheading, radius, wx, wy)
     if word == STRAIGHT:
         ahead = heading if flown == 0.0 else heading_on(atan2(gy - y, gx - x), wx, wy)
         return Path([Segment(x, y, 0.0, ahead, flown, drift_x=wx, drift_y=wy)], (x, y, 0.0, ahead))
@@ -428,7 +433,12 @@ def _held(segment: Segment, wx: float, wy: float) -> Iterator[Segment]:
     pieces = max(1, ceil(abs(segment.curvature) * segment.length / PIECE - 1e-9))
     width = segment.length / pieces
     climb = sqrt(1.0 + segment.slope**2)
-    starts = [point_along(segment, k * width) for k in range(pieces)]
+    rows = np.tile(np.array(segment, dtype=np.float64), (pieces, 1))
+    starts = (
+        along_rows(rows, width * np.arange(pieces, dtype=np.float64)).tolist()
+        if pieces > 1
+        else [point_along(segment, 0.0)]
+    )
     turn = segment.gear * segment.curvature * 0.5 * width * (NODES + 1.0)
     sine, cosine = arrays.sincos(np.array([heading for *_, heading in starts])[:, None] + turn)
     tail = segment.gear * (wx * cosine + wy * sine)  # wind along it

@@ -1,11 +1,12 @@
 """Several methods on one problem: their results, and their maps side by side."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from math import ceil, inf
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from paddock.errors import MissingFeatureError
 from paddock.planning.methods import Progress, find_method
@@ -18,6 +19,7 @@ from paddock.record.mission_report.text import clock, computing, distance, durat
 if TYPE_CHECKING:
     from rich.table import Table
 
+T = TypeVar("T")
 ABREAST = 3  # maps per row
 BRIEF: Mapping[str, Mapping[str, float]] = {"routing": {"iterations": 1000.0, "polish": 50_000.0}}
 """Options in a comparison, for methods that take longer than all others together; iterations, not seconds, so that
@@ -50,12 +52,20 @@ def warm_up(problem: Problem, methods: Sequence[str], options: Mapping[str, Mapp
                 route.path.points(100.0)
 
 
+def timed(work: Callable[[], T]) -> tuple[T, float]:
+    """Return the result of some work and how long it took, in s, without compilation."""
+    from numba.core.event import install_timer
+
+    compiled, started = [0.0], perf_counter()
+    with install_timer("numba:compile", compiled.append):
+        found = work()
+    return found, perf_counter() - started - sum(compiled)
+
+
 def compare(
     problem: Problem, methods: Sequence[str], options: Mapping[str, Mapping[str, Any]], progress: Progress
 ) -> list[Trial]:
     """Return the trials of all methods, best first; `options` overrides those of single methods."""
-    from numba.core.event import install_timer
-
     trials, several = [], len(methods) > 1
     for k, method in enumerate(methods):
 
@@ -63,15 +73,12 @@ def compare(
             progress((k + share) / len(methods))
 
         chosen = options.get(method, {}) or (BRIEF.get(method, {}) if several else {})
-        compiled, started = [0.0], perf_counter()  # s of compilation that the warm-up left out
         try:
-            with install_timer("numba:compile", compiled.append):
-                plan = solve(problem, method, chosen, report)
+            plan, seconds = timed(partial(solve, problem, method, chosen, report))
         except MissingFeatureError as error:
             trials.append(Trial(method, None, problem=str(error)))
         else:
             note = "" if options.get(method) else _note(method, chosen)
-            seconds = perf_counter() - started - sum(compiled)
             trials.append(Trial(method, plan, seconds, options=chosen, note=note))
         report(1.0)
     return ranked(trials, problem.objective)
