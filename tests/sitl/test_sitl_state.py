@@ -15,7 +15,6 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.control.rover_path import Trail
 from paddock.sitl.autopilot.saving import UnsavableError, declared_types, unsaved_names
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Rover
@@ -198,8 +197,9 @@ def test_a_state_without_autopilots_restarts_them(own_links: Links) -> None:
 def test_every_mode_is_saved_and_declares_what_it_keeps(kind: str) -> None:
     """A new attribute is saved without further code; its type is an annotation of the class."""
     pilot = BuiltInAutopilot(1, kind)
-    if isinstance(pilot.vehicle, Rover):
-        pilot.vehicle.trail = Trail(9, 1.0, (0.0, 5.0))  # to drive back along
+    if isinstance(pilot.vehicle, Rover | Copter):  # a path to return along
+        start = (0.0, 5.0) if isinstance(pilot.vehicle, Rover) else (0.0, 5.0, -2.0)
+        pilot.vehicle.trail.begin(9, 1.0, start)
     for number in pilot.vehicle.modes:
         pilot.mode = pilot.vehicle.modes[number](pilot)
         if "path" in pilot.mode.refusal():
