@@ -6,12 +6,13 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from inspect import isawaitable
 from types import MappingProxyType
 from typing import Any, Self, TypeVar
 
 from paddock.client.channel import Call, Callbacks
-from paddock.client.control import Commands, RemoteControlRequest
+from paddock.client.control import Commands, Controls, RemoteControlRequest
 from paddock.client.requests import ClientRequest, claim, request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
 from paddock.errors import PaddockError
@@ -57,7 +58,8 @@ class AsyncRemoteSimulation(RemoteVerbs):
         self._tasks: set[asyncio.Task[Any]] = set()
         self._subscribing: set[Future[None]] = set()  # subscriptions that the server may not have seen yet
         self._waiting: list[asyncio.Future[Any]] = []  # requests that advance time; a handler's error ends the first
-        super().__init__(url, token, name, timeout, Callbacks(self._deliver), self._refuse_blocking, self._answer)
+        controls = partial(Controls, finish=self._refuse_blocking, answer=self._answer)
+        super().__init__(url, token, name, timeout, Callbacks(self._deliver), controls)
         self.clock = AsyncRemoteClock(self)
         self.mission = AsyncRemoteMission(self)
 

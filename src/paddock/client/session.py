@@ -5,7 +5,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from itertools import count
 from time import monotonic
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -18,6 +18,9 @@ from paddock.wire.messages.replies import ControlRequestMessage, Error, Reply, W
 from paddock.wire.messages.requests import Body, Call, Direct, Goodbye, Heartbeat, Hello, RequestMessage, encode_request
 from paddock.wire.messages.states import StateUpdate
 from paddock.world.transforms import DisconnectedFramesError, StaleFrameError
+
+if TYPE_CHECKING:
+    from paddock.client.control import Controls
 
 LOOK = 0.1  # s between checks for timeouts
 LONG = 6.0  # timeouts that a live server may take for a short request
@@ -46,19 +49,6 @@ class Subscribing(NamedTuple):
     at: float  # monotonic s
 
 
-class ControlListener(Protocol):
-    """Receives what concerns the claims of a client; called in the leading thread."""
-
-    def asked(self, message: ControlRequestMessage) -> None:
-        """Handle a control request."""
-
-    def refused(self, error: PaddockError) -> None:
-        """Handle the refusal of a control."""
-
-    def claim_again(self) -> None:
-        """Claim again: the server was restarted, and Hello is answered."""
-
-
 class Session:
     """A session with one server; it sends Hello again when the server no longer knows this client."""
 
@@ -69,9 +59,9 @@ class Session:
         name: str,
         timeout: float,
         calls: Callbacks,
-        listener: Callable[["Session"], ControlListener],
+        controls: Callable[["Session"], "Controls"],
     ) -> None:
-        """Start connecting; `hello` returns the result. `listener` constructs the listener of this session."""
+        """Start connecting; `hello` returns the result. `controls` constructs what handles control requests."""
         if not timeout > 0:
             raise InvalidValueError(f"the timeout is a time > 0 in s, not {timeout!r}")
         self.url, self.token, self.name, self.timeout = url, token, name, timeout
@@ -79,7 +69,7 @@ class Session:
         self.states = StateReader()  # of `snapshot`
         self.sync_states = StateReader()  # of control requests and steps
         self.watching = Watching(self)
-        self._listener = listener(self)
+        self.controls = controls(self)
         self._asked: dict[int, Asked] = {}
         self._denied: PaddockError | None = None  # why the server refuses the connection
         self._subscribing: dict[bytes, Subscribing] = {}  # by the topic of the answer
@@ -163,7 +153,7 @@ class Session:
             return  # unknown to this client, e.g. from a newer server: the request times out
         asked = self._asked.pop(reply.id, None)
         if isinstance(reply.body, ControlRequestMessage):
-            self._listener.asked(reply.body)
+            self.controls.asked(reply.body)
         elif isinstance(reply.body, Error):
             self._refused(asked, reply.body)
         elif asked is not None and isinstance(reply.body, StateUpdate):
@@ -225,7 +215,7 @@ class Session:
         elif error.code == "cut_off":
             self._fail_all(PaddockError(f"{self.url}: {error.message}"))
         else:
-            self._listener.refused(error_from(error.code, error.message))
+            self.controls.refused(error_from(error.code, error.message))
 
     def _fail_all(self, error: PaddockError) -> None:
         for number in list(self._asked):
@@ -249,7 +239,7 @@ class Session:
             asked.future.set_exception(error or NoAnswerError(lost))
         again, self._again = self._again, []
         if error is None:
-            self._listener.claim_again()  # first: repeated requests may depend on it
+            self.controls.claim_again()  # first: repeated requests may depend on it
         for asked in again:
             if error is not None:
                 asked.future.set_exception(error)

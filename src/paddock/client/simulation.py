@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self, TypeVar, overload
 
 from paddock.client.channel import Callbacks
-from paddock.client.control import Handler, RemoteClaim
+from paddock.client.control import Controls, Handler, RemoteClaim
 from paddock.client.requests import ClientRequest, request
 from paddock.client.verbs import SNAPSHOT, SNAPSHOT_WITH_ROSTER, ClockVerbs, MissionVerbs, RemoteVerbs
 from paddock.errors import PaddockError
@@ -67,7 +68,7 @@ class RemoteSimulation(RemoteVerbs):
 
     def __init__(self, url: str, token: str | None, name: str | None, timeout: float) -> None:
         """Connect; raise PaddockError if that fails. Call `paddock.connect` instead."""
-        super().__init__(url, token, name, timeout, Callbacks(), self._ask)
+        super().__init__(url, token, name, timeout, Callbacks(), partial(Controls, finish=self._ask))
         self.clock = RemoteClock(self)
         self._running: Future[None] | None = None
         try:

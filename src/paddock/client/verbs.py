@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from paddock.client import requests
 from paddock.client.channel import Callbacks
-from paddock.client.control import Controls, RemoteControlRequest
+from paddock.client.control import Controls
 from paddock.client.page import NotebookPage
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
@@ -223,17 +223,11 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
         name: str | None,
         timeout: float,
         calls: Callbacks,
-        finish: Callable[[ClientRequest[Any]], Any],
-        answer: Callable[[RemoteControlRequest], object] | None = None,
+        controls: Callable[[Session], Controls],
     ) -> None:
         program = f"{os.path.basename(sys.argv[0] or 'python')}-{os.getpid()}"
-
-        def listener(session: Session) -> Controls:
-            self.controls = Controls(session, finish, answer)
-            return self.controls
-
-        self.session = Session(url, token, name or program, timeout, calls, listener)
-        self.watching = self.session.watching
+        self.session = Session(url, token, name or program, timeout, calls, controls)
+        self.controls, self.watching = self.session.controls, self.session.watching
         self.behaviours = RemoteBehaviours(self)
         self.markers = RemoteMarkers(self)
         self.frames = RemoteFrames(self)
