@@ -291,3 +291,14 @@ def test_points_of_a_plane_on_the_ground_begin_with_a_take_off() -> None:
     start = LocalFrame(47.0, 8.0, 400.0)
     assert [item.command for item in point_mission([(0.0, 100.0, 50.0)], start, "plane")] == [16, 22, 16, 20]
     assert [item.command for item in point_mission([(0.0, 100.0, 50.0)], start, "plane", False)] == [16, 16, 20]
+
+
+def test_an_item_changes_the_altitude_straight_ahead(own_links: Links) -> None:
+    with plane(own_links(1)) as rig:
+        rig.begin(LOITER)
+        rig.plan((30, 0.0, 0.0, 25.0, {"p1": 1.0}), (16, 0.0, 900.0, 25.0, {}))
+        assert rig.autopilot.set_mode(AUTO).accepted
+        rows = rig.fly(20.0, until=lambda: rig.autopilot.executor.current == 2)
+        assert rig.autopilot.executor.current == 2
+        assert rows[-1, 3] == pytest.approx(60.0 + 25.0 - 5.0, abs=1.5)  # within 5 m of it, as in ArduPlane
+        assert np.abs(rows[:, 1] - rows[0, 1]).max() < 10.0  # to the north, as it flew

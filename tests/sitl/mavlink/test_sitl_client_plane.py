@@ -135,6 +135,7 @@ def test_it_flies_take_off_survey_and_landing_pattern(
         reached = [m.seq for m in operator.seen if m.get_type() == "MISSION_ITEM_REACHED"]
         states = [m.landed_state for m in operator.seen if m.get_type() == "EXTENDED_SYS_STATE"]
         track = np.array(operator.track)
+        assert not [event for event in operator.sim.events.since() if event.kind == "crashed"]
     # take-off 1, rows 2-4 and 6-8, DO_LAND_START 10, circle 11, land 12
     assert reached == [1, 2, 4, 6, 8, 11, 12]
     changes = [state for k, state in enumerate(states) if k == 0 or state != states[k - 1]]

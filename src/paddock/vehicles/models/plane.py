@@ -53,7 +53,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         x=s.x + dt * n.vx,
         y=s.y + dt * n.vy,
-        z=maximum(s.z + dt * n.vz, w.ground_z),
+        z=maximum(s.z + dt * free.vz, w.ground_z),
         vx=n.vx,
         vy=n.vy,
         vz=n.vz,
