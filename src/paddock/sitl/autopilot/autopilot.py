@@ -247,7 +247,7 @@ class BuiltInAutopilot(Autopilot):
             self._supervise(self._since)
         self.mode.update(dt)
         self.vehicle.update_landed(dt)
-        if self.camera.active:
+        if self.camera.distance or self.camera.left:
             self.camera.update()
         if self.servos.repetitions:
             self.servos.update()
@@ -267,6 +267,7 @@ class BuiltInAutopilot(Autopilot):
         self.arming.update()
         self.failsafes.update(dt)
         self.fence.update()
+        self.vehicle.record_path()
         if self.log is not None:
             self.log.update()
 

@@ -139,9 +139,8 @@ class Copter(VehicleControl):
         super().shift(north, east, down)
 
     def update_landed(self, dt: float) -> None:
-        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands. Record the path."""
+        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
-        self.trail.record(autopilot, autopilot.estimate.position)
         mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint.item(at.SPOOL) == at.FLY
         memory = self.memory.tolist()
         if not autopilot.armed:
@@ -162,6 +161,10 @@ class Copter(VehicleControl):
             if ends or 0.0 < autopilot.parameters.value("DISARM_DELAY") <= self._grounded:
                 autopilot.send_text(Severity.INFO, "Landed: Disarming")
                 autopilot.disarm(force=True)
+
+    def record_path(self) -> None:
+        """Record the path for SMART_RTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position)
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
@@ -231,11 +234,14 @@ class Rover(VehicleControl):
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
-        """Report ON_GROUND; record the path for SMARTRTL while armed."""
+        """Report ON_GROUND."""
         autopilot = self.autopilot
         autopilot.telemetry.landed = Landed.ON_GROUND
         autopilot.telemetry.throttle = abs(self.memory.throttle)
-        self.trail.record(autopilot, autopilot.estimate.position[:2])
+
+    def record_path(self) -> None:
+        """Record the path for SMARTRTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position[:2])
 
 
 class AckermannRover(Rover):
