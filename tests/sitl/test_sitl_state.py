@@ -17,7 +17,7 @@ from paddock.record import Recorder, verify
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.saving import UnsavableError, declared_types, unsaved_names
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
-from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Rover
+from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Copter, Rover
 from paddock.sitl.from_scenario import quick_scenario
 from paddock.sitl.host import SitlHost
 from paddock.world.archive import check_equal, pack, unpack

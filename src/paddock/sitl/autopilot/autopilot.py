@@ -315,7 +315,7 @@ class BuiltInAutopilot(Autopilot):
         self._supervise(elapsed)
         self.mode.update(dt)
         self.vehicle.update_landed(elapsed)
-        if self.camera.active:
+        if self.camera.distance or self.camera.left:
             self.camera.update()
         if self.servos.repetitions:
             self.servos.update()
@@ -353,6 +353,7 @@ class BuiltInAutopilot(Autopilot):
         self.arming.update()
         self.failsafes.update(dt)
         self.fence.update()
+        self.vehicle.record_path()
         if self.log is not None:
             self.log.update()
 

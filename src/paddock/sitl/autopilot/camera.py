@@ -44,11 +44,6 @@ class Camera:
         if value("CAM_TRIGG_DIST") != self.distance:
             self.distance, self.place = value("CAM_TRIGG_DIST"), None
 
-    @property
-    def active(self) -> bool:
-        """Whether it takes pictures on its own."""
-        return self.distance > 0.0 or self.left != 0
-
     def update(self) -> None:
         """Take a picture if one is due; by distance only with a valid position."""
         now, estimate = self.autopilot.now_us, self.autopilot.estimate

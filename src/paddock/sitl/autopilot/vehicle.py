@@ -140,6 +140,9 @@ class VehicleControl(ABC):
         """Continue with a landing sequence of the mission; return whether there is one. Planes only."""
         return False
 
+    def record_path(self) -> None:  # noqa: B027
+        """Note the position (10 Hz), where the type can return along its path."""
+
     def outputs(self, commands: Floats) -> list[int]:
         """Return the actuator row and set servos as PWM (us) of 16 channels, for SERVO_OUTPUT_RAW; 0: unused."""
         pwm, values = list(self.autopilot.servos.widths), commands.tolist()

@@ -77,7 +77,7 @@ class Copter(VehicleControl):
         super().__init__(autopilot)
         self.memory[at.HOVER] = autopilot.parameters.value("MOT_THST_HOVER")
         self._track, self._heading = CopterTrack(), CopterHeading()
-        self.trail = Trail[Ned]()
+        self.trail = Trail()
         self._steady, self._legs = False, None
         self.landed = True
         self._still = self._grounded = 0.0
@@ -144,7 +144,9 @@ class Copter(VehicleControl):
         autopilot, self._steady, steady = self.autopilot, False, self._steady
         mission = autopilot.executor
         timed = bool(mission.running and mission.actions.waiting)  # the mode counts time
-        timed = timed or autopilot.camera.active or bool(autopilot.servos.repetitions)
+        timed = (
+            timed or autopilot.camera.distance > 0.0 or autopilot.camera.left != 0 or bool(autopilot.servos.repetitions)
+        )
         flies = autopilot.armed and not self.landed and self._still == 0.0
         if steady and flies and not timed and not autopilot.rc.seen:
             now = autopilot.status_row.item(NOW)
@@ -198,9 +200,8 @@ class Copter(VehicleControl):
         super().shift(north, east, down)
 
     def update_landed(self, dt: float) -> None:
-        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands. Record the path."""
+        """Detect landings; disarm after DISARM_DELAY, or immediately in a mode that lands."""
         autopilot = self.autopilot
-        self.trail.record(autopilot, autopilot.estimate.position)
         mode, telemetry, flies = autopilot.mode, autopilot.telemetry, self.setpoint.item(at.SPOOL) == at.FLY
         memory = self.memory.tolist()
         if not autopilot.armed:
@@ -221,6 +222,10 @@ class Copter(VehicleControl):
             if ends or 0.0 < autopilot.parameters.value("DISARM_DELAY") <= self._grounded:
                 autopilot.send_text(Severity.INFO, "Landed: Disarming")
                 autopilot.disarm(force=True)
+
+    def record_path(self) -> None:
+        """Record the path for SMART_RTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position)
 
     def _looks_landed(self) -> bool:
         estimate = self.autopilot.estimate
@@ -257,7 +262,7 @@ class Rover(VehicleControl):
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         super().__init__(autopilot)
         self.driver = RoverDriver(self)
-        self.trail = Trail[Point]()
+        self.trail = Trail()
 
     def read_parameters(self) -> None:
         """Derive gains and limits."""
@@ -293,11 +298,14 @@ class Rover(VehicleControl):
         self.driver.pivoting = False
 
     def update_landed(self, dt: float) -> None:
-        """Report ON_GROUND; record the path for SMARTRTL while armed."""
+        """Report ON_GROUND."""
         autopilot = self.autopilot
         autopilot.telemetry.landed = Landed.ON_GROUND
         autopilot.telemetry.throttle = abs(self.memory.throttle)
-        self.trail.record(autopilot, autopilot.estimate.position[:2])
+
+    def record_path(self) -> None:
+        """Record the path for SMARTRTL while armed."""
+        self.trail.record(self.autopilot, self.autopilot.estimate.position[:2])
 
 
 class AckermannRover(Rover):
