@@ -143,12 +143,10 @@ class Copter(VehicleControl):
         """Hand over to the loop of steady flight; not on the ground, and not while a pilot has control."""
         autopilot, self._steady, steady = self.autopilot, False, self._steady
         mission = autopilot.executor
-        timed = bool(mission.running and mission.actions.waiting)  # the mode counts time
-        timed = (
-            timed or autopilot.camera.distance > 0.0 or autopilot.camera.left != 0 or bool(autopilot.servos.repetitions)
-        )
+        timed = mission.running and mission.actions.waiting  # the mode counts time
+        busy = autopilot.camera.distance or autopilot.camera.left or autopilot.servos.repetitions
         flies = autopilot.armed and not self.landed and self._still == 0.0
-        if steady and flies and not timed and not autopilot.rc.seen:
+        if steady and flies and not (timed or busy or autopilot.rc.seen):
             now = autopilot.status_row.item(NOW)
             autopilot.cruising = copter_cruise.hand_over(self.setpoint, self._track, self._heading, now, self._legs)
 
