@@ -176,7 +176,7 @@ class ArduPilotAutopilot(Autopilot):
             raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
         for _ in range(BATCH):
             try:
-                return self._socket.recvfrom(DATAGRAM)  # type: ignore[return-value]
+                return self._socket.recvfrom(DATAGRAM)
             except BlockingIOError:
                 break
             except OSError:  # the error of an earlier reply; the socket stays usable
