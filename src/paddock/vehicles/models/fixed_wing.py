@@ -86,7 +86,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     airspeed_wanted = select(rolls, goal, limited_speed(u.speed, p))
     airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
     stays = rolls & (airspeed < p.speed_min)
-    spent = (1.0 - drive_strength(s.charge)) * (p.climb_max + airspeed_mean / p.glide_ratio)
+    spent = (1.0 - drive_strength(s.charge)) * (p.climb_max + airspeed_mean * (1.0 / p.glide_ratio))
     climb_wanted = select(stays, 0.0, minimum(u.climb, p.climb_max - spent))
     climb, climb_mean = lag(s.climb, limited_climb(climb_wanted, airspeed_mean, p), p.speed_time, dt)
     climb, climb_mean = select(rolls, maximum(climb, 0.0), climb), select(rolls, maximum(climb_mean, 0.0), climb_mean)
@@ -135,7 +135,7 @@ def _discharged(
 
     The polar has its best glide ratio at cruise speed; induced drag grows with the square of the load factor.
     """
-    ratio = airspeed_mean / p.speed
+    ratio = airspeed_mean * (1.0 / p.speed)
     induced = 1.0 / (ratio * maximum(cos(s.bank), 0.1))
     drag = 0.5 * w.gravity / p.glide_ratio * (ratio * ratio + induced * induced)
     gained = 0.5 * (airspeed * airspeed - s.airspeed * s.airspeed) * (1.0 / dt)

@@ -65,15 +65,15 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     of the wheels.
     """
     half_base = 0.5 * p.wheel_base
-    top = p.speed_max * drive_strength(s.charge)
-    turn_limit = minimum(p.turn_rate_max, top / half_base)
+    strength = drive_strength(s.charge)
+    turn_limit = minimum(p.turn_rate_max, p.speed_max / half_base * strength)
     turn_wanted = clamp(u.turn_rate, -turn_limit, turn_limit)
     turn_gain_max = minimum(p.turn_acceleration_max, p.acceleration_max / half_base)
     reach = 1.0 - exp(-dt / maximum(p.motor_lag, 1e-6))
     turn_aim = select(p.motor_lag > 0.0, lagged(s.turn_rate, turn_wanted, reach), turn_wanted)
     turn_rate, turn_mean = ramp(s.turn_rate, turn_aim, turn_gain_max * dt)
 
-    room_wanted = top - half_base * absolute(turn_wanted)
+    room_wanted = p.speed_max * strength - half_base * absolute(turn_wanted)
     wanted = clamp(u.speed, -room_wanted, room_wanted)
     aim = select(p.motor_lag > 0.0, lagged(s.speed, wanted, reach), wanted)
     ramped, ramped_mean = ramp(s.speed, aim, p.acceleration_max * dt)

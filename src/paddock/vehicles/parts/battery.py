@@ -68,4 +68,4 @@ def drive_strength(charge: float) -> float:
 
 def drive_power(mechanical: float, efficiency: float, idle: float) -> float:
     """Return the electrical power, W, of a drive without recuperation that delivers `mechanical` W."""
-    return idle + maximum(mechanical, 0.0) / efficiency
+    return idle + maximum(mechanical, 0.0) * (1.0 / efficiency)

@@ -253,7 +253,7 @@ def footed(
     follow = minimum(SETTLING * dt, 1.0)
     keep, level = 1.0 - follow, select(margin > 0.0, follow * LEVELLING, 0.0)
     roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (w.mu / p.inertia_z)
-    # adding and subtracting 1 makes the smallest rates 0, instead of letting them decay for ever
+    # adding and subtracting 1 makes the smallest rates 0, instead of letting them decay endlessly
     return (
         wx + clamp(keep * s.wx - level * up_y + 1.0 - 1.0 - wx, -roll, roll),
         wy + clamp(keep * s.wy + level * up_x + 1.0 - 1.0 - wy, -pitch, pitch),
