@@ -182,6 +182,11 @@ class BuiltInAutopilot(Autopilot):
         self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
 
     @property
+    def busy(self) -> bool:
+        """Whether more than the mode needs the slow loop at 50 Hz: a pilot, or items of the mission that wait."""
+        return self.rc.seen or (self.executor.running and bool(self.executor.actions.waiting))
+
+    @property
     def estimate(self) -> Estimate:
         """Position, velocity and attitude at the last decision, or the newest in steady flight."""
         if not self.cruising:
