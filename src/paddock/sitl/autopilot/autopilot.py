@@ -73,10 +73,10 @@ class BuiltInAutopilot(Autopilot):
     kind = "builtin"
     live = True
     unsaved: ClassVar[tuple[str, ...]] = (
-        *("status", "sensor_period_us", "on_restart", "on_text", "sysid", "parameters", "estimator", "_vehicle_type"),
+        *("status", "sensor_period_us", "sysid", "parameters", "estimator", "_vehicle_type"),
         *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest"),
     )
-    """Attributes that are no part of the state: settings, listeners, parts with a state of their own, views of rows."""
+    """Attributes that are no part of the state: settings, parts with a state of their own, views of rows."""
     arming: Arming
     battery: Battery
     cruising: bool  # a compiled loop repeats what the mode has asked for
