@@ -15,7 +15,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
-from paddock.sitl.autopilot.saving import UnsavableError, declared_types, unsaved_names
+from paddock.sitl.autopilot.saving import UnsavableError, declared_types, saved_names
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Copter, Rover
 from paddock.sitl.from_scenario import quick_scenario
@@ -211,7 +211,7 @@ def test_every_mode_is_saved_and_declares_what_it_keeps(kind: str) -> None:
         undeclared = [
             f"{type(owner).__name__}.{name}"
             for owner in objects_in(pilot)
-            for name in vars(owner).keys() - unsaved_names(type(owner)) - declared_types(type(owner)).keys()
+            for name in set(saved_names(owner)) - declared_types(type(owner)).keys()
         ]
         assert undeclared == []
 
@@ -226,7 +226,7 @@ def objects_in(root: object) -> list[object]:
                 visit(each)
         elif type(value).__module__.startswith("paddock.sitl.autopilot") and id(value) not in found:
             found[id(value)] = value
-            for name in vars(value).keys() - unsaved_names(type(value)):
+            for name in saved_names(value):
                 visit(vars(value)[name])
 
     visit(root)

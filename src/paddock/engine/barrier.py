@@ -162,7 +162,7 @@ class AutopilotStates(Protocol):
         """Return the state as a tree."""
 
     def hashed(self) -> dict[str, Any]:
-        """Return the state without what watchers may change."""
+        """Return the state without what watchers may change; empty if only other processes have one."""
 
     def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
         """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one."""

@@ -151,8 +151,8 @@ class Engine:
         """Return the state without the counts of resets and fleet changes: equal runs have equal hashes."""
         tree = self.settled_state()
         tree["mailbox"] = self.mailbox.save(self.world.clock.tick)
-        states = self.autopilots.states
-        return tree if states is None else {**tree, AUTOPILOTS: states.hashed()}
+        held = {} if self.autopilots.states is None else self.autopilots.states.hashed()
+        return {**tree, AUTOPILOTS: held} if held else tree
 
     def settled_state(self) -> dict[str, Any]:
         """Return the hashed state of the world: without queued actions and autopilots, because a replay queues actions

@@ -82,6 +82,8 @@ class SavedAutopilots(AutopilotStates):
 
     def hashed(self) -> Tree:
         """Return the state without MAVLink and its outbox, which a ground station may read while time stands still."""
+        if not self._pilots():
+            return {}
         with self.host.bridge.lock:
             tree = self._flight()
             for pilot in tree["vehicles"].values():

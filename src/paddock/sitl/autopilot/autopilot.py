@@ -78,11 +78,10 @@ class BuiltInAutopilot(Autopilot):
     kind = "builtin"
     live = True
     unsaved: ClassVar[tuple[str, ...]] = (
-        *("status", "sensor_period_us", "on_restart", "on_text", "sysid", "parameters", "estimator", "_vehicle_type"),
-        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest"),
-        *("log", "on_event"),
+        *("status", "sensor_period_us", "sysid", "parameters", "estimator", "_vehicle_type"),
+        *("controls", "place", "status_row", "commands", "_actuators", "_row", "_sensors", "_newest", "log"),
     )
-    """Attributes that are no part of the state: settings, listeners, parts with a state of their own, views of rows."""
+    """Attributes that are no part of the state: settings, parts with a state of their own, views of rows."""
     arming: Arming
     battery: Battery
     calibration: Calibration
@@ -193,6 +192,12 @@ class BuiltInAutopilot(Autopilot):
         self._newest = UNKNOWN
         self._sensors = SensorColumns._make(self._row.tolist())
         self.status.mode, self.status.armed, self.status.note = self.mode.name, self.armed, note
+
+    @property
+    def busy(self) -> bool:
+        """Whether more than the mode needs the slow loop at 50 Hz: a pilot, a waiting item, camera or servos."""
+        waits = self.executor.running and self.executor.actions.waiting
+        return bool(self.rc.seen or waits or self.camera.distance or self.camera.left or self.servos.repetitions)
 
     @property
     def estimate(self) -> Estimate:

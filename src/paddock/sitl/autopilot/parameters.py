@@ -50,7 +50,7 @@ class Parameter:
 class AutopilotParameters:
     """All parameters of a vehicle with their values, in a fixed order."""
 
-    unsaved: ClassVar[tuple[str, ...]] = ("_known", "path", "_report", "changes", "on_change")
+    unsaved: ClassVar[tuple[str, ...]] = ("_known", "path", "_report", "changes")
     _values: dict[str, float]
     _saved: dict[str, float]  # values that were set: the contents of the file
 

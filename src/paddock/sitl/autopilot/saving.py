@@ -1,10 +1,10 @@
 """The state of objects as a tree of plain values, and back: what `Simulation.save` keeps of an autopilot.
 
-Every attribute of an object is state, except those that its class lists in `unsaved`. Values are numbers, texts, None,
-enums, tuples, lists, dicts, sets, deques, arrays, and objects of classes in `paddock.sitl.autopilot`; an object that
-occurs twice stays one object. A class declares the types of its attributes as annotations of its body (a dataclass
-does so anyway), and a saved state with a value of another type is refused. A new mode is therefore saved without
-further code.
+Every attribute of an object is state, except those that its class lists in `unsaved` and listeners (`on_...`). Values
+are numbers, texts, None, enums, tuples, lists, dicts, sets, deques, arrays, and objects of classes in
+`paddock.sitl.autopilot`; an object that occurs twice stays one object. A class declares the types of its attributes as
+annotations of its body (a dataclass does so anyway), and a saved state with a value of another type is refused. A new
+mode is therefore saved without further code.
 
 In the tree, a tuple is a list, an object a dict with its class as `is` (never the name of an attribute, because it is a
 keyword), and the others are dicts with their kind as the only or first key.
@@ -25,6 +25,7 @@ from paddock.errors import PaddockError
 from paddock.world.archive import Tree
 
 PACKAGE = "paddock.sitl.autopilot."
+UNSAVED = ("on_", "__")  # listeners, and what Python notes
 MOST = 1 << 63  # whole numbers are smaller
 T = TypeVar("T")
 
@@ -53,6 +54,12 @@ def unsaved_names(kind: type) -> frozenset[str]:
     members = [(name, value) for base in kind.__mro__ for name, value in vars(base).items()]
     listed = (value for name, value in members if name == "unsaved")
     return frozenset(name for name, value in members if isinstance(value, cached_property)).union(*listed)
+
+
+def saved_names(owner: object) -> list[str]:
+    """Return the attributes of an object that are its state."""
+    kind: Any = type(owner)
+    return sorted(name for name in vars(owner).keys() - unsaved_names(kind) if not name.startswith(UNSAVED))
 
 
 @cache
@@ -111,9 +118,7 @@ class _Writer:
         self._kept: list[object] = []  # so that no id is used twice
 
     def attributes(self, owner: object, place: str) -> Tree:
-        kind: Any = type(owner)
-        names = sorted(vars(owner).keys() - unsaved_names(kind))
-        return {name: self.value(getattr(owner, name), f"{place}.{name}") for name in names}
+        return {name: self.value(vars(owner)[name], f"{place}.{name}") for name in saved_names(owner)}
 
     def value(self, value: Any, place: str) -> Any:
         kind: Any = type(value)
@@ -160,12 +165,17 @@ class _Reader:
         if not isinstance(tree, dict):
             raise UnsavableError(f"{place}: expected the attributes of a {kind.__name__}")
         types, skipped = declared_types(kind), unsaved_names(kind)
-        needed = {name for name in types if name not in skipped and not hasattr(kind, name)}
+        needed = {name for name in types if not (name in skipped or name.startswith(UNSAVED) or hasattr(kind, name))}
         if missing := needed - tree.keys():
             raise UnsavableError(f"{place}: {min(missing)} is missing")
         found = {}
         for name in sorted(tree.keys() - {"is"}):
-            if name in skipped or not name.isidentifier() or hasattr(getattr(kind, name, None), "__get__"):
+            if (
+                name in skipped
+                or name.startswith(UNSAVED)
+                or not name.isidentifier()
+                or hasattr(getattr(kind, name, None), "__get__")
+            ):
                 raise UnsavableError(f"{place}: unknown attribute {name!s:.40}")
             found[name] = value = self.value(tree[name], f"{place}.{name}")
             if not fits(value, types.get(name, Any)):

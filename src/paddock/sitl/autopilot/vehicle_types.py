@@ -140,13 +140,9 @@ class Copter(VehicleControl):
             self.begin_decision()
 
     def end_decision(self) -> None:
-        """Hand over to the loop of steady flight; not on the ground, and not while a pilot has control."""
+        """Hand over to the loop of steady flight; not on the ground."""
         autopilot, self._steady, steady = self.autopilot, False, self._steady
-        mission = autopilot.executor
-        timed = mission.running and mission.actions.waiting  # the mode counts time
-        busy = autopilot.camera.distance or autopilot.camera.left or autopilot.servos.repetitions
-        flies = autopilot.armed and not self.landed and self._still == 0.0
-        if steady and flies and not (timed or busy or autopilot.rc.seen):
+        if steady and autopilot.armed and not self.landed and self._still == 0.0 and not autopilot.busy:
             now = autopilot.status_row.item(NOW)
             autopilot.cruising = copter_cruise.hand_over(self.setpoint, self._track, self._heading, now, self._legs)
 
