@@ -20,7 +20,8 @@ from paddock.wire.operations import OPERATIONS
 LOOKS, CHANGES, COMMANDS = 0.03, 0.02, 0.05  # shares of the ticking thread's time
 BESIDE = 0.15  # share of a core for the other threads of its process
 SAVED = 0.4  # s of wall time whose budget may be spent at once
-LONGEST_WAIT = 4.0  # s of wall time that one operation may cost the next
+LONGEST_WAIT = 4.0  # s of wall time for which one operation may delay the next
+CHANGE_WAIT = 1.5  # s: the same for changes, of which people make some in quick succession, such as a reset and a spawn
 UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or command, of a kind
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
@@ -55,9 +56,10 @@ Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcom
 class Budget:
     """Processor time that may be spent: it grows with wall time, up to what `SAVED` seconds are worth."""
 
-    def __init__(self, share: float, now: float) -> None:
+    def __init__(self, share: float, now: float, longest_wait: float = LONGEST_WAIT) -> None:
         """`share` of wall time from `now` (s, monotonic) on."""
         self.share = share
+        self._most_debt = share * longest_wait
         self.left = share * SAVED  # s; negative: to be waited for
         self._since = now
 
@@ -68,7 +70,7 @@ class Budget:
 
     def charge(self, seconds: float) -> None:
         """Subtract a cost, or give back a negative one; the debt has a limit."""
-        self.left = max(self.left - seconds, -self.share * LONGEST_WAIT)
+        self.left = max(self.left - seconds, -self._most_debt)
 
     @property
     def wait(self) -> float:
@@ -121,8 +123,9 @@ class Gate:
     ) -> None:
         """`send(waiting)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
-        shares = {"looks": LOOKS, "changes": CHANGES, "commands": COMMANDS, "beside": BESIDE}
+        shares = {"looks": LOOKS, "commands": COMMANDS, "beside": BESIDE}
         self.budgets = {name: Budget(share, now) for name, share in shares.items()}
+        self.budgets["changes"] = Budget(CHANGES, now, CHANGE_WAIT)
         self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
