@@ -8,7 +8,7 @@ import pytest
 from paddock.errors import PaddockError
 from paddock.scenario import ScenarioProblem, load_scenario, located
 from paddock.scenario.serve import ClientLimits
-from paddock.serve.checker import MOST_TEXT, Checker, Turns, problems_of, read
+from paddock.serve.checker import MOST_TEXT, Checker, CheckTurns, problems_of, read
 from paddock.serve.operations.world import shown_text
 from paddock.serve.trust import installed_names
 
@@ -102,7 +102,7 @@ def test_the_process_answers_and_is_ended_when_it_takes_too_long(monkeypatch: py
 
 def test_clients_take_turns_and_cancelled_checks_are_skipped() -> None:
     async def take() -> list[str]:
-        turns, order = Turns(), list[str]()
+        turns, order = CheckTurns(), list[str]()
 
         async def one(client: str) -> None:
             async with turns.take(client):
@@ -123,7 +123,7 @@ def test_a_client_has_a_quota_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("paddock.serve.checker.monotonic", lambda: now[0])
 
     async def take() -> None:
-        turns = Turns()
+        turns = CheckTurns()
 
         async def one(client: str, seconds: float) -> None:
             async with turns.take(client):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from paddock.serve import gate as module
-from paddock.serve.gate import Cost, Gate, OperationError, OperationOutcome, Waiting
+from paddock.serve.gate import Cost, OperationError, OperationGate, OperationOutcome, Waiting
 
 
 class Simulated:
@@ -25,7 +25,7 @@ class Simulated:
         monkeypatch.setattr(module, "monotonic", lambda: self.now)
         self.counted: list[str] = []
         loop: Any = SimpleNamespace(call_later=self._call_later)
-        self.gate = Gate(loop, self._send, self.counted.append)
+        self.gate = OperationGate(loop, self._send, self.counted.append)
 
     def ask(self, client: str, operation: str, **arguments: Any) -> None:
         self.gate.ask(operation, client, arguments, lambda outcome: self.outcomes.append((client, outcome)))

@@ -26,7 +26,7 @@ QUOTA, SHARE = 30.0, 0.25  # s of checking that a client may use at once, and s 
 LONGEST_ANSWER = 1 << 20  # bytes
 
 
-class Turns:
+class CheckTurns:
     """One check at a time. Clients take turns: one with many checks delays another by a single one."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Checker:
 
     def __init__(self) -> None:
         self._process: Process | None = None
-        self._turns = Turns()
+        self._turns = CheckTurns()
 
     async def check(
         self, text: str, known: dict[str, list[str]] | None, limits: ClientLimits, client: str = "-"

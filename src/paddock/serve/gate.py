@@ -112,7 +112,7 @@ class Waiting:
                 then(outcome)
 
 
-class Gate:
+class OperationGate:
     """Sends operations to the simulation within the budget, client by client in turn, each client's in order."""
 
     def __init__(

@@ -17,7 +17,7 @@ from paddock.errors import PaddockError
 from paddock.scenario.serve import Serve
 from paddock.serve.admission import raise_file_limit
 from paddock.serve.checker import Checker
-from paddock.serve.gate import Cost, Gate, Then, Waiting
+from paddock.serve.gate import Cost, OperationGate, Then, Waiting
 from paddock.serve.gate import OperationError as OperationError
 from paddock.serve.gate import OperationOutcome as OperationOutcome
 from paddock.serve.link import PIECE, HubLink, LinkClosedError
@@ -164,7 +164,7 @@ class Hub:
         self.stopped = asyncio.Event()
         self._bell = bell
         self._config = config
-        self.gate = Gate(self.loop, self._send, self.count)
+        self.gate = OperationGate(self.loop, self._send, self.count)
         self._requests: dict[int, Waiting] = {}
         self._number = 0
 

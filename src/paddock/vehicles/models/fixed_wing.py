@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 from paddock.compute.math import asin, atan, clamp, cos, exp, maximum, minimum, select, sincos, sqrt, tan, wrap_angle
 from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
-from paddock.vehicles.parts.battery import FULL_CELL, Battery, drive_power, drive_strength, optional_discharged
+from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
 
@@ -130,7 +130,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 def _discharged(
     s: State, p: Parameters, w: Environment, airspeed: float, airspeed_mean: float, climb_mean: float, dt: float
-) -> Battery:
+) -> BatteryState:
     """Return the battery after dt; the drive overcomes drag, climbs and accelerates.
 
     The polar has its best glide ratio at cruise speed; induced drag grows with the square of the load factor.

@@ -13,7 +13,7 @@ FULL_CELL = 4.2  # V: one cell, fully charged, at rest
 WEAK_CELL, EMPTY_CELL = 3.6, 3.0  # V at rest: below the first the drive gets weaker, at the second it stops
 
 
-class Battery(NamedTuple):
+class BatteryState(NamedTuple):
     """Charge (share of the capacity), voltage under load (V) and current (A)."""
 
     charge: float
@@ -42,20 +42,20 @@ def loaded_voltage(open_voltage: float, resistance: float, power: float) -> floa
 
 def discharged(
     charge: float, power: float, cells: float, cell_resistance: float, capacity: float, dt: float
-) -> Battery:
+) -> BatteryState:
     """Return the battery after `power` (W) was drawn for dt; `capacity` in mAh, `cell_resistance` in ohm."""
     voltage = loaded_voltage(cells * open_circuit(charge), cells * cell_resistance, power)
     current = power / maximum(voltage, 0.1)
-    return Battery(maximum(charge - current * (dt / (3.6 * capacity)), -0.02), voltage, current)
+    return BatteryState(maximum(charge - current * (dt / (3.6 * capacity)), -0.02), voltage, current)
 
 
 def optional_discharged(
     charge: float, power: float, cells: float, cell_resistance: float, capacity: float, dt: float
-) -> Battery:
+) -> BatteryState:
     """Return the battery of a model whose capacity may be 0."""
     fitted = capacity > 0.0
     after = discharged(charge, select(fitted, power, 0.0), cells, cell_resistance, maximum(capacity, 1.0), dt)
-    return Battery(after.charge, select(fitted, after.voltage, 0.0), after.current)
+    return BatteryState(after.charge, select(fitted, after.voltage, 0.0), after.current)
 
 
 def drive_strength(charge: float) -> float:

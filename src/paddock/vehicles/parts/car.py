@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
 from paddock.vehicles.model import Desire
-from paddock.vehicles.parts.battery import FULL_CELL, Battery, drive_power, drive_strength, optional_discharged
+from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
@@ -77,7 +77,7 @@ def drive_force(throttle: float, gear: float, speed: float, charge: float, p: Pa
     return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p) * drive_strength(charge)
 
 
-def powered(charge: float, force: float, speed: float, p: Parameters, dt: float) -> Battery:
+def powered(charge: float, force: float, speed: float, p: Parameters, dt: float) -> BatteryState:
     """Return the battery after dt with a drive force (N) at a speed (m/s)."""
     power = drive_power(force * speed, p.efficiency, p.idle_power)
     return optional_discharged(charge, power, p.cells, p.cell_resistance, p.capacity, dt)
