@@ -12,7 +12,7 @@ from paddock.compute.kernel import BLOCK, CompiledKernels, Kernel, KernelSpec, k
 from paddock.engine.behaviours import FleetBehaviour, read_only
 from paddock.errors import unknown_name
 from paddock.sensing.suite import FleetSensor
-from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import Floats, checked, column_index, columns_of
 from paddock.world.fleet import NEVER, Fleet, Ints
 from paddock.world.layout import FleetLayout
@@ -155,7 +155,10 @@ class FleetProgram:
         self._pose = kernel(model.pose_spec(varying))
         report = model.report_spec(varying)
         self._report = kernel(report) if report is not None else None
-        self._telemetry = [column_index(model.state)[name] for name in model.telemetry]
+        capacity = parameters[column_index(model.parameters)[model.battery]] if model.battery else 1.0
+        self.has_battery = bool(capacity > 0.0 or model.battery in varying)
+        self.telemetry = tuple(name for name in model.telemetry if self.has_battery or name not in BATTERY_COLUMNS)
+        self._telemetry = [column_index(model.state)[name] for name in self.telemetry]
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
         self._poses_tick = -1
 
@@ -239,7 +242,7 @@ class FleetProgram:
     def layout(self) -> FleetLayout:
         """Return the layout of this fleet's block in a snapshot."""
         fleet, model = self.fleet, self.model
-        columns = (*POSE_COLUMNS, *model.telemetry, *model.report_columns, *self.command_columns, *self.reading_columns)
+        columns = (*POSE_COLUMNS, *self.telemetry, *model.report_columns, *self.command_columns, *self.reading_columns)
         return FleetLayout(fleet.name, model.kind, model.name, columns, fleet.n, fleet.ids, fleet.members, fleet.single)
 
     @property

@@ -15,7 +15,7 @@ from paddock.sitl import airframes
 from paddock.sitl.actuators import MOTORS
 from paddock.sitl.adapter import AdapterError
 from paddock.sitl.sensor_data import Floats
-from paddock.vehicles.model import VehicleModel
+from paddock.vehicles.model import BATTERY_COLUMNS, VehicleModel
 from paddock.world.columns import column_index
 from paddock.world.fleet import Ints
 
@@ -58,11 +58,9 @@ class Airframe(ABC):
     def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
         """Return voltage (V), current (A) and remaining share, each (n,); None without a battery."""
         model = self.program.model
-        if not {"voltage", "current", "charge"} <= column_index(model.state).keys():
+        if not self.program.has_battery or not set(BATTERY_COLUMNS) <= column_index(model.state).keys():
             return None
         capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
-        if not np.any(capacity):
-            return None
         fitted = np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
         left = np.clip(self.state("charge", rows), 0.0, 1.0)
         return fitted * self.state("voltage", rows), fitted * self.state("current", rows), fitted * left

@@ -39,6 +39,9 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
+BATTERY_COLUMNS = ("charge", "voltage", "current")
+
+
 @dataclass(frozen=True)
 class VehicleModel:
     """A kind of vehicle; state, command and parameters are named tuples of floats with Column annotations."""
@@ -56,6 +59,7 @@ class VehicleModel:
     order: int  # of convergence when dt is halved
     dt_max: float  # s: the longest step for which the model is stable and passes its checks; longer ticks take substeps
     telemetry: tuple[str, ...] = ()  # state columns that snapshots carry beside the pose
+    battery: str = ""  # parameter: where it is 0 there is no battery, and snapshots lack BATTERY_COLUMNS
     steady: tuple[str, ...] = ()  # commands that must not jump in the conformance check (modes, switches)
     report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> more columns of snapshots
     report_type: type | None = None  # the named tuple that `report` returns

@@ -175,7 +175,7 @@ class DynamicsExecution:
             way = np.where(idling[indices], self.travelled[indices], tracks.column("travelled", rows))
             tracks.write("travelled", rows, way)
             self.travelled[indices] = way
-            if "charge" in column_index(group.program.model.state):
+            if group.program.has_battery and "charge" in column_index(group.program.model.state):
                 row = column_index(group.program.model.state)["charge"]
                 charge[indices] = group.program.fleet.state[row, rows]
         for index in missing.tolist():

@@ -264,4 +264,5 @@ MODEL = VehicleModel(
     dt_max=0.05,
     crash_sink=2.5,
     telemetry=("airspeed", "bank", "climb", "charge", "voltage", "current"),
+    battery="capacity",
 )

@@ -175,4 +175,5 @@ MODEL = VehicleModel(
     order=1,  # of the battery's current; 2 of the motion while it accelerates in a turn, else the motion is exact
     dt_max=0.1,
     telemetry=("wheel_left", "wheel_right", "charge", "voltage", "current"),
+    battery="capacity",
 )

@@ -297,6 +297,7 @@ MODEL = VehicleModel(
     order=1,
     dt_max=0.01,
     telemetry=("steer", "wheel_speed", "slip_front", "slip_rear", "charge", "voltage", "current"),
+    battery="capacity",
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,

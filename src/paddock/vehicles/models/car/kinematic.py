@@ -154,6 +154,7 @@ MODEL = VehicleModel(
     order=1,
     dt_max=0.05,
     telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
+    battery="capacity",
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
