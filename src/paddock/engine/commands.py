@@ -56,9 +56,10 @@ def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[
     if ranges is None:
         return {}
     table = np.array([inputs[name] for name in names])  # a copy: the caller may reuse its array
-    if not np.isfinite(table).all():
+    if np.count_nonzero(np.isfinite(table)) < table.size:
         return {}
-    return dict(zip(names, table.clip(*ranges), strict=True))
+    low, high = ranges
+    return dict(zip(names, np.minimum(np.maximum(table, low), high), strict=True))
 
 
 @lru_cache(maxsize=512)

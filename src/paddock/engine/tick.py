@@ -167,7 +167,8 @@ class LatchStage:
         """Apply actions first: a command that arrives in time prevents the failsafe."""
         for posted in self.mailbox.due(tick):
             self.applier.take_up(posted)
-        self.applier.apply_timeouts()
+        if self.applier.next_timeout() <= tick:
+            self.applier.apply_timeouts()
 
 
 class MissionStage:
@@ -343,6 +344,8 @@ class SenseStage:
         for program in self.programs.values():
             for sensor in program.sensors.values():
                 first = min(first, sensor.due(tick))
+                if first == tick:
+                    return tick
         return first
 
     def run(self, tick: int) -> None:
@@ -350,7 +353,7 @@ class SenseStage:
         for program in self.programs.values():
             fleet = program.fleet
             for sensor in program.sensors.values():
-                if sensor.due(tick) == tick:
+                if tick % sensor.period == 0:
                     streams = fleet.tables["streams"]
                     block = self.poses(fleet.name)
                     sensor.sample(tick, block, fleet.n, streams, self.world.environment, self.world.seed)

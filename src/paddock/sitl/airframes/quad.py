@@ -17,7 +17,7 @@ NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 class QuadAirframe(Airframe):
     """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stop."""
 
-    direct = True
+    direct = bounded = True
     inputs = ("armed", "mode", *NAMES)
     states = ("voltage", "charge", *NAMES)
     parameters = ("power_ratio", "thrust_max")
@@ -29,10 +29,12 @@ class QuadAirframe(Airframe):
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
-        armed, *shares = np.maximum(block[:, :5].T, 0.0)
-        return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
+        table = np.empty((1 + len(NAMES), len(block)))
+        motors_of(block, table)
+        armed, *shares = table
+        return {"armed": armed, "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 
-    def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    def battery(self, rows: Rows) -> Floats:
         """Return the model's battery; the current is the motors' power over the voltage under load."""
         state = self.program.fleet.state[:, rows]
         full = self._full
@@ -42,7 +44,7 @@ class QuadAirframe(Airframe):
             self._full = full if isinstance(varying, float) else None
         power = np.empty((3, state.shape[1]))
         power_of(state, self._read, full, power)
-        return power[0], power[1], power[2]
+        return power
 
 
 def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: Floats) -> None:
@@ -61,7 +63,15 @@ def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: F
         power[2, k] = minimum(1.0, maximum(0.0, state[rows[1], k]))
 
 
-power_of = routine(measure_power)
+def read_motors(block: Floats, table: Floats) -> None:
+    """Write whether each vehicle is armed, 0 or 1, and the shares of thrust of its motors, (5, n)."""
+    for k in range(len(block)):
+        table[0, k] = 1.0 if block[k, 0] > 0.5 else 0.0
+        for j in range(1, len(table)):
+            table[j, k] = maximum(block[k, j], 0.0)
+
+
+power_of, motors_of = routine(measure_power), routine(read_motors)
 
 
 AIRFRAME = QuadAirframe
