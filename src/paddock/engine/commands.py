@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -73,6 +73,8 @@ def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | No
 
 
 def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
+    if type(value) is float and isfinite(value) and not column.choices:
+        return min(max(value, column.low), column.high)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
@@ -112,7 +114,8 @@ def apply_command(
     expires = NEVER if lasting is None else tick + lasting
     program.expires_from = min(program.expires_from, expires)
     fleet.tables["expires"][where] = expires
-    fleet.tables["failed"][where] = 0
+    if recovered:
+        fleet.tables["failed"][where] = 0
     return recovered
 
 

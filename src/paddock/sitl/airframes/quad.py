@@ -29,10 +29,12 @@ class QuadAirframe(Airframe):
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
-        table = np.empty((1 + len(NAMES), len(block)))
-        motors_of(block, table)
-        armed, *shares = table
-        return {"armed": armed, "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
+        if len(block) == 1:
+            armed, first, second, third, fourth = [max(value, 0.0) for value in block[0, :5].tolist()]
+            on = 1.0 if armed > 0.5 else 0.0
+            return dict(zip(self.inputs, (on, MOTORS, first, second, third, fourth), strict=True))
+        armed, *shares = np.maximum(block[:, :5].T, 0.0, order="C")
+        return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 
     def battery(self, rows: Rows) -> Floats:
         """Return the model's battery; the current is the motors' power over the voltage under load."""
@@ -63,15 +65,7 @@ def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: F
         power[2, k] = minimum(1.0, maximum(0.0, state[rows[1], k]))
 
 
-def read_motors(block: Floats, table: Floats) -> None:
-    """Write whether each vehicle is armed, 0 or 1, and the shares of thrust of its motors, (5, n)."""
-    for k in range(len(block)):
-        table[0, k] = 1.0 if block[k, 0] > 0.5 else 0.0
-        for j in range(1, len(table)):
-            table[j, k] = maximum(block[k, j], 0.0)
-
-
-power_of, motors_of = routine(measure_power), routine(read_motors)
+power_of = routine(measure_power)
 
 
 AIRFRAME = QuadAirframe

@@ -76,7 +76,7 @@ class ArduPilotAutopilot(Autopilot):
         self._rate = 0  # Hz, of the last packet
         self._ticks = 1  # that it requested
         self._restart_time()
-        self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
+        self._ranged: set[int] = set()  # rangefinders with a measurement
         self._commands = ActuatorCommands()
         self._pwm: tuple[int, ...] = ()  # of the last frame
         self._sensors: SensorData | None = None
@@ -274,10 +274,12 @@ class ArduPilotAutopilot(Autopilot):
     def _state(self, sensors: SensorData, timestamp: float) -> State:
         """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
         v = sensors.row.tolist()
-        ranges = v[RANGES]
-        if any(distance == distance for distance in ranges):  # not NaN
-            self._ranged = [seen or isfinite(distance) for seen, distance in zip(self._ranged, ranges, strict=True)]
-        known = zip(ranges, self._ranged, strict=True) if True in self._ranged else ()
+        distances = v[RANGES]
+        ranges: tuple[float | None, ...] = ()
+        if self._ranged or [d for d in distances if isfinite(d)]:
+            self._ranged |= {k for k, d in enumerate(distances) if isfinite(d)}
+            seen = [(d if isfinite(d) else OUT_OF_RANGE) if k in self._ranged else None for k, d in enumerate(distances)]
+            ranges = tuple(seen)
         return State(
             timestamp,
             v[GYRO],
@@ -285,7 +287,7 @@ class ArduPilotAutopilot(Autopilot):
             v[PLACE],
             v[VELOCITY],
             v[TURNED],
-            ranges=tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known),
+            ranges=ranges,
             airspeed=v[AIRSPEED],
             battery=v[BATTERY],
             no_lockstep=not self.lockstep,
