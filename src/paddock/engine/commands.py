@@ -106,16 +106,16 @@ def apply_command(
     known = column_index(program.model.command)
     whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order
     where: Any = slice(0, fleet.n) if whole else rows
-    commands = fleet.command
+    commands, failed = fleet.command, fleet.tables["failed"]
     for name, value in values.items():
         commands[known[name], where] = value
-    recovered = int(np.count_nonzero(fleet.tables["failed"][where]))
+    recovered = int(np.count_nonzero(failed[where]))
     lasting = program.timeout_ticks if lasting is None else lasting
     expires = NEVER if lasting is None else tick + lasting
     program.expires_from = min(program.expires_from, expires)
     fleet.tables["expires"][where] = expires
     if recovered:
-        fleet.tables["failed"][where] = 0
+        failed[where] = 0
     return recovered
 
 

@@ -50,9 +50,9 @@ class Mailbox:
     def collect(self, now: int) -> None:
         """Number the incoming actions and sort them into the queue; overdue ones are due now."""
         for _ in range(len(self._incoming)):  # later arrivals wait, so that a busy sender cannot stop time
-            tick, *given = self._incoming.popleft()
+            tick, action, source, checked_at, flown = self._incoming.popleft()
             self.sequence += 1
-            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, *given))
+            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at, flown))
 
     def next_tick(self, now: int) -> int | None:
         """Return the tick of the next due action; None if the mailbox is empty."""

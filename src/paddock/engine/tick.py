@@ -110,10 +110,13 @@ class BarrierStage:
 
     def run(self, tick: int) -> None:
         """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
-        for partner in self.claims.autopilots.partners:
-            if partner.due(tick) == tick:
+        partners, claimed = self.claims.autopilots.partners, self.claims.active
+        for partner in partners:
+            if (len(partners) == 1 and not claimed) or partner.due(
+                tick
+            ) == tick:  # a single one is due, as the stage is
                 partner.exchange(tick)
-        if not self.claims.active or tick % self.sync.every:
+        if not claimed or tick % self.sync.every:
             return
         claims = self.claims.current(self.applier.exists)
         deadline = monotonic() + self.sync.timeout

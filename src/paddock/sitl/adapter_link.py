@@ -152,7 +152,11 @@ class AdapterLink:
         times = self.sensors[:, 0]
         self.news = times > self._newest
         self._newest[:] = times
-        return self.ids if np.count_nonzero(self.news) == len(self.ids) else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
+        return (
+            self.ids
+            if np.count_nonzero(self.news) == len(self.ids)
+            else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
+        )
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""

@@ -64,9 +64,10 @@ class Airframe(ABC):
         capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
         if not np.any(capacity):
             return None
-        fitted = np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
-        left = np.clip(self.state("charge", rows), 0.0, 1.0)
-        return fitted * np.array([self.state("voltage", rows), self.state("current", rows), left])
+        power = np.array([self.state(name, rows) for name in ("voltage", "current", "charge")])
+        power[2] = np.clip(power[2], 0.0, 1.0)
+        power *= np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
+        return power
 
     def state(self, name: str, rows: Rows) -> Floats:
         """Return a column of the fleet's state, (n,)."""

@@ -315,7 +315,7 @@ class Bridge:
             self._group()
         due = [self._vehicles[sysid] for sysid in sorted([k for k, due_us in self._due.items() if due_us <= time_us])]
         groups = [group for group in self._groups if group.due_us <= time_us]
-        names = {vehicle.adapter for vehicle in due} | {group.vehicles[0].adapter for group in groups}
+        names = [vehicle.adapter for vehicle in due] + [group.vehicles[0].adapter for group in groups]
         used = [link for name, link in self.links.items() if name in names and link.connected]
         for link in used:
             fresh = link.receive()

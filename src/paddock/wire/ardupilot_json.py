@@ -133,7 +133,7 @@ def _optional(state: State) -> str:
         channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
         found += f',"rc":{{{channels}}}'
     if state.battery is not None and _finite(state.battery):
-        found += ',"battery":{"voltage":%r,"current":%r}' % tuple(map(float, state.battery))
+        found += ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
     if state.no_time_sync:
         found += ',"no_time_sync":1'
     return found + ',"no_lockstep":1' if state.no_lockstep else found

@@ -1,7 +1,7 @@
 """Stand-ins for ArduPilots that send the next servo packet as soon as they have a state: `python -m ... PORT...`.
 
-One process plays them all. As ArduPilot does, a stand-in sleeps until its state arrives, and its motor outputs change with
-every frame. When terminated, the process prints the processor time that it took per frame, in us.
+One process plays them all. As ArduPilot does, a stand-in sleeps until its state arrives, and its motor outputs change
+with every frame. When terminated, the process prints the processor time that it took per frame, in us.
 """
 
 import signal

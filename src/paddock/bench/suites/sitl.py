@@ -93,8 +93,8 @@ def _lightweight(quick: bool) -> Iterator[Result]:
 def _ardupilot(quick: bool) -> Iterator[Result]:
     """Measure lockstep with peers that answer when they wake up, with a quadrotor's physics and sensors in between.
 
-    The motor outputs change at every step. On a free machine an exchange takes the processor time of the simulation and of
-    the peer, which are given, and the time in which the operating system wakes them.
+    The motor outputs change at every step. On a free machine an exchange takes the processor time of the simulation and
+    of the peer, which are given, and the time in which the operating system wakes them.
     """
     import paddock
     from paddock.sitl.from_scenario import quick_scenario

@@ -278,7 +278,9 @@ class ArduPilotAutopilot(Autopilot):
         ranges: tuple[float | None, ...] = ()
         if self._ranged or [d for d in distances if isfinite(d)]:
             self._ranged |= {k for k, d in enumerate(distances) if isfinite(d)}
-            seen = [(d if isfinite(d) else OUT_OF_RANGE) if k in self._ranged else None for k, d in enumerate(distances)]
+            seen = [
+                (d if isfinite(d) else OUT_OF_RANGE) if k in self._ranged else None for k, d in enumerate(distances)
+            ]
             ranges = tuple(seen)
         return State(
             timestamp,
