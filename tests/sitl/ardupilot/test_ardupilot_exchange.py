@@ -1,4 +1,4 @@
-"""The exchange with an ArduPilot whose outputs change at every step: what is logged, replayed, and how much is called."""
+"""The exchange with an ArduPilot whose outputs change at every step: its log, its replay, and the calls it takes."""
 
 from __future__ import annotations
 
