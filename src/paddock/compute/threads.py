@@ -67,18 +67,14 @@ class CompiledTime:
 
 def launch(threads: int | None, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
     """Call a compiled function and return its result; one with a parallel loop gets a number of threads."""
-    if threads is None:
-        return _timed(function, arguments, named)
-    with _launching:
-        if getattr(_active, "count", None) != threads:
-            import numba
+    if threads is not None:
+        with _launching:
+            if getattr(_active, "count", None) != threads:
+                import numba
 
-            numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
-            _active.count = threads
-        return _timed(function, arguments, named)
-
-
-def _timed(function: Callable[..., Any], arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+                numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))  # type: ignore[attr-defined]
+                _active.count = threads
+            return launch(None, function, *arguments, **named)
     started = perf_counter_ns()
     try:
         result = function(*arguments, **named)

@@ -106,6 +106,7 @@ class Posted:
     action: Action = field(compare=False)
     source: str = field(default="", compare=False)  # name of the sender
     checked_at: tuple[int, ...] = field(default=(), compare=False)  # `Applier.version` at the check; (): not checked
+    flown: bool = field(default=False, compare=False)  # sent by the autopilots of its vehicles
 
     def to_tree(self) -> dict[str, Any]:
         """Return plain values, for saving and recording."""

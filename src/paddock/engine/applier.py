@@ -125,7 +125,8 @@ class Applier:
 
     def take_up(self, posted: actions.Posted) -> None:
         """Apply a posted action; report a refusal as an event, since the world may have changed since the posting."""
-        began = thread_time() if posted.source and posted.checked_at else 0.0  # not of autopilots and recordings
+        by_client = posted.source and posted.checked_at and not posted.flown  # not of autopilots and recordings
+        began = thread_time() if by_client else 0.0
         try:
             self.apply(posted)
         except (PaddockError, MemoryError) as error:
@@ -143,7 +144,7 @@ class Applier:
         spawned, action = "", posted.action
         match action:
             case actions.CommandAction():
-                self._command(action, posted.checked_at)
+                self._command(action, posted)
             case actions.EventAction(kind, subject, detail):
                 self.events.report(self.world.clock.tick, kind, subject, detail)
             case actions.PlaceAction():
@@ -152,10 +153,8 @@ class Applier:
                 with self.rebuilding:
                     spawned = self._change_fleets(action, prepared)
         self.log.append(_at(posted, self.world.clock.tick))
-        self._next_timeout = None
         if not isinstance(action, actions.CommandAction):
-            self._changes += 1
-            self.publisher.forget()
+            self.forget()
         return spawned
 
     def discard(self, ids: Ints, tick: int) -> None:
@@ -168,16 +167,17 @@ class Applier:
         """Report an event with a cause outside the simulation; it is logged for replays."""
         self.apply(actions.Posted(self.world.clock.tick, 0, actions.EventAction(kind, subject, detail), ""))
 
-    def _command(self, action: actions.CommandAction, checked_at: tuple[int, ...]) -> None:
+    def _command(self, action: actions.CommandAction, posted: actions.Posted) -> None:
         (program, rows), tick = self.found(action.target), self.world.clock.tick
         inputs = action.inputs
-        if checked_at != self.version:
-            if checked_at:  # not the command of an autopilot or of a recording
+        if posted.checked_at != self.version:
+            if posted.checked_at and not posted.flown:  # not the command of an autopilot or of a recording
                 self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
             inputs = check_command(program, rows, inputs, action.target)
         lasting = None if action.timeout is None else max(1, self.world.clock.ticks(action.timeout))
         if apply_command(program, rows, inputs, tick, lasting):
             self.events.report(tick, "recovered", program.fleet.names_of(rows), "commands are back")
+        self._next_timeout = min(self.next_timeout(), program.expires_from)
 
     def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)

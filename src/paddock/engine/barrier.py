@@ -210,7 +210,7 @@ class Autopilots:
 
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which a partner is due."""
-        return min((partner.due(tick) for partner in self.partners), default=NEVER_DUE)
+        return min([partner.due(tick) for partner in self.partners], default=NEVER_DUE)
 
 
 class Claims:

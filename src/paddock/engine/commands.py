@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -56,9 +56,10 @@ def _clean_arrays(command: type, inputs: Mapping[str, Any], count: int) -> dict[
     if ranges is None:
         return {}
     table = np.array([inputs[name] for name in names])  # a copy: the caller may reuse its array
-    if not np.isfinite(table).all():
+    if np.count_nonzero(np.isfinite(table)) < table.size:
         return {}
-    return dict(zip(names, table.clip(*ranges), strict=True))
+    low, high = ranges
+    return dict(zip(names, np.minimum(np.maximum(table, low), high), strict=True))
 
 
 @lru_cache(maxsize=512)
@@ -72,6 +73,8 @@ def _ranges(command: type, names: tuple[str, ...]) -> tuple[Floats, Floats] | No
 
 
 def _checked(column: Column, value: Any, count: int, target: str | int | Ints) -> Any:
+    if type(value) is float and isfinite(value) and not column.choices:
+        return min(max(value, column.low), column.high)
     if isinstance(value, np.ndarray) and value.ndim == 0:
         value = value.item()
     if isinstance(value, np.ndarray | list | tuple):
@@ -103,15 +106,16 @@ def apply_command(
     known = column_index(program.model.command)
     whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order
     where: Any = slice(0, fleet.n) if whole else rows
-    commands = fleet.command
+    commands, failed = fleet.command, fleet.tables["failed"]
     for name, value in values.items():
         commands[known[name], where] = value
-    recovered = int(np.count_nonzero(fleet.tables["failed"][where]))
+    recovered = int(np.count_nonzero(failed[where]))
     lasting = program.timeout_ticks if lasting is None else lasting
     expires = NEVER if lasting is None else tick + lasting
     program.expires_from = min(program.expires_from, expires)
     fleet.tables["expires"][where] = expires
-    fleet.tables["failed"][where] = 0
+    if recovered:
+        failed[where] = 0
     return recovered
 
 

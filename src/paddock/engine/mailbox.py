@@ -22,13 +22,20 @@ class Mailbox:
     """Queue of actions that wait for their tick. Any thread may post; the ticking thread takes the due ones."""
 
     def __init__(self) -> None:
-        self._incoming: deque[tuple[int, Action, str, tuple[int, ...]]] = deque()
+        self._incoming: deque[tuple[int, Action, str, tuple[int, ...], bool]] = deque()
         self._queue: list[Posted] = []
         self.sequence = 0
 
-    def post(self, action: Action, tick: int = NEXT_TICK, source: str = "", checked_at: tuple[int, ...] = ()) -> None:
+    def post(
+        self,
+        action: Action,
+        tick: int = NEXT_TICK,
+        source: str = "",
+        checked_at: tuple[int, ...] = (),
+        flown: bool = False,
+    ) -> None:
         """Queue an action for the first tick >= `tick`. Safe from any thread, never blocks."""
-        self._incoming.append((tick, action, source, checked_at))
+        self._incoming.append((tick, action, source, checked_at, flown))
 
     @property
     def waiting(self) -> int:
@@ -43,9 +50,9 @@ class Mailbox:
     def collect(self, now: int) -> None:
         """Number the incoming actions and sort them into the queue; overdue ones are due now."""
         for _ in range(len(self._incoming)):  # later arrivals wait, so that a busy sender cannot stop time
-            tick, action, source, checked_at = self._incoming.popleft()
+            tick, action, source, checked_at, flown = self._incoming.popleft()
             self.sequence += 1
-            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at))
+            heapq.heappush(self._queue, Posted(max(tick, now), self.sequence, action, source, checked_at, flown))
 
     def next_tick(self, now: int) -> int | None:
         """Return the tick of the next due action; None if the mailbox is empty."""
@@ -126,4 +133,4 @@ def _size(posted: Posted) -> int:
     inputs: Any = action.inputs.values() if isinstance(action, CommandAction) else (getattr(action, "pose", None),)
     target: Any = action.target if isinstance(action, CommandAction | OverrideAction) else ()
     listed = 64 * len(target) if isinstance(target, list) else 0
-    return ENTRY_BYTES + listed + sum(value.nbytes for value in (*inputs, target) if isinstance(value, np.ndarray))
+    return ENTRY_BYTES + listed + sum([value.nbytes for value in (*inputs, target) if isinstance(value, np.ndarray)])

@@ -160,6 +160,7 @@ class FleetProgram:
         self.telemetry = tuple(name for name in model.telemetry if self.has_battery or name not in BATTERY_COLUMNS)
         self._telemetry = [column_index(model.state)[name] for name in self.telemetry]
         self._poses = np.zeros((len(POSE_COLUMNS), 0))
+        self._poses_shown = read_only(self._poses)
         self._poses_tick = -1
 
     @cached_property
@@ -205,11 +206,11 @@ class FleetProgram:
         """Return the poses at this tick, read-only, computed once per tick."""
         if self._poses.shape[1] < self.fleet.n:
             self._poses = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
-            self._poses_tick = -1
+            self._poses_shown, self._poses_tick = read_only(self._poses), -1
         if self._poses_tick != tick:
             self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._poses)
             self._poses_tick = tick
-        return read_only(self._poses)
+        return self._poses_shown
 
     def forget_poses(self) -> None:
         """Discard cached poses, after a change of the state outside a tick."""

@@ -37,10 +37,10 @@ class PublishStage:
         """Return the next multiple of any period; `tick` if another thread waits for a snapshot."""
         if self._requested.is_set():
             return tick
-        periods = [period for period, _ in self.watchers]
-        if self.period is not None:
-            periods.append(self.period)
-        return min((every(tick, period) for period in periods), default=NEVER_DUE)
+        first = NEVER_DUE if self.period is None else every(tick, self.period)
+        for period, _ in self.watchers:
+            first = min(first, every(tick, period))
+        return first
 
     def run(self, tick: int) -> None:
         """Make the snapshot of this tick and call the watchers that are due."""

@@ -110,10 +110,13 @@ class BarrierStage:
 
     def run(self, tick: int) -> None:
         """Exchange with the partners in the order in which they joined; then send all requests and collect replies."""
-        for partner in self.claims.autopilots.partners:
-            if partner.due(tick) == tick:
+        partners, claimed = self.claims.autopilots.partners, self.claims.active
+        for partner in partners:
+            if (len(partners) == 1 and not claimed) or partner.due(
+                tick
+            ) == tick:  # a single one is due, as the stage is
                 partner.exchange(tick)
-        if not self.claims.active or tick % self.sync.every:
+        if not claimed or tick % self.sync.every:
             return
         claims = self.claims.current(self.applier.exists)
         deadline = monotonic() + self.sync.timeout
@@ -167,7 +170,8 @@ class LatchStage:
         """Apply actions first: a command that arrives in time prevents the failsafe."""
         for posted in self.mailbox.due(tick):
             self.applier.take_up(posted)
-        self.applier.apply_timeouts()
+        if self.applier.next_timeout() <= tick:
+            self.applier.apply_timeouts()
 
 
 class MissionStage:
@@ -343,6 +347,8 @@ class SenseStage:
         for program in self.programs.values():
             for sensor in program.sensors.values():
                 first = min(first, sensor.due(tick))
+                if first == tick:
+                    return tick
         return first
 
     def run(self, tick: int) -> None:
@@ -350,7 +356,7 @@ class SenseStage:
         for program in self.programs.values():
             fleet = program.fleet
             for sensor in program.sensors.values():
-                if sensor.due(tick) == tick:
+                if tick % sensor.period == 0:
                     streams = fleet.tables["streams"]
                     block = self.poses(fleet.name)
                     sensor.sample(tick, block, fleet.n, streams, self.world.environment, self.world.seed)

@@ -44,7 +44,7 @@ class FleetSensor:
         self._memory = np.zeros((len(column_index(sensor.memory)), capacity))
         slots = -(-self.delay // self.period) + 1  # samples in transit, and the newest delivered one
         self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
-        self._ticks = np.full(slots, NEVER, dtype=np.int64)
+        self._ticks = [NEVER] * slots
         self._taken = self._arrived = 0  # samples so far
         self.kernel = kernel(sensor.spec())
 
@@ -67,13 +67,15 @@ class FleetSensor:
     ) -> None:
         """Measure the first `n` vehicles; `pose` is (13, capacity), `streams` their name hashes (int64)."""
         before = self._tick(self._taken)
-        if tick <= before or tick != self.due(tick):
+        if tick <= before or tick % self.period:
             raise PaddockError(
                 f"sensor {self.sensor.name!r} samples next at tick {self.due(max(tick, before + 1))}, not at {tick}"
             )
-        self.extend(n)
-        pose = pose.view()
-        pose.flags.writeable = False  # as the kernel declares it: snapshots are read-only, other arrays may not be
+        if n != self.n:
+            self.extend(n)
+        if pose.flags.writeable:  # the kernel is compiled for the read-only arrays of snapshots
+            pose = pose.view()
+            pose.flags.writeable = False
         # a skipped sample must not appear as doubled acceleration
         interval = (tick - before if before >= 0 else self.period) / self.tick_rate
         slot = self._taken % len(self._ticks)
@@ -101,7 +103,7 @@ class FleetSensor:
 
     def _tick(self, number: int) -> int:
         """Return the tick of a sample, counted from 1; -1 for 0."""
-        return int(self._ticks[(number - 1) % len(self._ticks)]) if number else NEVER
+        return self._ticks[(number - 1) % len(self._ticks)] if number else NEVER
 
     def readings(self) -> dict[str, Floats]:
         """Return all published columns (n,) by name, read-only, valid until the next sample; NaN without a reading."""
@@ -143,7 +145,8 @@ class FleetSensor:
 
     def reset(self) -> None:
         """Discard all samples: the next one is the first."""
-        self._memory[:], self._samples[:], self._ticks[:] = 0.0, np.nan, NEVER
+        self._memory[:], self._samples[:] = 0.0, np.nan
+        self._ticks = [NEVER] * len(self._ticks)
         self._taken = self._arrived = 0
 
     def save(self) -> dict[str, Any]:
@@ -152,7 +155,7 @@ class FleetSensor:
             "n": self.n,
             "memory": self._memory[:, : self.n].copy(),
             "samples": self._samples[:, :, : self.n].copy(),
-            "ticks": self._ticks.copy(),
+            "ticks": np.array(self._ticks),
             "taken": self._taken,
             "arrived": self._arrived,
         }
@@ -163,7 +166,7 @@ class FleetSensor:
         n, taken, arrived = (int(saved[name]) for name in ("n", "taken", "arrived"))
         if memory.shape != (len(self._memory), n) or samples.shape[-1] != n:
             raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
-        if samples.shape[:2] != self._samples.shape[:2] or ticks.shape != self._ticks.shape:
+        if samples.shape[:2] != self._samples.shape[:2] or ticks.shape != (len(self._ticks),):
             raise InvalidValueError(
                 f"saved sensor history has shape {samples.shape[:2]}, this sensor's is {self._samples.shape[:2]}: "
                 f"its kind, rate or delay differs"
@@ -172,7 +175,7 @@ class FleetSensor:
             raise InvalidValueError(f"saved sensor {self.sensor.name!r} has {arrived} arrived of {taken} samples")
         self.grow(n)
         self.reset()
-        self._memory[:, :n], self._samples[:, :, :n], self._ticks[:] = memory, samples, ticks
+        self._memory[:, :n], self._samples[:, :, :n], self._ticks = memory, samples, ticks.tolist()
         self._taken, self._arrived, self.n = taken, arrived, n
 
     def _option(self, name: str) -> float:

@@ -191,7 +191,7 @@ class BlockAdapter(SimulatorAdapter):
 
     def _refuse_nan(self, vehicles: Sequence[int], block: Floats) -> None:
         """Refuse actuator commands (n, WIDTH) with NaN."""
-        if np.isnan(block).any():
+        if np.count_nonzero(np.isnan(block)):
             bad = vehicles[int(np.flatnonzero(np.isnan(block).any(axis=1))[0])]
             raise AdapterError(f"adapter {self.name!r}: an actuator command of vehicle {bad} is NaN")
 

@@ -152,7 +152,11 @@ class AdapterLink:
         times = self.sensors[:, 0]
         self.news = times > self._newest
         self._newest[:] = times
-        return self.ids if self.news.all() else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
+        return (
+            self.ids
+            if np.count_nonzero(self.news) == len(self.ids)
+            else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
+        )
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""
@@ -161,7 +165,7 @@ class AdapterLink:
     def send(self) -> None:
         """Send the actuator rows; a row that is not finite is rejected, and the previous one holds."""
         finite, bad = np.isfinite(self.actuators), list[int]()
-        if not finite.all():
+        if np.count_nonzero(finite) < finite.size:
             bad = np.flatnonzero(~finite.all(axis=1)).tolist()
             for k in [k for k in bad if k not in self._rejected]:
                 self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")

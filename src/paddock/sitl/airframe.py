@@ -35,6 +35,7 @@ class Airframe(ABC):
     states: ClassVar[tuple[str, ...]] = ()  # state columns that it reads
     parameters: ClassVar[tuple[str, ...]] = ()  # parameters that it reads
     direct: ClassVar[bool] = False  # the inputs depend on nothing but the actuator commands and the parameters
+    bounded: ClassVar[bool] = False  # the inputs are float64 and within the model's ranges: they need no check
 
     def __init__(self, program: FleetProgram) -> None:
         """Refuse a fleet whose model lacks a column that the airframe needs."""
@@ -55,15 +56,16 @@ class Airframe(ABC):
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the inputs, floats or arrays (n,), for actuator commands (n, WIDTH) within their ranges."""
 
-    def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats] | None:
-        """Return voltage (V), current (A) and remaining share, each (n,); None without a battery."""
+    def battery(self, rows: Rows) -> Floats | None:
+        """Return voltage (V), current (A) and remaining share, (3, n); None without a battery."""
         model = self.program.model
         if not self.program.has_battery or not set(BATTERY_COLUMNS) <= column_index(model.state).keys():
             return None
         capacity = self.parameter("capacity", rows) if "capacity" in column_index(model.parameters) else 1.0
-        fitted = np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
-        left = np.clip(self.state("charge", rows), 0.0, 1.0)
-        return fitted * self.state("voltage", rows), fitted * self.state("current", rows), fitted * left
+        power = np.array([self.state(name, rows) for name in ("voltage", "current", "charge")])
+        power[2] = np.clip(power[2], 0.0, 1.0)
+        power *= np.where(np.asarray(capacity) > 0.0, 1.0, np.nan)
+        return power
 
     def state(self, name: str, rows: Rows) -> Floats:
         """Return a column of the fleet's state, (n,)."""

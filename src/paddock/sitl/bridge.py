@@ -190,13 +190,13 @@ class Bridge:
     @property
     def due_us(self) -> int:
         """The simulated time of the next exchange."""
-        first = min(*self._due.values(), *(group.due_us for group in self._groups), NEVER_US, NEVER_US)
+        first = min([*self._due.values(), *[group.due_us for group in self._groups], NEVER_US])
         return first if first < NEVER_US else (self.time_us // IDLE_PERIOD_US + 1) * IDLE_PERIOD_US
 
     def due(self, tick: int) -> int:
         """Return the first tick, from this one on, before which there is an exchange."""
         due_us = self.due_us
-        if self.tick_time_us(tick) < self.time_us or self.tick_time_us(tick) >= due_us:
+        if not self.time_us <= self.tick_time_us(tick) < due_us:
             return tick  # also when the engine has gone back to an earlier tick
         first = max(tick, int(due_us * self.tick_rate / 1e6))
         return first if self.tick_time_us(first) >= due_us else first + 1
@@ -313,13 +313,13 @@ class Bridge:
         self.time_us = time_us
         if not self._grouped or any(link.rearranged for link in self.links.values()):
             self._group()
-        due = [self._vehicles[sysid] for sysid in sorted(k for k, due_us in self._due.items() if due_us <= time_us)]
+        due = [self._vehicles[sysid] for sysid in sorted([k for k, due_us in self._due.items() if due_us <= time_us])]
         groups = [group for group in self._groups if group.due_us <= time_us]
-        names = {vehicle.adapter for vehicle in due} | {group.vehicles[0].adapter for group in groups}
+        names = [vehicle.adapter for vehicle in due] + [group.vehicles[0].adapter for group in groups]
         used = [link for name, link in self.links.items() if name in names and link.connected]
         for link in used:
             fresh = link.receive()
-            if len(self._due) > 0:
+            if self._due:
                 self._fresh.update(fresh)
         self._offer(due)
         started_ns = perf_counter_ns()

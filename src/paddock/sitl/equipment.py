@@ -131,13 +131,17 @@ class ReadingWriter:
 
     def publish(self, tick: int, block: Floats) -> None:
         """Write the readings that have arrived by a tick, if they are new."""
-        if self.sensor.news == (self._taken, self._taken):  # none in transit
+        taken, arrived = self.sensor.news
+        if taken == arrived == self._taken:  # none in transit
             return
-        self.sensor.arrive(tick)
-        self._taken = self.sensor.news[1]
-        if self.sensor.sample_tick == self._shown:
+        if taken != arrived:
+            self.sensor.arrive(tick)
+            arrived = self.sensor.news[1]
+        self._taken = arrived
+        sampled = self.sensor.sample_tick
+        if sampled == self._shown:
             return
-        self._shown = self.sensor.sample_tick
+        self._shown = sampled
         readings = self.sensor.published()
         rows = block[: readings.shape[1]]
         copy_readings(readings, self._rows, self._signs, self._columns, block)

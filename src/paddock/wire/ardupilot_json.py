@@ -60,12 +60,13 @@ def decode_servos(datagram: Buffer) -> ServoPacket:
     if size not in _SERVOS:
         raise WireError("length", f"ArduPilot servos: a packet has 40 or 72 bytes, not {size}")
     valid, layout = _SERVOS[size]
-    magic, rate, count, *pwm = layout.unpack(datagram)
+    fields = layout.unpack(datagram)
+    magic, rate, count = fields[:3]
     if magic != valid:
         raise WireError("magic", f"ArduPilot servos: magic {magic} instead of {valid} in a packet of {size} bytes")
     if rate == 0:
         raise WireError("value", "ArduPilot servos: frame_rate must be at least 1 Hz, not 0")
-    return ServoPacket(rate, count, tuple(pwm))
+    return ServoPacket(rate, count, fields[3:])
 
 
 def encode_servos(packet: ServoPacket) -> bytes:
@@ -97,10 +98,11 @@ def encode_state(state: State) -> bytes:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
     text, count = (_ATTITUDE, 16) if state.quaternion is None else (_QUATERNION, 17)
     # repr of a float is the shortest text that reads back equal
-    numbers = (state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity, *turned)
-    if len(numbers) != count or not all(map(isfinite, numbers)):
+    timestamp, gyro, accel, position, velocity = state[:5]
+    numbers = tuple(map(float, (timestamp, *gyro, *accel, *position, *velocity, *turned)))
+    if len(numbers) != count or not _finite(numbers):
         raise _unsendable(state)
-    return f"{text % tuple(map(float, numbers))}{_optional(state)}}}\n".encode()
+    return f"{text % numbers}{_optional(state)}}}\n".encode()
 
 
 def _unsendable(state: State) -> InvalidValueError:

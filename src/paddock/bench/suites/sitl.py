@@ -4,7 +4,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from time import perf_counter
+from time import perf_counter, thread_time
 from typing import Any
 
 from paddock.bench.result import Bench, Result, best_time, measured
@@ -91,7 +91,11 @@ def _lightweight(quick: bool) -> Iterator[Result]:
 
 
 def _ardupilot(quick: bool) -> Iterator[Result]:
-    """Measure lockstep with peers that answer immediately, with a quadrotor's physics and sensors in between."""
+    """Measure lockstep with peers that answer when they wake up, with a quadrotor's physics and sensors in between.
+
+    The motor outputs change at every step. On a free machine an exchange takes the processor time of the simulation and
+    of the peer, which are given, and the time in which the operating system wakes them.
+    """
     import paddock
     from paddock.sitl.from_scenario import quick_scenario
     from paddock.sitl.host import SitlHost
@@ -100,29 +104,33 @@ def _ardupilot(quick: bool) -> Iterator[Result]:
         with paddock.load(quick_scenario("copter", count, "ardupilot", instance=90)) as sim:
             pilots: list[Any] = [vehicle.autopilot for vehicle in _host(sim, SitlHost).vehicles]
             steps = (2_000 if quick else 12_000) // (1 if count == 1 else 4)
-            with _echo([pilot.port for pilot in pilots]):
+            with _echo([pilot.port for pilot in pilots]) as spent:
                 while not all(pilot.live for pilot in pilots):
                     sim.step(12)
                 sim.step(500)
-                started = perf_counter()
+                started, own = perf_counter(), thread_time()
                 sim.step(steps)
-                rate = steps / (perf_counter() - started)
+                rate, own = steps / (perf_counter() - started), (thread_time() - own) / steps
         if count == 1:
             yield measured("sitl", "ArduPilot JSON, exchanges with a local peer", rate, "steps per s", ">= 5000")
         else:
             factor = rate / sim.engine.world.clock.rate
             yield measured("sitl", f"{count} ArduPilots in lockstep, JSON at 1200 Hz", factor, "x real time", ">= 1")
+        yield measured("sitl", f"{count} ArduPilot JSON, processor time of the simulation", own * 1e6, "us per step")
+        yield measured("sitl", f"{count} ArduPilot JSON, processor time of the peer", spent[0] * count, "us per step")
 
 
 @contextmanager
-def _echo(ports: list[int]) -> Iterator[None]:
-    """Run stand-ins for ArduPilots."""
-    peer = subprocess.Popen([sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", *map(str, ports)])
+def _echo(ports: list[int]) -> Iterator[list[float]]:
+    """Run stand-ins for ArduPilots; the list gets their processor time per frame, us, when they have ended."""
+    command = [sys.executable, "-m", "paddock.bench.peers.echo_ardupilot", *map(str, ports)]
+    peer, spent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True), list[float]()
     try:
-        yield
+        yield spent
     finally:
-        peer.kill()
-        peer.wait()
+        peer.terminate()
+        text, _ = peer.communicate()
+        spent.append(float(text or "nan"))
 
 
 def _host(sim: Any, kind: type) -> Any:

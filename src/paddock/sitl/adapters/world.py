@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
 from paddock.engine.actions import CommandAction
@@ -16,7 +15,7 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.scenario.sitl import LAST_SYSID
 from paddock.sitl.adapter import AdapterError, BlockAdapter, Capabilities, Placed, blank_actuators
-from paddock.sitl.airframe import Airframe, find_airframe
+from paddock.sitl.airframe import Airframe, Inputs, find_airframe
 from paddock.sitl.equipment import TIMES, ReadingWriter, write_truth
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, Floats, empty_block
 from paddock.world.columns import column_index
@@ -33,9 +32,9 @@ class FleetFeed:
         self.airframe: Airframe = find_airframe(program.model)(program)
         self.block = empty_block(program.fleet.n)
         self.posted_at = -1
-        self._received = np.full(program.fleet.n, -1, np.int64)  # ticks
+        self._received, self._last = np.full(program.fleet.n, -1, np.int64), -1  # ticks; the last of them
         self._actuators = b""  # the last ones
-        self._held: tuple[bytes, ...] | None = None  # actuators, commands and their expiry when nothing was to be sent
+        self._held = b"", b"", b""  # actuators, commands and their expiry when nothing was to be sent
         self._tick_us, self._truth = tick_us, truth
         sensors = program.sensors
         self._writers = [ReadingWriter(kind, sensors[kind], origin, tick_us) for kind in TIMES if kind in sensors]
@@ -66,7 +65,7 @@ class FleetFeed:
             self._show_ranges(tick)
             power = self.airframe.battery(self._all)
             if power is not None:
-                self.block[:, BATTERY] = np.transpose(power)
+                self.block[:, BATTERY] = power.T
             if self._pitot is not None:
                 self._pitot.arrive(tick)
                 self.block[:, COLUMN["airspeed"]] = self._pitot.readings()["airspeed"]
@@ -74,11 +73,14 @@ class FleetFeed:
                 write_truth(self.program.pose_block(tick), self.block)
         return self.block
 
-    def news(self, rows: Ints | slice) -> NDArray[np.bool_]:
-        """Return which of the rows have changed since the last call."""
-        news = self._received[rows] != self._tick
-        self._received[rows] = self._tick
-        return np.asarray(news)
+    def deliver(self, tick: int, rows: Ints | slice, block: Floats, places: Ints | slice) -> None:
+        """Write the rows that have changed since they were last delivered to their places in a block."""
+        newest = self.update(tick)[rows]
+        if tick != self._last:  # none has been delivered at this tick
+            block[places] = newest
+        else:
+            block[places] = np.where((self._received[rows] != tick)[:, None], newest, block[places])
+        self._received[rows] = self._last = tick
 
     def _show_ranges(self, tick: int) -> None:
         for k, (sensor, farthest) in enumerate(self._ranges):
@@ -93,22 +95,31 @@ class FleetFeed:
 
     def control(self, block: Floats, rows: Ints | slice, tick: int) -> CommandAction | None:
         """Return the command for these rows (ascending); None if it is in force already and never expires."""
-        fleet = self.program.fleet
-        commands, expires = fleet.tables["command"], fleet.tables["expires"][rows]
-        seen = block.tobytes(), commands[:, rows].tobytes(), expires.tobytes()
-        if seen == self._held and self.posted_at != tick:  # nothing has changed since the last None
+        fleet, actuators, first = self.program.fleet, block.tobytes(), self.posted_at != tick
+        held = self._held
+        if actuators == held[0] and first and held[1:] == self._in_force(rows):  # as at the last None
             return None
         inputs = self.airframe.commanded(block, rows)
-        expiring = self.program.timeout_ticks is not None or (expires != NEVER).any()
-        before, self._actuators = self._actuators, seen[0]
-        if self.posted_at != tick and not expiring and (before == seen[0] or not self.airframe.direct):
-            known = column_index(self.program.model.command)
-            present = ((commands[known[name], rows], value) for name, value in inputs.items())
-            if all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present):
-                self._held = seen if self.airframe.direct else None
-                return None
+        before, self._actuators = self._actuators, actuators
+        if first and (before == actuators or not self.airframe.direct) and self._holds(inputs, rows):
+            if self.airframe.direct:
+                self._held = actuators, *self._in_force(rows)
+            return None
         self.posted_at = tick
         return CommandAction(fleet.name if len(block) == fleet.n else fleet.ids[rows].copy(), inputs)
+
+    def _in_force(self, rows: Ints | slice) -> tuple[bytes, bytes]:
+        """Return the commands of these rows and their expiry."""
+        tables = self.program.fleet.tables
+        return tables["command"][:, rows].tobytes(), tables["expires"][rows].tobytes()
+
+    def _holds(self, inputs: Inputs, rows: Ints | slice) -> bool:
+        """Return whether these inputs are in force and never expire."""
+        tables, known = self.program.fleet.tables, column_index(self.program.model.command)
+        if self.program.timeout_ticks is not None or (tables["expires"][rows] != NEVER).any():
+            return False
+        present = ((tables["command"][known[name], rows], value) for name, value in inputs.items())
+        return all(same_values(now, v) if isinstance(v, np.ndarray) else bool((now == v).all()) for now, v in present)
 
 
 def all_same(values: Floats, wanted: Floats) -> bool:
@@ -258,19 +269,20 @@ class WorldAdapter(BlockAdapter):
         with self.lock:
             tick = self.simulation.tick
             for feed, rows, places in self._parts(tuple(vehicles)):
-                newest, news = feed.update(tick)[rows], feed.news(rows)
-                block[places] = newest if news.all() else np.where(news[:, None], newest, block[places])
+                feed.deliver(tick, rows, block, places)
 
     def send_block(self, vehicles: Sequence[int], block: Floats) -> None:
         """Post one command for each fleet."""
         with self.lock:
-            sim, parts = self.simulation, self._parts(tuple(vehicles))
+            engine, parts = self.simulation.engine, self._parts(tuple(vehicles))
+            tick = engine.world.clock.tick
             self._refuse_nan(vehicles, block)
             limited = np.minimum(np.maximum(block, -1.0), 1.0)
             for feed, rows, places in parts:
-                control = feed.control(limited[places], rows, sim.tick)
+                control = feed.control(limited[places], rows, tick)
                 if control is not None:
-                    sim.engine.mailbox.post(control, sim.tick, self.name)
+                    checked_at = engine.applier.version if feed.airframe.bounded else ()
+                    engine.mailbox.post(control, tick, self.name, checked_at, flown=True)
 
     def _rest(self, vehicles: tuple[int, ...]) -> None:
         """Disarm, all outputs 0."""

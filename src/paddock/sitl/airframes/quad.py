@@ -17,7 +17,7 @@ NAMES = ("motor_1", "motor_2", "motor_3", "motor_4")
 class QuadAirframe(Airframe):
     """Motors 1 to 4 in the order of ArduPilot, which is also the model's; disarmed, all stop."""
 
-    direct = True
+    direct = bounded = True
     inputs = ("armed", "mode", *NAMES)
     states = ("voltage", "charge", *NAMES)
     parameters = ("power_ratio", "thrust_max")
@@ -29,10 +29,14 @@ class QuadAirframe(Airframe):
 
     def commanded(self, block: Floats, rows: Rows) -> Inputs:
         """Return the shares of thrust unchanged."""
-        armed, *shares = np.maximum(block[:, :5].T, 0.0)
+        if len(block) == 1:
+            armed, first, second, third, fourth = [max(value, 0.0) for value in block[0, :5].tolist()]
+            on = 1.0 if armed > 0.5 else 0.0
+            return dict(zip(self.inputs, (on, MOTORS, first, second, third, fourth), strict=True))
+        armed, *shares = np.maximum(block[:, :5].T, 0.0, order="C")
         return {"armed": (armed > 0.5).astype(np.float64), "mode": MOTORS, **dict(zip(NAMES, shares, strict=True))}
 
-    def battery(self, rows: Rows) -> tuple[Floats, Floats, Floats]:
+    def battery(self, rows: Rows) -> Floats:
         """Return the model's battery; the current is the motors' power over the voltage under load."""
         state = self.program.fleet.state[:, rows]
         full = self._full
@@ -42,7 +46,7 @@ class QuadAirframe(Airframe):
             self._full = full if isinstance(varying, float) else None
         power = np.empty((3, state.shape[1]))
         power_of(state, self._read, full, power)
-        return power[0], power[1], power[2]
+        return power
 
 
 def measure_power(state: Floats, rows: NDArray[np.int64], full: Floats, power: Floats) -> None:

@@ -73,9 +73,10 @@ class ArduPilotAutopilot(Autopilot):
         self._socket: socket.socket | None = None
         self._poll = select.poll()
         self._dt_us = dt * 1e6
-        self._ticks = 1  # requested by the last packet
+        self._rate = 0  # Hz, of the last packet
+        self._ticks = 1  # that it requested
         self._restart_time()
-        self._ranged = [False] * RANGEFINDERS  # rangefinders with a measurement
+        self._ranged: set[int] = set()  # rangefinders with a measurement
         self._commands = ActuatorCommands()
         self._pwm: tuple[int, ...] = ()  # of the last frame
         self._sensors: SensorData | None = None
@@ -140,9 +141,11 @@ class ArduPilotAutopilot(Autopilot):
         if self._owing and self.lockstep:
             self._service(0.0)
             return self._commands
-        deadline = monotonic() + (timeout if self.lockstep else 0.0)
-        while not self._service(max(deadline - monotonic(), 0.0)):
-            if monotonic() >= deadline:
+        left = timeout if self.lockstep else 0.0
+        deadline = monotonic() + left
+        while not self._service(left):
+            left = deadline - monotonic()
+            if left <= 0.0:
                 return self._commands if self._live and not self.lockstep else None
         return self._commands
 
@@ -152,15 +155,17 @@ class ArduPilotAutopilot(Autopilot):
 
     def _service(self, timeout: float) -> bool:
         """Process received packets, waiting for the first; return whether one is a new frame."""
-        fresh = False
+        if self._socket is None:
+            raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
+        fresh, wait = False, timeout * 1e3
         for _ in range(BATCH):
-            received = self._receive()
-            if received is None and timeout > 0.0 and self._poll.poll(timeout * 1e3):
-                received = self._receive()
-            if received is None:
+            if not self._poll.poll(wait):
                 break
-            timeout = 0.0
-            datagram, source = received
+            wait = 0.0
+            try:
+                datagram, source = self._socket.recvfrom(DATAGRAM)
+            except OSError:  # the error of an earlier reply; the socket stays usable
+                continue
             try:
                 packet = decode_servos(datagram)
             except WireError as error:
@@ -169,19 +174,6 @@ class ArduPilotAutopilot(Autopilot):
             if self._admit(source):
                 fresh |= self._take(packet)
         return fresh
-
-    def _receive(self) -> tuple[bytes, Address] | None:
-        """Return the next datagram that has arrived."""
-        if self._socket is None:
-            raise PaddockError(f"ArduPilot: udp {self._address}:{self.port} is not open")
-        for _ in range(BATCH):
-            try:
-                return self._socket.recvfrom(DATAGRAM)
-            except BlockingIOError:
-                break
-            except OSError:  # the error of an earlier reply; the socket stays usable
-                continue
-        return None
 
     def _send(self, data: bytes) -> None:
         if self._socket is None or self._peer is None:
@@ -211,7 +203,7 @@ class ArduPilotAutopilot(Autopilot):
         self._heard_at = now
         if not self._live:
             self._live = self.status.connected = True
-            self.status.note = ""
+            self.status.note, self._rate = "", 0
         return True
 
     def _restarted(self) -> None:
@@ -231,11 +223,8 @@ class ArduPilotAutopilot(Autopilot):
             return False
         if before is not None and self._count < before and (before, self._count) != (LAST_COUNT, 0):
             self._restarted()
-        # steps of whole ticks, always shorter than 0.1 s
-        most = max(1, int((LONGEST_US - 1) / self._dt_us))
-        self._ticks = min(max(1, round(1e6 / (packet.frame_rate * self._dt_us))), most)
-        if 1e6 / packet.frame_rate >= LONGEST_US:
-            self.status.note = f"frame_rate {packet.frame_rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
+        if packet.frame_rate != self._rate:
+            self._set_rate(packet.frame_rate)
         if packet.pwm != self._pwm:
             self._pwm = packet.pwm
             self.frame.apply(packet.pwm, self._commands.row)
@@ -245,6 +234,13 @@ class ArduPilotAutopilot(Autopilot):
         if not self.lockstep and self._sensors is not None:
             self._answer(self._sensors)
         return True
+
+    def _set_rate(self, rate: int) -> None:
+        """Take steps of whole ticks, always shorter than 0.1 s."""
+        most = max(1, int((LONGEST_US - 1) / self._dt_us))
+        self._rate, self._ticks = rate, min(max(1, round(1e6 / (rate * self._dt_us))), most)
+        if 1e6 / rate >= LONGEST_US:
+            self.status.note = f"frame_rate {rate} Hz is too slow for ArduPilot itself; steps are < 0.1 s"
 
     def _answer(self, sensors: SensorData) -> None:
         """Send the state, unless the world has not moved since the last one."""
@@ -278,10 +274,14 @@ class ArduPilotAutopilot(Autopilot):
     def _state(self, sensors: SensorData, timestamp: float) -> State:
         """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
         v = sensors.row.tolist()
-        ranges = v[RANGES]
-        if any(distance == distance for distance in ranges):  # not NaN
-            self._ranged = [seen or isfinite(distance) for seen, distance in zip(self._ranged, ranges, strict=True)]
-        known = zip(ranges, self._ranged, strict=True) if True in self._ranged else ()
+        distances = v[RANGES]
+        ranges: tuple[float | None, ...] = ()
+        if self._ranged or [d for d in distances if isfinite(d)]:
+            self._ranged |= {k for k, d in enumerate(distances) if isfinite(d)}
+            seen = [
+                (d if isfinite(d) else OUT_OF_RANGE) if k in self._ranged else None for k, d in enumerate(distances)
+            ]
+            ranges = tuple(seen)
         return State(
             timestamp,
             v[GYRO],
@@ -289,7 +289,7 @@ class ArduPilotAutopilot(Autopilot):
             v[PLACE],
             v[VELOCITY],
             v[TURNED],
-            ranges=tuple((d if isfinite(d) else OUT_OF_RANGE) if seen else None for d, seen in known),
+            ranges=ranges,
             airspeed=v[AIRSPEED],
             battery=v[BATTERY],
             no_lockstep=not self.lockstep,

@@ -2,13 +2,10 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache
 from math import degrees, sqrt
 from pathlib import Path
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
 
 from paddock.errors import unknown_name
 from paddock.sitl.actuators import MOTORS
@@ -26,6 +23,7 @@ PORT_STEP = 10  # port offset from one ArduPilot instance to the next
 PARAMETERS = "Tools/autotest/default_params"
 
 
+@cache  # of 65,536 values at most
 def thrust_share(pwm: int) -> float:
     """Return the share of full thrust, 0 to 1, of a motor output; 0 us is no output."""
     u = min(max((pwm - 1000) * 1e-3, 0.0), 1.0)
@@ -107,16 +105,15 @@ class ArduPilotFrame:
     own_parameters: str = ""  # file of this package that goes on top of the defaults
     caution: str = ""  # one line on what else must match
 
-    @cached_property
-    def _columns(self) -> NDArray[np.int64]:
-        """The columns of the channels in a row of ActuatorCommands."""
-        return np.array([channel.column for channel in self.channels])
-
     def apply(self, pwm: Sequence[int], row: Floats) -> None:
         """Write the PWM of the channels into a row of ActuatorCommands."""
-        values = [units[0](pwm[number]) for number, _, units in self.channels]
-        row[0] = any(pwm[number] > self.idle_pwm for number, column, _ in self.channels if column <= MOTORS)
-        row[self._columns] = plus_to_x(*values) if self.plus else values
+        armed, values = False, list[float]()
+        for number, column, units in self.channels:
+            values.append(units[0](pwm[number]))
+            armed = armed or (column <= MOTORS and pwm[number] > self.idle_pwm)
+        row[0] = armed
+        for channel, value in zip(self.channels, plus_to_x(*values) if self.plus else values, strict=True):
+            row[channel.column] = value
 
     def outputs(self, row: Floats) -> tuple[int, ...]:
         """Return the PWM of the channels for a row, as ArduPilot would send it; disarmed motors rest."""
