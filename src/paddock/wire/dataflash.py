@@ -118,6 +118,16 @@ def header(time_us: int) -> bytes:
     return b"".join(parts)
 
 
+def start_time(data: bytes) -> int:
+    """Return the time in us at which a log starts, from its first bytes; 0 if they hold no time."""
+    at = 0
+    while data[at : at + 3] == HEAD + bytes((FMT,)):
+        at += FORMAT.size
+    if data[at : at + 2] != HEAD or len(data) < at + 11:
+        return 0
+    return int.from_bytes(data[at + 3 : at + 11], "little")
+
+
 class RecordGroup:
     """Records that are written together: one call packs all of them."""
 

@@ -186,7 +186,9 @@ class BuiltInAutopilot(Autopilot):
         self.vehicle.read_parameters()
 
     def restored(self, note: str) -> None:
-        """Derive what is not saved, after a saved state has been loaded."""
+        """Derive what is not saved, after a saved state has been loaded; the next log begins."""
+        if self.log is not None:
+            self.log.close()
         self.vehicle.attach()
         self._derive()
         self._newest = UNKNOWN

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.telemetry import SIMULATED_EPOCH_US, Landed, PictureTaken, Severity
-from paddock.wire.dataflash import RecordGroup, header, record
+from paddock.wire.dataflash import RecordGroup, header, record, start_time
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 BLOCK = 1 << 15  # bytes collected before they are written
+FIRST = 1 << 12  # bytes that hold the formats and the first time of a log
 LARGEST = 1 << 28  # bytes of one log; then it ends
 MAX_LOGS = 500  # kept in a folder; then logging stops until they are erased
 GPS_EPOCH_US = 315_964_800_000_000  # 6 January 1980
@@ -75,6 +76,17 @@ class OnboardLog:
     def files(self) -> list[Path]:
         """Return the logs, oldest first."""
         return sorted(path for path in self.folder.glob("*.BIN") if path.stem.isdecimal())
+
+    def dates(self) -> list[int]:
+        """Return when each log starts, s since 1970; one second more for another start in the same second."""
+        found: dict[int, Path] = {}
+        for path in self.files():
+            with path.open("rb") as file:
+                date = (SIMULATED_EPOCH_US + start_time(file.read(FIRST))) // 1_000_000
+            while date in found:
+                date += 1
+            found[date] = path
+        return list(found)
 
     def update(self) -> None:
         """Start or end a log, and write the records that are due (10 Hz)."""
