@@ -89,6 +89,14 @@ FORMATS = _formats(
     ("MAG", "QBhhh", "TimeUS,I,MagX,MagY,MagZ", "s#GGG", "F-CCC"),
     ("BARO", "QBffc", "TimeUS,I,Alt,Press,Temp", "s#mPO", "F-00B"),
     ("BAT", "QBfffB", "TimeUS,Inst,Volt,Curr,CurrTot,RemPct", "s#vAi%", "F-0000"),
+    (
+        *("ARSP", "QBffcffBBffB", "TimeUS,I,Airspeed,DiffPress,Temp,RawPress,Offset,U,H,Hp,TR,Pri"),
+        *("s#nPOPP-----", "F-00B00-----"),
+    ),
+    (
+        *("CTUN", "QccccffffBffi", "TimeUS,NavRoll,Roll,NavPitch,Pitch,ThO,RdO,ThD,As,AsT,SAs,E2T,GU"),
+        *("sdddd---n-n-n", "FBBBB---000-B"),
+    ),
     ("RCOU", "QHHHHHHHHHHHHHH", f"TimeUS,{CHANNELS}", "sYYYYYYYYYYYYYY", "F--------------"),
     ("RCIN", "QHHHHHHHHHHHHHH", f"TimeUS,{CHANNELS}", "sYYYYYYYYYYYYYY", "F--------------"),
 )

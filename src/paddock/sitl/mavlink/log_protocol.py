@@ -47,7 +47,7 @@ class LogProtocol:
         return [] if self.autopilot.log is None else self.autopilot.log.files()
 
     def _list(self, message: Any, sender: "Sender") -> None:
-        """Reply with the logs from `start` to `end`; beyond the last, as ArduPilot, with an empty one of that number."""
+        """Reply with the logs from `start` to `end`; beyond the last as ArduPilot: one of that number, empty."""
         log = self.autopilot.log
         if log is None or not (files := log.files()):
             self.vehicle.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
