@@ -333,7 +333,8 @@ def mode_tables() -> str:
 
 def setting_tables() -> str:
     """Return the parameters of the built-in autopilot: common ones, then those of each vehicle type."""
-    parts = ["**All vehicles**\n\n" + setting_table(COMMON)]
+    relays = (each for each in ground_station_parameters(find_vehicle("copter")) if each.name.startswith("RELAY"))
+    parts = ["**All vehicles**\n\n" + setting_table([*COMMON, *relays])]
     parts.append("**Copters and rovers**\n\n" + setting_table(LINK_FAILSAFES))
     for title, craft in (("Rovers", "rover"), ("Copters", "copter"), ("Planes", "plane")):
         vehicle, prefix = find_vehicle(craft), switch_prefix(craft)

@@ -277,7 +277,7 @@ def test_a_shared_port_sends_all_systems_to_the_first_ground_station(own_links: 
         host = host_of(sim)
         assert [row.speaks for row in host.ports()] == [
             f"with all others: udp 127.0.0.1:{ports['station']}",
-            f"udp 127.0.0.1:{ports['station'] + 1}",
+            f"udp 127.0.0.1:{ports['station'] + 1}, with all others: udp 127.0.0.1:{ports['station']}",
         ]
         text = "\n".join(host.hints())
         assert "To connect to all systems:" in text and f"udpin:127.0.0.1:{ports['station']}" in text

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pymavlink import DFReader
 
 import paddock
+from paddock.engine.engine import scenario_digest
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
@@ -168,6 +171,52 @@ def test_a_recording_with_a_restored_flight_is_verified_without_autopilots(tmp_p
         assert pilot.armed
     found = verify(path)
     assert found.sections == 2 and not found.differences and found.hashes >= 4
+
+
+def times(path: Path) -> list[int]:
+    """The times of the records of an on-board log, us."""
+    reader, found = DFReader.DFReader_binary(str(path)), []
+    while (message := reader.recv_msg()) is not None:
+        if message.get_type() == "ATT":
+            found.append(message.TimeUS)
+    reader.data_map.close()
+    reader.filehandle.close()
+    return found
+
+
+def test_a_restored_flight_is_logged_in_a_new_file_and_continues_beside_the_first(
+    tmp_path: Path, own_links: Links
+) -> None:
+    """The state belongs to the scenario, whatever its ports and logs are."""
+    first = quick_scenario("rover", 1, mavlink=own_links(1))
+    first["sitl"]["pilots"][0]["parameters"] = {"LOG_DISARMED": 1}
+    second = deepcopy(first)
+    first["sitl"]["logs"] = str(tmp_path / "logs")
+    second["sitl"]["mavlink"] = own_links(1) | {"log": str(tmp_path)}
+    assert second["sitl"]["mavlink"]["port"] != first["sitl"]["mavlink"]["port"]
+    with paddock.load(first) as sim:
+        sim.step(500)
+        state = sim.save()
+        sim.step(500)
+        after = sim.state_hash()
+        sim.restore(state)
+        sim.step(500)
+        assert sim.state_hash() == after
+        with paddock.load(second) as beside:
+            beside.restore(state)
+            beside.step(500)
+            assert beside.state_hash() == after
+            old = unpack(state)
+            old["scenario"] = scenario_digest(sim.engine.scenario, links=True)  # as earlier versions saved it
+            with pytest.raises(PaddockError, match="saved in another scenario"):
+                beside.restore(pack(old))
+        sim.restore(pack(old))
+        second["sitl"]["truth"] = True
+        with paddock.load(second) as other, pytest.raises(PaddockError, match="saved in another scenario"):
+            other.restore(state)
+    logs = [times(path) for path in sorted((tmp_path / "logs").rglob("*.BIN"))]
+    assert len(logs) == 2 and all(np.diff(log).min() > 0 for log in logs)
+    assert logs[0][-1] == pytest.approx(4e6, abs=1.1e5) and logs[1][0] == pytest.approx(2e6, abs=1.1e5)
 
 
 def test_states_of_real_autopilots_and_other_simulators_are_refused(own_links: Links) -> None:

@@ -221,7 +221,9 @@ class Engine:
         if tree.get("rate") != rate:
             raise PaddockError(f"saved with ticks at {tree.get('rate')!r} Hz, this simulation has {rate:g}")
         if tree.get("scenario") != self._scenario_digest():
-            raise PaddockError("saved in another scenario: load that one and restore there")
+            if tree.get("scenario") != scenario_digest(self.scenario, links=True):
+                raise PaddockError("saved in another scenario: load that one and restore there")
+            tree = tree | {"scenario": self._scenario_digest()}
         if self.autopilots.states is None:  # a replay has the commands of its autopilots instead
             tree.pop(AUTOPILOTS, None)
         else:
@@ -335,11 +337,16 @@ class Engine:
             return self.world.clock.time
 
 
-def scenario_digest(scenario: Scenario) -> str:
-    """Return a digest of a scenario that ignores its seed, its endpoints and the order of its vehicles."""
+def scenario_digest(scenario: Scenario, links: bool = False) -> str:
+    """Return a digest of a scenario that ignores its seed, its endpoints and the order of its vehicles.
+
+    `links`: with the connections and logs of its autopilots, as in states saved by earlier versions.
+    """
     tree = scenario.to_dict(defaults=True)
     for immaterial in ("seed", "serve", "record"):
         tree.pop(immaterial, None)
+    for immaterial in ("mavlink", "listen", "logs") if tree.get("sitl") and not links else ():
+        tree["sitl"].pop(immaterial, None)
     if tree["on_nan"] == "stop":  # the default: states saved before this field existed stay valid
         del tree["on_nan"]
     tree["vehicles"] = {entry["name"]: entry for entry in tree.get("vehicles", [])}

@@ -206,8 +206,10 @@ class SitlHost:
                 listens, speaks = f"udp {self.section.address}:{self.hub.ports.own(sysid)}", f"udp {host}:{port}"
                 if sysid in self.hub.tcp_links:
                     listens += f", tcp {self.hub.tcp_links[sysid].port}"
-                if self.hub.ports.shared_port is not None and (host, port) == self.hub.ports.shared_station():
-                    speaks = f"with all others: {speaks}"  # from the shared port, not from its own
+                if self.hub.ports.shared_port is not None:
+                    shared = self.hub.ports.shared_station()
+                    alone = "" if (host, port) == shared else f"{speaks}, "  # the first sends from the shared port only
+                    speaks = f"{alone}with all others: udp {shared[0]}:{shared[1]}"
             else:
                 scheme = "tcp" if kind == "px4" else "udp"
                 own = getattr(vehicle.autopilot, "port", "-")

@@ -89,6 +89,14 @@ FORMATS = _formats(
     ("MAG", "QBhhh", "TimeUS,I,MagX,MagY,MagZ", "s#GGG", "F-CCC"),
     ("BARO", "QBffc", "TimeUS,I,Alt,Press,Temp", "s#mPO", "F-00B"),
     ("BAT", "QBfffB", "TimeUS,Inst,Volt,Curr,CurrTot,RemPct", "s#vAi%", "F-0000"),
+    (
+        *("ARSP", "QBffcffBBffB", "TimeUS,I,Airspeed,DiffPress,Temp,RawPress,Offset,U,H,Hp,TR,Pri"),
+        *("s#nPOPP-----", "F-00B00-----"),
+    ),
+    (
+        *("CTUN", "QccccffffBffi", "TimeUS,NavRoll,Roll,NavPitch,Pitch,ThO,RdO,ThD,As,AsT,SAs,E2T,GU"),
+        *("sdddd---n-n-n", "FBBBB---000-B"),
+    ),
     ("RCOU", "QHHHHHHHHHHHHHH", f"TimeUS,{CHANNELS}", "sYYYYYYYYYYYYYY", "F--------------"),
     ("RCIN", "QHHHHHHHHHHHHHH", f"TimeUS,{CHANNELS}", "sYYYYYYYYYYYYYY", "F--------------"),
 )
@@ -116,6 +124,16 @@ def header(time_us: int) -> bytes:
     heads = HEAD + bytes((FMTU,))
     parts += [pair.pack(heads, time_us, f.type, f.units.encode(), f.multipliers.encode()) for f in FORMATS.values()]
     return b"".join(parts)
+
+
+def start_time(data: bytes) -> int:
+    """Return the time in us at which a log starts, from its first bytes; 0 if they hold no time."""
+    at = 0
+    while data[at : at + 3] == HEAD + bytes((FMT,)):
+        at += FORMAT.size
+    if data[at : at + 2] != HEAD or len(data) < at + 11:
+        return 0
+    return int.from_bytes(data[at + 3 : at + 11], "little")
 
 
 class RecordGroup:

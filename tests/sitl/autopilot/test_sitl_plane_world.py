@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import degrees, radians
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from pymavlink import DFReader
 
 import paddock
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.guided import GuidedTarget
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane import PlaneCruise
 from paddock.sitl.autopilot.telemetry import Landed
@@ -64,6 +67,16 @@ def plane(links: dict[str, Any], wind: tuple[float, float, float] = (0.0, 0.0, 0
         yield Rig(sim)
 
 
+def read(path: Path, *types: str) -> dict[str, list[Any]]:
+    """The records of an on-board log."""
+    reader, found = DFReader.DFReader_binary(str(path)), {name: [] for name in types}
+    while (message := reader.recv_match(type=list(types))) is not None:
+        found[message.get_type()].append(message)
+    reader.data_map.close()
+    reader.filehandle.close()
+    return found
+
+
 def off(headings: Floats, wanted: float) -> Floats:
     return np.abs((headings - wanted + 180.0) % 360.0 - 180.0)
 
@@ -73,8 +86,9 @@ def away(rows: Floats, centre: Floats) -> Floats:
     return np.linalg.norm(rows[:, 1:3] - centre, axis=1)
 
 
-def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -> None:
+def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links, tmp_path: Path) -> None:
     with plane(own_links(1), wind=(4.0, 0.0, 0.0)) as rig:
+        rig.autopilot.log = OnboardLog(rig.autopilot, tmp_path)
         rig.begin(CRUISE)
         held = rig.fly(20.0)
         assert rig.autopilot.telemetry.landed is Landed.IN_AIR
@@ -89,6 +103,17 @@ def test_it_is_armed_in_the_air_and_holds_heading_and_height(own_links: Links) -
         assert np.abs(held[:, 3] - HEIGHT - 40.0).max() < 5.0
         # its cruise airspeed, 17.5 m/s, and the wind from behind
         assert held[:, 5].mean() == pytest.approx(21.5, abs=0.3)
+        commands = rig.autopilot.commands.copy()
+    logged = read(tmp_path / "00000001.BIN", "ARSP", "CTUN")
+    assert len(logged["ARSP"]) == len(logged["CTUN"]) == pytest.approx(600, abs=3)  # 60 s at 10 Hz
+    for air, control in zip(logged["ARSP"][-100:], logged["CTUN"][-100:], strict=True):
+        assert air.H == air.U == 1 and air.DiffPress == pytest.approx(0.6125 * air.Airspeed**2, rel=1e-6)
+        assert control.As == pytest.approx(17.5, abs=1.0) and control.AsT == 1
+        assert pytest.approx(1.0, abs=0.03) == control.E2T  # 180 m above the sea
+        assert abs(control.Roll - control.NavRoll) < 3.0 and abs(control.Pitch - control.NavPitch) < 3.0
+        assert 10.0 < control.ThO < 90.0 and control.ThD == pytest.approx(control.ThO, abs=10.0)
+    assert control.ThO == pytest.approx(100.0 * commands[1], abs=5.0)
+    assert np.mean([air.Airspeed for air in logged["ARSP"][-100:]]) == pytest.approx(17.5, abs=0.3)
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from paddock.sitl.mavlink.hub import MavlinkHub  # noqa: E402
 from paddock.sitl.mavlink.link import MAX_PEERS, Ports, UdpLink  # noqa: E402
 
 PATIENCE = 60.0
+DATE = 1_767_225_600  # 1 January 2026, 00:00 UTC: simulated time 0
 
 
 def test_without_pymavlink_the_error_names_the_extra() -> None:
@@ -216,7 +217,9 @@ def test_pymavlink_reads_the_log(make_fleet: Any, logs: Path) -> None:
     assert not any(m.get_type() == "BAD_DATA" for m in messages)
     assert [m.command for m in messages if m.get_type() == "COMMAND_LONG"] == [176, 400, 511]
     assert [m.result for m in messages if m.get_type() == "COMMAND_ACK"] == [0, 0, 0]
-    assert messages[-1]._timestamp == pytest.approx(16.5, abs=0.2)  # simulated s
+    assert messages[-1]._timestamp == pytest.approx(DATE + 16.5, abs=0.2)
+    (clock,) = [m for m in messages if m.get_type() == "SYSTEM_TIME"][-1:]
+    assert clock._timestamp == pytest.approx(clock.time_unix_usec * 1e-6, abs=0.2)
 
 
 @pytest.mark.parametrize("count", [8, pytest.param(254, marks=pytest.mark.soak)])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
+from pymavlink import DFReader
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 from paddock.sitl.autopilot.log import OnboardLog
+
+DATE = 1_767_225_600  # 1 January 2026, 00:00 UTC: simulated time 0
 
 
 def drive(rover: Any, folder: Path) -> Any:
@@ -47,6 +51,32 @@ def test_a_log_is_listed_downloaded_and_erased(rover: Any, logs: Path) -> None:
     station.send(mavlink.MAVLink_log_request_data_message(1, 1, 7, 0, 90))  # none of that number
     rover.pass_time(0.2)
     assert rover.hub.vehicles[1].failures == 0
+
+
+def test_logs_are_distinguished_by_their_dates(rover: Any, logs: Path) -> None:
+    station = drive(rover, logs)
+    rover.pass_time(3.0)
+    for arm in (1, 0):
+        assert rover.order(station, 400, arm) == 0
+        rover.pass_time(0.5)
+    starts = []
+    for path in rover.autopilots[0].log.files():
+        reader = DFReader.DFReader_binary(str(path))
+        starts.append(reader.recv_match(type="PARM").TimeUS // 1_000_000)
+        reader.data_map.close()
+        reader.filehandle.close()
+    assert starts[1] >= starts[0] + 5
+    shutil.copy(path, path.with_name("00000003.BIN"))  # of another run that started it at the same time
+    dates = [DATE + starts[0], DATE + starts[1], DATE + starts[1] + 1]
+    for first, last, numbers in ((0, 65535, (1, 2, 3)), (2, 2, (2,)), (3, 9, (3,))):
+        station.forget()
+        station.send(mavlink.MAVLink_log_request_list_message(1, 1, first, last))
+        for number in numbers:
+            entry = rover.expect(station, "LOG_ENTRY")
+            assert (entry.id, entry.num_logs, entry.time_utc) == (number, 3, dates[number - 1])
+    station.forget()  # beyond the last: an empty log of that number
+    entry = rover.ask(station, mavlink.MAVLink_log_request_list_message(1, 1, 7, 65535), "LOG_ENTRY")
+    assert (entry.id, entry.num_logs, entry.last_log_num, entry.time_utc, entry.size) == (7, 3, 3, 0, 0)
 
 
 def test_logs_are_not_erased_while_armed(rover: Any, logs: Path) -> None:

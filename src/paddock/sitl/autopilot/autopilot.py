@@ -175,7 +175,7 @@ class BuiltInAutopilot(Autopilot):
         self.mode.enter()
 
     def _use_parameters(self) -> None:
-        self.vehicle.begin_decision()
+        self.vehicle.end_steady()
         self._derive()
 
     def _derive(self) -> None:
@@ -186,7 +186,9 @@ class BuiltInAutopilot(Autopilot):
         self.vehicle.read_parameters()
 
     def restored(self, note: str) -> None:
-        """Derive what is not saved, after a saved state has been loaded."""
+        """Derive what is not saved, after a saved state has been loaded; the next log begins."""
+        if self.log is not None:
+            self.log.close()
         self.vehicle.attach()
         self._derive()
         self._newest = UNKNOWN
@@ -310,7 +312,7 @@ class BuiltInAutopilot(Autopilot):
 
     def decide(self) -> None:
         """Run the slow loop, at 50 Hz, or less often in steady flight."""
-        self.vehicle.begin_decision()
+        self.vehicle.end_steady()
         now, before = self.status_row.item(NOW), self.status_row.item(DECIDED)
         dt = min((now - before) * 1e-6, LONGEST_STEP) if before >= 0.0 else SLOW_PERIOD_US * 1e-6
         elapsed, self.status_row[DECIDED] = self._elapsed(now, dt), now
@@ -457,7 +459,7 @@ class BuiltInAutopilot(Autopilot):
         result, index = self.check_plan(kind, items)
         if result:
             return result, index
-        self.vehicle.begin_decision()
+        self.vehicle.end_steady()
         if kind == PlanKind.MISSION and items is not self.plans[kind]:
             self.executor.rewind(items)
         self.plans[kind] = items
@@ -471,7 +473,7 @@ class BuiltInAutopilot(Autopilot):
         handler = COMMANDS.get(command)
         if handler is None:
             return Ack(CommandResult.UNSUPPORTED, f"Command {command} is not supported")
-        self.vehicle.begin_decision()
+        self.vehicle.end_steady()
         values = [*map(float, p), *[0.0] * 7][:7]
         if any(map(isinf, values)):
             return denied(f"Command {command}: infinite parameter")
@@ -482,7 +484,7 @@ class BuiltInAutopilot(Autopilot):
 
     def set_guided_target(self, target: GuidedTarget) -> Ack:
         """Set a target for GUIDED; rejected (with a warning) in other modes or if it is invalid."""
-        self.vehicle.begin_decision()
+        self.vehicle.end_steady()
         try:
             require_guided(self, "Target rejected")
             require_target(self, target)

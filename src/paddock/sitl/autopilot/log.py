@@ -6,18 +6,21 @@ written in blocks.
 """
 
 from collections.abc import Callable
-from math import atan2, degrees, hypot, isfinite
+from math import atan2, degrees, hypot, isfinite, nan, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from paddock.errors import PaddockError
+from paddock.sitl.autopilot.control.plane import FIRST_SERVO, PlaneMemory
+from paddock.sitl.autopilot.control.tecs import TecsMemory
 from paddock.sitl.autopilot.telemetry import SIMULATED_EPOCH_US, Landed, PictureTaken, Severity
-from paddock.wire.dataflash import RecordGroup, header, record
+from paddock.wire.dataflash import RecordGroup, header, record, start_time
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 BLOCK = 1 << 15  # bytes collected before they are written
+FIRST = 1 << 12  # bytes that hold the formats and the first time of a log
 LARGEST = 1 << 28  # bytes of one log; then it ends
 MAX_LOGS = 500  # kept in a folder; then logging stops until they are erased
 GPS_EPOCH_US = 315_964_800_000_000  # 6 January 1980
@@ -27,8 +30,10 @@ ARMED, DISARMED, NOT_LANDED, LAND_COMPLETE, SET_HOME = 10, 11, 28, 18, 25  # ids
 ERRORS = {"Radio failsafe": 5, "Battery low": 6, "Battery critical": 6, "EKF failsafe": 17, "GCS failsafe": 8}
 FENCE_ERROR = 9
 GAUSS = 1e4  # per T
+SEA_LEVEL, GAS = 1.225, 287.05  # kg/m3 of the indicated airspeed, J/kg/K of air
+PLANE_WIDTH, RUDDER = len(PlaneMemory._fields), FIRST_SERVO + 2
 BITS = {"ATT": 1 | 2, "POS": 1 | 2 | 4, "GPS": 4, "IMU": 128, "MAG": 8192, "BARO": 16, "BAT": 512, "RCOU": 1024}
-BITS["RCIN"] = 64
+BITS |= {"RCIN": 64, "ARSP": 128, "CTUN": 16}
 """Periodic records -> bits of LOG_BITMASK that select them."""
 FIRMWARE = {"copter": "Copter", "rover": "Rover", "rover_ackermann": "Rover", "plane": "Plane"}
 
@@ -76,6 +81,17 @@ class OnboardLog:
         """Return the logs, oldest first."""
         return sorted(path for path in self.folder.glob("*.BIN") if path.stem.isdecimal())
 
+    def dates(self) -> list[int]:
+        """Return when each log starts, s since 1970; one second more for another start in the same second."""
+        found: dict[int, Path] = {}
+        for path in self.files():
+            with path.open("rb") as file:
+                date = (SIMULATED_EPOCH_US + start_time(file.read(FIRST))) // 1_000_000
+            while date in found:
+                date += 1
+            found[date] = path
+        return list(found)
+
     def update(self) -> None:
         """Start or end a log, and write the records that are due (10 Hz)."""
         autopilot = self.autopilot
@@ -107,7 +123,7 @@ class OnboardLog:
             self._fail(error.strerror or str(error))
             return
         mask = autopilot.parameters.whole("LOG_BITMASK")
-        self._names = tuple(name for name in PERIODIC if BITS[name] & mask)
+        self._names = tuple(name for name in PERIODIC if BITS[name] & mask and self._has(name))
         self._group, self._seen, self._written = RecordGroup(self._names), (), 0
         self._write(header(now))
         for name in autopilot.parameters.names():
@@ -116,6 +132,12 @@ class OnboardLog:
         self._write(record("MSG", now, f"Paddock {FIRMWARE[autopilot.vehicle.kind]}".encode()))
         for number, item in enumerate(autopilot.executor.items):
             self._item(number, item)
+
+    def _has(self, name: str) -> bool:
+        """Return whether the vehicle has a periodic record: ARSP needs a pitot tube, CTUN the control of a plane."""
+        if name == "ARSP":
+            return isfinite(self.autopilot.sensors.airspeed)
+        return name != "CTUN" or self.autopilot.vehicle.kind == "plane"
 
     def _changes(self) -> None:
         """Write what has changed since the last update."""
@@ -279,6 +301,23 @@ def _inputs(a: "BuiltInAutopilot") -> tuple[Any, ...]:
     return a.now_us, *a.rc.sticks.pwm[:14]
 
 
+def _airspeed(a: "BuiltInAutopilot") -> tuple[Any, ...]:
+    """The indicated airspeed, and the pressure that it stands for."""
+    speed, measured = a.sensors.airspeed, isfinite(a.sensors.airspeed)
+    pressure, temperature = 0.5 * SEA_LEVEL * speed * speed, whole(a.sensors.temperature - 273.15, 100.0, -32768, 32767)
+    return a.now_us, 0, speed, pressure, temperature, pressure, 0.0, measured, measured, float(measured), 0.0, 1
+
+
+def _control(a: "BuiltInAutopilot") -> tuple[Any, ...]:
+    """Attitude and targets of a plane, throttle and its demand (%), rudder (4500 is full), airspeed."""
+    row, s = a.vehicle.memory_row.tolist(), a.sensors
+    memory, tecs = PlaneMemory._make(row[:PLANE_WIDTH]), TecsMemory._make(row[PLANE_WIDTH:])
+    leans = cents(memory.roll), cents(a.estimate.roll), cents(memory.pitch), cents(a.estimate.pitch)
+    outputs = 100.0 * a.commands[1], 4500.0 * a.commands[RUDDER], 100.0 * tecs.throttle
+    true_ratio = sqrt(SEA_LEVEL * GAS * s.temperature / s.pressure) if s.pressure > 0.0 else 1.0
+    return a.now_us, *leans, *outputs, memory.speed, int(isfinite(s.airspeed)), nan, true_ratio, 0
+
+
 PERIODIC: dict[str, Callable[["BuiltInAutopilot"], tuple[Any, ...]]] = {
     "ATT": _attitude,
     "POS": _position,
@@ -287,6 +326,8 @@ PERIODIC: dict[str, Callable[["BuiltInAutopilot"], tuple[Any, ...]]] = {
     "MAG": _compass,
     "BARO": _barometer,
     "BAT": _battery,
+    "ARSP": _airspeed,
+    "CTUN": _control,
     "RCOU": _outputs,
     "RCIN": _inputs,
 }

@@ -110,7 +110,7 @@ class RcInput:
 
     def override(self, pwm: Sequence[int]) -> None:
         """Set channels in us: 0 releases one, 65535 leaves it. Releasing all ends RC input."""
-        self.autopilot.vehicle.begin_decision()
+        self.autopilot.vehicle.end_steady()
         if not self._overrides_accepted:
             return
         channels = self.sticks.pwm
@@ -130,7 +130,7 @@ class RcInput:
 
     def manual(self, sticks: Sticks) -> None:
         """Set the sticks from a joystick; RC_CHANNELS shows them."""
-        self.autopilot.vehicle.begin_decision()
+        self.autopilot.vehicle.end_steady()
         if not self._overrides_accepted:
             return
         sticks.time_us = self.autopilot.now_us

@@ -108,8 +108,8 @@ class VehicleControl(ABC):
     def read_parameters(self) -> None:  # noqa: B027
         """Derive gains and limits from the parameters, after each change."""
 
-    def begin_decision(self) -> None:  # noqa: B027
-        """Take over from the loop of steady flight, before the mode runs and after any input."""
+    def end_steady(self) -> None:  # noqa: B027
+        """End the loop of steady flight, before the mode runs and at any input."""
 
     def note_check(self) -> None:  # noqa: B027
         """Note in steady flight that failsafes were checked."""

@@ -106,28 +106,28 @@ class Copter(VehicleControl):
         if self._flown and parameters.value("MOT_HOVER_LEARN") >= 2:
             parameters.set("MOT_THST_HOVER", self.hover)
         self.memory[at.HOVER] = parameters.value("MOT_THST_HOVER")
-        self.begin_decision()
+        self.end_steady()
         self.setpoint[:] = 0.0
         self.landed, self._still, self._grounded, self._flown = True, 0.0, 0.0, False
 
     @property
     def track(self) -> CopterTrack:
         """The point that the copter follows."""
-        self.begin_decision()
+        self.end_steady()
         return self._track
 
     @property
     def heading(self) -> CopterHeading:
         """The heading that the copter follows."""
-        self.begin_decision()
+        self.end_steady()
         return self._heading
 
     def stay_steady(self, legs: CopterLegs | None = None) -> None:
         """Repeat the requests of the mode, without it, until its next decision; `legs` that it follows, if any."""
         self._steady, self._legs = True, legs
 
-    def begin_decision(self) -> None:
-        """Continue from where the loop of steady flight has come to."""
+    def end_steady(self) -> None:
+        """End the loop of steady flight: continue from where it has come to."""
         if self.autopilot.cruising:
             self.autopilot.cruising = False
             copter_cruise.take_back(self.setpoint_row, self._track, self._heading, self._legs)
@@ -137,7 +137,7 @@ class Copter(VehicleControl):
         """Note in steady flight that failsafes were checked; what looks like a landing ends it."""
         self.setpoint[copter_cruise.CHECKED] = self.autopilot.status_row[NOW]
         if self.landed or self._still > 0.0:
-            self.begin_decision()
+            self.end_steady()
 
     def end_decision(self) -> None:
         """Hand over to the loop of steady flight; not on the ground."""
@@ -163,7 +163,7 @@ class Copter(VehicleControl):
 
     def idle(self) -> None:
         """Stand on the ground with idle motors."""
-        self.begin_decision()
+        self.end_steady()
         self.setpoint[:] = 0.0
         self.setpoint[at.SPOOL] = at.IDLE
         self.begin()

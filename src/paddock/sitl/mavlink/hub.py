@@ -11,6 +11,7 @@ from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.telemetry import (
+    SIMULATED_EPOCH_US,
     CommandDone,
     CurrentItem,
     HomeChanged,
@@ -298,9 +299,9 @@ class MavlinkVehicle:
         return packet
 
     def _write_log(self, packet: bytes) -> None:
-        """Append a packet after its simulated time in us, as 8 bytes, big-endian."""
+        """Append a packet after its simulated date, us since 1970 as 8 bytes, big-endian."""
         if self.log is not None:
-            self.log.write(max(self.now_us, 0).to_bytes(8, "big") + packet)
+            self.log.write((SIMULATED_EPOCH_US + max(self.now_us, 0)).to_bytes(8, "big") + packet)
 
     def fields(self, id: int) -> Fields:
         """Return the fields of one of the KNOWN messages; None without data."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from paddock.sitl.autopilot.telemetry import SIMULATED_EPOCH_US, Severity
+from paddock.sitl.autopilot.telemetry import Severity
 from paddock.sitl.mavlink.packets import mav
 
 if TYPE_CHECKING:
@@ -47,16 +47,19 @@ class LogProtocol:
         return [] if self.autopilot.log is None else self.autopilot.log.files()
 
     def _list(self, message: Any, sender: "Sender") -> None:
-        files = self.files()
-        if not files:
+        """Reply with the logs from `start` to `end`; beyond the last as ArduPilot: one of that number, empty."""
+        log = self.autopilot.log
+        if log is None or not (files := log.files()):
             self.vehicle.reply(mav.MAVLink_log_entry_message(0, 0, 0, 0, 0), sender)
-        assert self.autopilot.log is not None or not files
-        if self.autopilot.log is not None:
-            self.autopilot.log.flush()
-        for number in range(max(message.start, 1), min(message.end, len(files)) + 1):
-            date = SIMULATED_EPOCH_US // 1_000_000
+            return
+        log.flush()
+        last, dates = len(files), log.dates()
+        if message.start > last:
+            self.vehicle.reply(mav.MAVLink_log_entry_message(message.start, last, last, 0, 0), sender)
+        for number in range(max(message.start, 1), min(message.end, last) + 1):
             size = files[number - 1].stat().st_size
-            self.vehicle.reply(mav.MAVLink_log_entry_message(number, len(files), len(files), date, size), sender)
+            entry = mav.MAVLink_log_entry_message(number, last, last, dates[number - 1], size)
+            self.vehicle.reply(entry, sender)
 
     def _request(self, message: Any, sender: "Sender") -> None:
         """Start a download; another one of the same receiver ends."""

@@ -332,7 +332,7 @@ class MissionProtocol:
         self._acknowledge(sender, max(results), message.mission_type)
 
     def _set_current(self, message: Any, sender: Sender) -> None:
-        self.autopilot.vehicle.begin_decision()
+        self.autopilot.vehicle.end_steady()
         ack = self.autopilot.executor.set_current(message.seq)
         if ack.accepted:
             self.vehicle.send(self.vehicle.encode(mav.MAVLINK_MSG_ID_MISSION_CURRENT))

@@ -3,7 +3,8 @@
 A mode moves track and heading in Python, 50 times a second. Where its requests stay the same for a while (the way to a
 waypoint, a position to hold), it calls the flight `steady`: its requests are then written to the copter's row, and this
 loop carries them out in its place, for 200 ms. Failsafes are checked at 10 Hz in between, and an input from outside
-ends it at once. The functions are those of `copter_path`, on columns.
+ends it at once. The functions are those of `copter_path`, on columns; test_sitl_copter_cruise.py keeps both equal, bit
+for bit.
 """
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign, sqrt, wrap_angle

@@ -3,12 +3,15 @@
 Along a leg the speed follows smoothsteps, from rest to cruise and back, in closed form. The next leg may start while
 this one ends: the motions add up, which rounds the corner and keeps the speed where the path continues straight. A
 copter that is already moving ends that motion as a leg of its own, while the new one starts.
+
+`copter_cruise` repeats these functions in compiled code; test_sitl_copter_cruise.py keeps both equal, bit for bit.
 """
 
 from collections.abc import Sequence
 from math import cbrt, copysign, hypot, sqrt
 from typing import NamedTuple
 
+from paddock.compute.math import wrap_angle
 from paddock.sitl.autopilot.estimate import Estimate, Ned, wrap
 from paddock.vehicles.parts.quad_control import approach_speed
 
@@ -35,6 +38,11 @@ class MotionLimits(NamedTuple):
 def towards(now: float, wanted: float, step: float) -> float:
     """Return `wanted`, or as near as one step comes."""
     return now + max(-step, min(step, wanted - now))
+
+
+def norm(x: float, y: float) -> float:
+    """Return the length of a vector; `hypot` rounds otherwise than compiled code."""
+    return sqrt(x * x + y * y)
 
 
 class CopterTrack:
@@ -85,14 +93,14 @@ class CopterTrack:
 
     def distance(self, north: float, east: float) -> float:
         """Return the horizontal distance to a position, m."""
-        return hypot(north - self.north, east - self.east)
+        return norm(north - self.north, east - self.east)
 
     def seek(
         self, north: float, east: float, limits: MotionLimits, dt: float, ahead: tuple[float, float] = (0.0, 0.0)
     ) -> None:
         """Go to a position, which itself moves at the velocity `ahead`."""
         dn, de = north - self.north, east - self.east
-        far = hypot(dn, de)
+        far = norm(dn, de)
         speed = min(approach_speed(far, CLOSING_GAIN, BRAKE_SHARE * limits.acceleration), limits.speed)
         scale = speed / far if far > 1e-6 else 0.0
         self.steer(dn * scale + ahead[0], de * scale + ahead[1], limits, dt)
@@ -101,9 +109,9 @@ class CopterTrack:
     def steer(self, vn: float, ve: float, limits: MotionLimits, dt: float) -> None:
         """Change to a horizontal velocity."""
         an, ae = (vn - self.vn) * SPEED_GAIN, (ve - self.ve) * SPEED_GAIN
-        scale = min(1.0, limits.acceleration / max(hypot(an, ae), 1e-9))
+        scale = min(1.0, limits.acceleration / max(norm(an, ae), 1e-9))
         jn, je = an * scale - self.an, ae * scale - self.ae
-        scale = min(1.0, limits.jerk * dt / max(hypot(jn, je), 1e-9))
+        scale = min(1.0, limits.jerk * dt / max(norm(jn, je), 1e-9))
         self.an, self.ae = self.an + jn * scale, self.ae + je * scale
         self.north += self.vn * dt + 0.5 * self.an * dt * dt
         self.east += self.ve * dt + 0.5 * self.ae * dt * dt
@@ -152,7 +160,7 @@ class CopterHeading:
 
     def turn_to(self, yaw: float, fastest: float, dt: float, ahead: float = 0.0) -> None:
         """Turn the shorter way to a heading, which itself turns at `ahead` rad/s."""
-        error = wrap(yaw - self.yaw)
+        error = wrap_angle(yaw - self.yaw)
         speed = min(approach_speed(abs(error), 2.0, 0.7 * YAW_ACCELERATION), fastest)
         self.spin(copysign(speed, error) + ahead, dt)
         self.request = (SEEK, yaw, fastest, ahead)
@@ -160,7 +168,7 @@ class CopterHeading:
     def spin(self, rate: float, dt: float) -> None:
         """Change to a turn rate, rad/s."""
         self.rate = towards(self.rate, rate, YAW_ACCELERATION * dt)
-        self.yaw = wrap(self.yaw + self.rate * dt)
+        self.yaw = wrap_angle(self.yaw + self.rate * dt)
         self.request = (STEER, rate, 0.0, 0.0)
 
     def leash(self, estimate: Estimate) -> None:
