@@ -28,7 +28,7 @@ from paddock.sitl.autopilot.parameters import Parameter as Setting
 from paddock.sitl.autopilot.vehicle import find_vehicle
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES
 from paddock.sitl.equipment import VEHICLES
-from paddock.sitl.from_scenario import ARDUPILOT_FRAMES, REAL_VEHICLES
+from paddock.sitl.from_scenario import ARDUPILOT_FRAMES
 from paddock.sitl.mavlink.messages import KNOWN
 from paddock.sitl.mavlink.packets import mav
 from paddock.sitl.mavlink.streams import EVERY, GROUP_OF, UNGROUPED
@@ -404,7 +404,7 @@ def frame_table() -> str:
     """Return the supported ArduPilot frames."""
     rows = []
     for name, frame in FRAMES.items():
-        standard = REAL_VEHICLES.get(frame.craft, VEHICLES[frame.craft])
+        standard = VEHICLES[frame.craft]
         vehicle = ", ".join(f"`{standard[what]}`" for what in ("model", "preset"))
         flag = f"`--ardupilot {name}`" if name in ARDUPILOT_FRAMES else ""
         slowest = "" if frame.longest_dt is None else f"{number(1.0 / frame.longest_dt)} Hz"

@@ -245,5 +245,5 @@ VEHICLES: dict[str, dict[str, Any]] = {  # craft -> its standard vehicle
     "copter": {"model": "quad", "preset": "iris"},
     "rover": {"model": "rover", "preset": "skid"},
     "rover_ackermann": {"model": "car.kinematic", "preset": "buggy"},
-    "plane": {"model": "fixed_wing", "preset": "mapper"},
+    "plane": {"model": "plane", "preset": "mapper"},
 }

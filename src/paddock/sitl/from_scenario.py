@@ -25,7 +25,6 @@ ARDUPILOT_FRAMES = {
 """Frames of ArduPilot that the command line offers -> craft."""
 AUTOPILOTS = {"builtin": ("the built-in autopilot", 250.0), "ardupilot": ("ArduPilot", 1200.0), "px4": ("PX4", 250.0)}
 """Autopilot -> its description and tick rate, Hz; ArduPilot asks for 1,200 frames per second by default."""
-REAL_VEHICLES = {"plane": {"model": "plane", "preset": "mapper"}}  # craft -> its vehicle for a real autopilot
 SPACING = {"copter": 5.0, "rover": 4.0, "rover_ackermann": 6.0, "plane": 60.0}  # m between neighbours
 NORTH = 1.5707963267948966  # rad, counter-clockwise from east
 
@@ -141,11 +140,9 @@ def quick_scenario(
         raise unknown_name("vehicle type", craft, VEHICLES)
     if not 1 <= count <= LAST_SYSID:
         raise InvalidValueError(f"the number of vehicles must be 1 to {LAST_SYSID}, not {count}")
-    vehicle = VEHICLES[craft] if autopilot == "builtin" else REAL_VEHICLES.get(craft, VEHICLES[craft])
-    in_air = craft == "plane" and autopilot == "builtin"  # a real one takes off from the ground
-    height, (description, rate) = 100.0 if in_air else 0.0, AUTOPILOTS[autopilot]
-    line = {"start": [0.0, 0.0, height], "end": [SPACING[craft] * (count - 1), 0.0, height], "heading": NORTH}
-    placed = {"pose": [0.0, 0.0, height, NORTH]} if count == 1 else {"count": count, "spawn": {"line": line}}
+    description, rate = AUTOPILOTS[autopilot]
+    line = {"start": [0.0, 0.0, 0.0], "end": [SPACING[craft] * (count - 1), 0.0, 0.0], "heading": NORTH}
+    placed = {"pose": [0.0, 0.0, 0.0, NORTH]} if count == 1 else {"count": count, "spawn": {"line": line}}
     pilots: dict[str, Any] = {"vehicles": craft, "autopilot": autopilot, "craft": craft}
     if autopilot != "builtin":
         pilots |= {"instance": instance, "sysid": instance + 1}
@@ -154,6 +151,6 @@ def quick_scenario(
         "description": f"{description} in the loop",
         "clock": {"rate": rate, "pace": 1.0},
         "every": {"snapshot": max(1, round(rate / 50.0))},
-        "vehicles": [{"name": craft, **vehicle, **placed}],
+        "vehicles": [{"name": craft, **VEHICLES[craft], **placed}],
         "sitl": {"pilots": [pilots], **section},
     }

@@ -43,7 +43,7 @@ def adapted(request: pytest.FixtureRequest) -> Adapted:
     [("rover", 6 * 4.2, 15.0), ("rover_ackermann", 4 * 4.2, 10.0), ("plane", 4 * 4.2, 6.0)],
 )
 def test_rovers_cars_and_planes_measure_their_battery(adapted: Adapted, craft: str, volts: float, idle: float) -> None:
-    sim, adapter = adapted(craft, **({"pose": [0, 0, 100, 0]} if craft == "plane" else {}))
+    sim, adapter = adapted(craft, **({"model": "fixed_wing", "pose": [0, 0, 100, 0]} if craft == "plane" else {}))
     adapter.send_actuators(ActuatorCommands(armed=False), 1)
     sim.step(50)
     data = adapter.receive_sensors(1)
@@ -73,7 +73,7 @@ def test_a_car_with_an_engine_has_no_battery(adapted: Adapted) -> None:
 
 
 def test_a_plane_measures_its_airspeed_with_noise_and_wind(adapted: Adapted) -> None:
-    sim, adapter = adapted("plane", wind=(6.0, 0.0, 0.0), pose=[0, 0, 100, 0])
+    sim, adapter = adapted("plane", wind=(6.0, 0.0, 0.0), model="fixed_wing", pose=[0, 0, 100, 0])
     adapter.send_actuators(ActuatorCommands(armed=True, motors=(0.5,)), 1)
     sim.step(2500)
     seen = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import degrees, radians
+from math import degrees, pi, radians
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +61,8 @@ class Rig:
 @contextmanager
 def plane(links: dict[str, Any], wind: tuple[float, float, float] = (0.0, 0.0, 0.0), **pilot: Any) -> Iterator[Rig]:
     scenario = quick_scenario("plane", 1, mavlink=links)
+    flown = {"name": "plane", "model": "fixed_wing", "preset": "mapper", "pose": [0.0, 0.0, HEIGHT, pi / 2]}
+    scenario["vehicles"] = [flown]
     scenario |= {"seed": 5, "clock": {"rate": RATE}, "world": {"wind": list(wind)}}
     scenario["sitl"]["pilots"][0] |= pilot
     with paddock.load(scenario) as sim:
