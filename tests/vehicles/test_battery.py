@@ -157,6 +157,11 @@ def test_an_empty_aircraft_glides() -> None:
     assert plane.climb == pytest.approx(-17.5 / 10.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("name", ["fixed_wing", "plane", "rover"])
+def test_aircraft_and_rovers_show_the_current_of_their_batteries(name: str) -> None:
+    assert {"charge", "voltage", "current"} <= set(find_model(name).telemetry)
+
+
 def test_a_load_beyond_the_pack_draws_the_current_of_its_maximum_power() -> None:
     after = discharged(0.6, 1e6, 4.0, 0.006, 4900.0, 0.01)
     rest = 4.0 * open_circuit(0.6)
