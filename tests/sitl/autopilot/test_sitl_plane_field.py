@@ -235,9 +235,10 @@ def test_a_plane_returns_into_the_fence_and_circles_inside(own_links: Links) -> 
     with plane(own_links(1), FENCE_TYPE=2, FENCE_RADIUS=115, WP_LOITER_RAD=90) as rig:
         autopilot, texts = rig.autopilot, rig.texts
         rig.begin(CRUISE)
-        home = rig.sim.snapshot()["plane"].position[:2]
+        north, east, down = autopilot.home_position.ned()
+        autopilot.home_position.set(autopilot.frame.to_geodetic(north - 220.0, east, down))  # type: ignore[union-attr]
+        home = rig.sim.snapshot()["plane"].position[:2] - np.array([0.0, 220.0])
         away = lambda rows: np.hypot(*(rows[:, 1:3] - home).T)  # noqa: E731
-        rig.fly(13.0)
         assert autopilot.parameters.set("FENCE_ENABLE", 1)
         rig.fly(0.4)
         assert away(rig.fly(0.2))[-1] > 115.0 + 100.0 and autopilot.mode.number == RTL  # it does not give up
@@ -246,7 +247,7 @@ def test_a_plane_returns_into_the_fence_and_circles_inside(own_links: Links) -> 
         assert autopilot.mode.number == GUIDED
         back = rig.fly(50.0, until=lambda: not autopilot.fence.breached)
         assert away(back).max() > 280.0  # while it turns, more than 20 m further
-        lap = rig.fly(33.0)
+        lap = rig.fly(25.0)
         assert away(lap).max() < 115.0
         assert autopilot.fence.count == 1
         assert [text for text in texts if "Fence breach" in text] == ["Fence breach: RTL", "Fence breach: GUIDED"]
