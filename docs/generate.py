@@ -350,7 +350,7 @@ def setting_table(settings: Iterable[Setting]) -> str:
     rows = [
         [
             f"`{s.name}`",
-            "read-only" if s.fixed else f"{number(s.low)} to {number(s.high)}",
+            "read-only" if s.fixed else s.valid,
             number(s.default),
             s.summary,
         ]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from paddock.compute.kernel import kernel
 from paddock.scenario.loading import load_preset
 from paddock.vehicles.model import Placement, find_model
-from paddock.vehicles.parts.battery import drive_strength, loaded_voltage, open_circuit
+from paddock.vehicles.parts.battery import discharged, drive_strength, loaded_voltage, open_circuit
 from paddock.world.pose import Environment
 
 G = 9.80665
@@ -19,16 +19,25 @@ G = 9.80665
 class Electric:
     """One vehicle of a preset in its compiled kernel; columns and parameters are attributes."""
 
-    def __init__(self, model: str, preset: str, speed: float = 0.0, z: float = 0.0, **given: float) -> None:
-        self.model = find_model(model)
+    def __init__(
+        self,
+        model: str,
+        preset: str,
+        speed: float = 0.0,
+        z: float = 0.0,
+        yaw: float = 0.0,
+        w: Environment = Environment(),  # noqa: B008  immutable
+        **given: float,
+    ) -> None:
+        self.model, self.w = find_model(model), w
         self.p: Any = self.model.parameters(**{**load_preset(model, preset), **given})
-        self.rows = np.array(self.model.place(Placement(0.0, 0.0, z, 0.0, speed), self.p, Environment()), dtype=float)
+        self.rows = np.array(self.model.place(Placement(0.0, 0.0, z, yaw, speed), self.p, w), dtype=float)
         self.rows = self.rows.reshape(-1, 1)
 
     def go(self, seconds: float, dt: float = 0.01, **command: float) -> "Electric":
         commands = np.array(self.model.command(**command), dtype=float).reshape(-1, 1)
         run = kernel(self.model.step_spec())
-        run(1, round(seconds / dt), self.rows, commands, np.array(self.p), np.array(Environment()), dt)
+        run(1, round(seconds / dt), self.rows, commands, np.array(self.p), np.array(self.w), dt)
         return self
 
     def __getattr__(self, name: str) -> float:
@@ -146,3 +155,38 @@ def test_an_empty_aircraft_glides() -> None:
     plane = Electric("fixed_wing", "survey", z=300.0, capacity=1.0).go(30.0, speed=17.5, climb=3.0)
     assert plane.charge <= 0.0
     assert plane.climb == pytest.approx(-17.5 / 10.0, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["fixed_wing", "plane", "rover"])
+def test_aircraft_and_rovers_show_the_current_of_their_batteries(name: str) -> None:
+    assert {"charge", "voltage", "current"} <= set(find_model(name).telemetry)
+
+
+def test_a_load_beyond_the_pack_draws_the_current_of_its_maximum_power() -> None:
+    after = discharged(0.6, 1e6, 4.0, 0.006, 4900.0, 0.01)
+    rest = 4.0 * open_circuit(0.6)
+    assert after.current == pytest.approx(rest / (2.0 * 4.0 * 0.006), rel=1e-9)
+    assert after.voltage * after.current == pytest.approx(rest**2 / (4.0 * 4.0 * 0.006), rel=1e-9)
+    assert 0.6 - after.charge == pytest.approx(after.current * 0.01 / (3.6 * 4900.0), rel=1e-9)
+
+
+def test_an_aircraft_that_has_landed_draws_the_power_of_its_electronics() -> None:
+    plane = Electric("fixed_wing", "survey", z=3.0).go(6.0, speed=12.0, climb=-1.0)
+    assert plane.z == 0.0
+    touchdown = plane.charge
+    plane.go(60.0, speed=0.0)
+    assert abs(plane.vx) < 1e-9
+    assert plane.power == pytest.approx(6.0, rel=1e-6)
+    assert touchdown - plane.charge == pytest.approx(6.0 * 60.0 / (3600.0 * 4.9 * 16.7), rel=0.02)  # W s of 16.7 V
+
+
+@pytest.mark.parametrize("direction", range(8))
+def test_an_aircraft_that_stands_in_wind_draws_the_power_of_its_electronics(direction: int) -> None:
+    wind = Environment(wind_x=2.0 * np.cos(direction * np.pi / 4), wind_y=2.0 * np.sin(direction * np.pi / 4))
+    plane = Electric("fixed_wing", "survey", w=wind, yaw=1.5708).go(5.0, speed=17.5)
+    assert np.hypot(plane.x, plane.y) < 1e-9
+    assert plane.power == pytest.approx(6.0, rel=1e-6)
+    assert plane.charge > 0.999
+    plane.go(2.0, speed=17.5, climb=2.0)  # and its take-off costs energy of the order of m v^2 / 2
+    spent = (1.0 - plane.charge) * 3600.0 * 4.9 * 16.7
+    assert 0.5 * 1.4 * 8.0**2 / 0.6 < spent < 1500.0

@@ -15,6 +15,7 @@ from paddock.sitl.ardupilot.frames import FRAME_OF_CRAFT
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.equipment import VEHICLES, standard_sensors
+from paddock.world.columns import column_index
 from paddock.world.frames import convert_position
 from paddock.world.geodesy import Origin
 
@@ -93,7 +94,7 @@ def build_vehicles(sim: Simulation, sitl: Sitl) -> Iterator[FlownVehicle]:
             instance = sysid - 1 if pilots.instance is None else pilots.instance + index
             try:
                 placed = _placed(sim, pilots, craft, sysid, index)
-                autopilot = _autopilot(sim, sitl, pilots, craft, sysid, instance)
+                autopilot = _autopilot(sim, sitl, pilots, craft, sysid, instance, _capacity(sim, pilots, index))
             except PaddockError as error:
                 raise type(error)(f"{sim.scenario.at('sitl', 'pilots', k)}: {error}") from None
             yield FlownVehicle(placed, autopilot, pilots.adapter, pilots, instance)
@@ -113,7 +114,23 @@ def _placed(sim: Simulation, pilots: AutopilotEntry, craft: str, sysid: int, ind
     return Placed(sysid, name, craft, (north, east, down), heading)
 
 
-def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, sysid: int, instance: int) -> Autopilot:
+def _capacity(sim: Simulation, pilots: AutopilotEntry, index: int) -> float | None:
+    """Return the capacity of a vehicle's battery in the world, mAh; None without one, and in other simulators."""
+    program = sim.engine.programs[pilots.vehicles or ""] if pilots.adapter == WORLD else None
+    if program is None or "capacity" not in column_index(program.model.parameters):
+        return None
+    return float(program.parameter_column("capacity")[index]) or None
+
+
+def _autopilot(
+    sim: Simulation,
+    sitl: Sitl,
+    pilots: AutopilotEntry,
+    craft: str,
+    sysid: int,
+    instance: int,
+    capacity: float | None,
+) -> Autopilot:
     dt, address = sim.engine.world.clock.dt, sitl.address
     if pilots.autopilot == "ardupilot":
         from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
@@ -129,7 +146,7 @@ def _autopilot(sim: Simulation, sitl: Sitl, pilots: AutopilotEntry, craft: str, 
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
     folder = None if sitl.parameters is None else Path(sitl.parameters)
-    return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth)
+    return BuiltInAutopilot(sysid, craft, pilots.parameters, folder, sitl.truth, capacity)
 
 
 def quick_scenario(

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pymavlink import DFReader
 
 import paddock
 from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import Estimate, LocalFrame
+from paddock.sitl.autopilot.log import OnboardLog
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
 from paddock.sitl.autopilot.modes.plane_runway import TakeoffRun
 from paddock.sitl.autopilot.parameter_tables import make_parameters
@@ -27,7 +29,7 @@ from paddock.sitl.ground_station import mission_file, point_mission
 from paddock.sitl.host import SitlHost
 from paddock.sitl.sensor_data import Floats
 
-MANUAL, CIRCLE, STABILIZE, FBWB, AUTO, RTL, LOITER, TAKEOFF = 0, 1, 2, 6, 10, 11, 12, 13
+MANUAL, CIRCLE, STABILIZE, FBWB, CRUISE, AUTO, RTL, LOITER, TAKEOFF, GUIDED = 0, 1, 2, 6, 7, 10, 11, 12, 13, 15
 RATE = 100
 CENTRED = [1500, 1500, 1500, 1500]
 Links = Callable[[int], dict[str, Any]]
@@ -206,6 +208,87 @@ def test_ground_station_and_battery_failsafes(own_links: Links) -> None:
         assert any("landing sequence" in text for text in rig.texts)
 
 
+def test_a_lost_link_does_not_interrupt_a_take_off(own_links: Links, tmp_path: Path) -> None:
+    parameters = {"RC_OVERRIDE_TIME": 1.0, "FS_SHORT_TIMEOUT": 1.0, "FS_SHORT_ACTN": 1.0}
+    with plane(own_links(1), height=0.0, **parameters) as rig:
+        rig.fly(2.0)
+        rig.plan((22, 0.0, 0.0, 40.0, {"p1": 15.0}), (16, 2000.0, 0.0, 40.0, {}))
+        rig.autopilot.log = OnboardLog(rig.autopilot, tmp_path)
+        rig.begin(AUTO)
+        rig.autopilot.rc.override(CENTRED)
+        modes: list[tuple[float, int]] = []
+        seen = lambda: modes.append((rig.autopilot.telemetry.relative_altitude, rig.autopilot.mode.number))  # noqa: E731
+        rig.fly(30.0, seen, until=lambda: rig.autopilot.mode.number == CIRCLE)
+        assert max(height for height, _ in modes) > 36.0
+        assert all(mode == AUTO for height, mode in modes if height < 35.0)
+        assert rig.autopilot.mode.number == CIRCLE  # it acts after the take-off
+        assert rig.autopilot.disarm(force=True).accepted
+        rig.fly(0.4)
+    reader = DFReader.DFReader_binary(str(tmp_path / "00000001.BIN"))
+    errors = [(m.Subsys, m.ECode) for m in iter(lambda: reader.recv_match(type="ERR"), None)]
+    reader.data_map.close()
+    reader.filehandle.close()
+    assert errors and set(errors) == {(5, 1)}  # FAILSAFE_RADIO, occurred: the short and the long failsafe
+
+
+def test_a_plane_returns_into_the_fence_and_circles_inside(own_links: Links) -> None:
+    with plane(own_links(1), FENCE_TYPE=2, FENCE_RADIUS=115, WP_LOITER_RAD=90) as rig:
+        autopilot, texts = rig.autopilot, rig.texts
+        rig.begin(CRUISE)
+        north, east, down = autopilot.home_position.ned()
+        autopilot.home_position.set(autopilot.frame.to_geodetic(north - 220.0, east, down))  # type: ignore[union-attr]
+        home = rig.sim.snapshot()["plane"].position[:2] - np.array([0.0, 220.0])
+        away = lambda rows: np.hypot(*(rows[:, 1:3] - home).T)  # noqa: E731
+        assert autopilot.parameters.set("FENCE_ENABLE", 1)
+        rig.fly(0.4)
+        assert away(rig.fly(0.2))[-1] > 115.0 + 100.0 and autopilot.mode.number == RTL  # it does not give up
+        assert autopilot.set_mode(CRUISE).accepted and autopilot.parameters.set("FENCE_ACTION", 6)
+        rig.fly(6.0, until=lambda: autopilot.mode.number == GUIDED)
+        assert autopilot.mode.number == GUIDED
+        back = rig.fly(50.0, until=lambda: not autopilot.fence.breached)
+        assert away(back).max() > 280.0  # while it turns, more than 20 m further
+        lap = rig.fly(25.0)
+        assert away(lap).max() < 115.0
+        assert autopilot.fence.count == 1
+        assert [text for text in texts if "Fence breach" in text] == ["Fence breach: RTL", "Fence breach: GUIDED"]
+        assert sum("outside" in text for text in texts) == 1  # when it acted again
+
+
+def test_the_circle_of_a_return_is_inside_the_fence(own_links: Links) -> None:
+    with plane(own_links(1), FENCE_TYPE=5, FENCE_ALT_MAX=90, WP_LOITER_RAD=-100) as rig:
+        rig.begin(LOITER)
+        rig.fly(0.4)
+        autopilot, frame = rig.autopilot, rig.autopilot.frame
+        assert frame is not None
+        north, east, down = autopilot.home_position.ned()
+
+        def place(command: int, n: float, e: float, p1: float) -> MissionItem:
+            latitude, longitude, _ = frame.to_geodetic(north + n, east + e, 0.0)
+            return MissionItem(command, 3, p1, x=latitude, y=longitude)
+
+        corners = ((-50.0, -500.0), (450.0, -500.0), (450.0, 500.0), (-50.0, 500.0))
+        square = [place(5001, *corner, 4.0) for corner in corners]
+        assert autopilot.set_plan(PlanKind.FENCE, square) == (0, 0)
+        # 100 m of the circle and 10 m more from the southern edge; below 90 m, not at RTL_ALTITUDE
+        assert autopilot.fence.return_circle() == pytest.approx((north + 60.0, east, down - 80.0), abs=0.1)
+        assert autopilot.set_plan(PlanKind.FENCE, [*square, place(5000, 200.0, 300.0, 0.0)]) == (0, 0)
+        assert autopilot.fence.return_circle() == pytest.approx((north + 200.0, east + 300.0, down - 80.0), abs=0.1)
+
+
+def test_the_capacity_of_the_battery_is_that_of_the_model(own_links: Links) -> None:
+    with plane(own_links(1)) as rig:
+        value, capacity = rig.autopilot.parameters.value, rig.sim.scenario.vehicles[0].parameters.get("capacity", 4900)
+        assert value("BATT_CAPACITY") == capacity
+        assert (value("BATT_LOW_MAH"), value("BATT_CRT_MAH")) == (0.2 * capacity, 0.1 * capacity)
+        rig.begin(CRUISE)
+        drawn = [(rig.autopilot.battery.consumed, 0.0)]
+        rig.fly(5.0, lambda: drawn.append((rig.autopilot.battery.consumed, rig.autopilot.sensors.battery_current)))
+        integral = sum(current for _, current in drawn[1:]) * 0.2 / 3.6  # mAh
+        assert drawn[-1][0] - drawn[0][0] == pytest.approx(integral, rel=0.1)
+    with plane(own_links(1), BATT_CAPACITY=2000) as rig:
+        assert rig.autopilot.parameters.value("BATT_CAPACITY") == 2000
+
+
 def test_rtl_lands_if_rtl_autoland_asks_for_it(own_links: Links) -> None:
     with plane(own_links(1), RTL_AUTOLAND=2) as rig:
         rig.begin(LOITER)
@@ -253,6 +336,10 @@ def test_parameters_have_planes_names_and_defaults() -> None:
     expected |= {"LAND_FLARE_ALT": 3, "LAND_FLARE_SEC": 2, "LAND_DISARMDELAY": 20, "NAVL1_PERIOD": 17}
     expected |= {"TECS_TIME_CONST": 5, "TECS_SPDWEIGHT": 1, "TECS_LAND_SINK": 0.25, "RTL_AUTOLAND": 0}
     assert {name: names.value(name) for name in expected} == expected
+    refused = {"FS_LONG_ACTN": (3, 5), "FS_GCS_ENABL": (2,), "FENCE_ACTION": (2, 3, 4, 5, 7), "FS_EKF_ACTION": (2, 3)}
+    assert not any(names.set(name, value) for name, values in refused.items() for value in values)
+    with pytest.raises(PaddockError, match="parameter FS_GCS_ENABL: 2 is not in 0, 1, 3"):
+        names.override({"FS_GCS_ENABL": 2})
     assert "FS_THR_ENABLE" not in names and "FS_THR_ENABLE" in make_parameters(find_vehicle("copter"), 1, None, print)
 
 

@@ -114,15 +114,20 @@ class BuiltInAutopilot(Autopilot):
         parameters: Mapping[str, float] | None = None,
         folder: Path | None = None,
         use_truth: bool = False,
+        capacity: float | None = None,
     ) -> None:
-        """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth."""
+        """`parameters` override those saved in `folder`; `use_truth` replaces the estimate by the ground truth.
+
+        `capacity` of the battery (mAh), where it is known, changes the defaults of the battery's parameters.
+        """
         super().__init__()
         self.on_text: list[Callable[[Severity, str], None]] = []  # called with every status text
         self.log: OnboardLog | None = None
         self.on_event: list[Callable[[str, str], None]] = []  # called with kind and detail of every event of the run
         kind = find_vehicle(vehicle) if isinstance(vehicle, str) else vehicle
         self.sysid = sysid
-        self.parameters = make_parameters(kind, sysid, folder, lambda text: self.send_text(Severity.ERROR, text))
+        report = lambda text: self.send_text(Severity.ERROR, text)  # noqa: E731
+        self.parameters = make_parameters(kind, sysid, folder, report, capacity)
         unknown = self.parameters.load()
         self.parameters.override(parameters or {})
         self.estimator = Estimator(use_truth=use_truth, on_jump=lambda *metres: self.vehicle.shift(*metres))
@@ -464,7 +469,8 @@ class BuiltInAutopilot(Autopilot):
             self.executor.rewind(items)
         self.plans[kind] = items
         self.parameters.show(TOTALS[kind], len(items))
-        if kind == PlanKind.FENCE and any(item.command == RETURN_POINT for item in items):
+        unused = kind == PlanKind.FENCE and self.vehicle.kind != "plane"
+        if unused and any(item.command == RETURN_POINT for item in items):
             self.send_text(Severity.NOTICE, "Fence: return point ignored, RTL uses home or rally points")
         return MissionResult.ACCEPTED, 0
 

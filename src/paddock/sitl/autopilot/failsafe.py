@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
 RETURN, SMART, STOP, HOLD = "return_mode", "smart_mode", "stop_mode", "hold_mode"  # attributes of VehicleControl
-ALT_HOLD, DISARM, LAND_START = "ALT_HOLD", "disarm", "landing sequence"  # a mode by name; no modes
+ALT_HOLD, GUIDED = "ALT_HOLD", "GUIDED"  # modes by name
+DISARM, LAND_START = "disarm", "landing sequence"  # no modes
 Steps = tuple[str, ...]
 RETURN_FIRST, SMART_RETURN, SMART_STOP = (RETURN, STOP), (SMART, RETURN, STOP), (SMART, STOP)
 
@@ -27,7 +28,7 @@ FLYING_ACTIONS: dict[str, tuple[Steps, ...]] = {
     "FS_EKF_ACTION": ((), (STOP,), (ALT_HOLD, STOP), (STOP,)),
     "BATT_FS": ((), (STOP,), RETURN_FIRST, SMART_RETURN, SMART_STOP, (DISARM,), RETURN_FIRST),
 }
-"""Parameter -> for each of its values, the modes to try in turn (copter; plane, except links and battery)."""
+"""Parameter -> for each of its values, the modes to try in turn (copter)."""
 
 DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
     **FLYING_ACTIONS,
@@ -40,8 +41,10 @@ DRIVING_ACTIONS: dict[str, tuple[Steps, ...]] = {  # the same for rovers
 PLANE_ACTIONS: dict[str, tuple[Steps, ...]] = {
     **FLYING_ACTIONS,
     "FS_SHORT_ACTN": (("CIRCLE",), ("CIRCLE",), ("FBWA",), (), ("FBWB",)),
-    "FS_LONG_ACTN": ((RETURN, STOP), (RETURN, STOP), ("FBWA",), (), ("AUTO", RETURN, STOP)),
-    "BATT_FS": ((), (RETURN, STOP), (LAND_START, RETURN, STOP), (DISARM,)),
+    "FS_LONG_ACTN": (RETURN_FIRST, RETURN_FIRST, ("FBWA",), (), ("AUTO", *RETURN_FIRST)),
+    "FS_EKF_ACTION": ((), (STOP,)),
+    "FENCE_ACTION": ((), RETURN_FIRST, (), (), (), (), (GUIDED, *RETURN_FIRST)),
+    "BATT_FS": ((), RETURN_FIRST, (LAND_START, *RETURN_FIRST), (DISARM,)),
 }
 AUTONOMOUS = ("AUTO", "GUIDED", "LOITER")  # modes that continue with an action of 0
 SHORT_IGNORED = ("CIRCLE", "RTL", "TAKEOFF")
@@ -55,6 +58,13 @@ def steps(autopilot: "BuiltInAutopilot", name: str) -> Steps:
     return tables["BATT_FS" if name.startswith("BATT_FS") else name][autopilot.parameters.whole(name)]
 
 
+def mode_of(autopilot: "BuiltInAutopilot", action: str) -> int | None:
+    """Return the number of the mode of an action; None if the vehicle type has none."""
+    owned = action in (RETURN, SMART, STOP, HOLD)
+    number: int | None = getattr(autopilot.vehicle, action) if owned else autopilot.mode_number(action)
+    return number
+
+
 def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
     """Take the first action that is possible; return whether one was."""
     for action in actions:
@@ -64,8 +74,7 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
         if action == LAND_START and autopilot.vehicle.start_landing(reason):
             autopilot.send_text(Severity.WARNING, f"{reason}: landing sequence")
             return True
-        owned = action in (RETURN, SMART, STOP, HOLD)
-        number: int | None = getattr(autopilot.vehicle, action) if owned else autopilot.mode_number(action)
+        number = mode_of(autopilot, action)
         if number is not None and autopilot.set_mode(number).accepted:
             autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
             return True
@@ -74,11 +83,12 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
     return False
 
 
+RADIO, BATTERY, LINK, ESTIMATE = 5, 6, 8, 17  # subsystems of the log's ERR
 POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
 CRASH_TILT = radians(30.0)  # attitude error
-PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "POSHOLD", "MANUAL", "STEERING", "FBWA", "CRUISE")
+PILOTED = ("STABILIZE", "ACRO", "ALT_HOLD", "LOITER", "POSHOLD", "MANUAL", "STEERING")
 
 AUTO_RC, AUTO_GCS, GUIDED_RC, LANDING, PILOTED_GCS = 1, 2, 4, 8, 16
 """Bits of FS_OPTIONS: modes that continue in spite of a failsafe."""
@@ -91,6 +101,7 @@ class Failsafe:
     name: str
     parameter: str  # selects the action
     rank: int
+    subsystem: int  # ArduPilot's number in the log
     after: float = 0.0  # s that the condition must last
     active: bool = False
     acted: bool = False
@@ -127,16 +138,16 @@ class Failsafes:
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.gcs_us = -1
-        self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1)
-        self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2)
-        self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3)
-        self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, POSITION_LOST)
-        self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5)
+        self.gcs = Failsafe("GCS failsafe", "FS_GCS_ENABLE", 1, LINK)
+        self.rc = Failsafe("Radio failsafe", "FS_THR_ENABLE", 2, RADIO)
+        self.low = Failsafe("Battery low", "BATT_FS_LOW_ACT", 3, BATTERY)
+        self.position = Failsafe("EKF failsafe", "FS_EKF_ACTION", 4, ESTIMATE, POSITION_LOST)
+        self.critical = Failsafe("Battery critical", "BATT_FS_CRT_ACT", 5, BATTERY)
         self.all, self.short = [self.critical, self.position, self.low, self.rc, self.gcs], None
         if "FS_SHORT_ACTN" in autopilot.parameters:
-            self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2)
-            self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1)
-            self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1)
+            self.rc = Failsafe("Long failsafe", "FS_LONG_ACTN", 2, RADIO)
+            self.gcs = Failsafe("GCS failsafe", "FS_LONG_ACTN", 1, LINK)
+            self.short = Failsafe("Short failsafe", "FS_SHORT_ACTN", 1, RADIO)
             self.all = [self.critical, self.position, self.low, self.rc, self.gcs, self.short]
         self._tilted = 0.0
 
@@ -210,7 +221,7 @@ class Failsafes:
         # the stop mode works without a position: a copter lands, a rover holds
         always = autopilot.parameters.whole("FS_EKF_ACTION") == 3
         located = (autopilot.mode.needs_position or always) and autopilot.mode.number != autopilot.vehicle.stop_mode
-        if not actions or (failsafe is self.position and not located):
+        if not actions or (failsafe is self.position and not located) or self._waits(failsafe):
             return
         failsafe.acted, failsafe.chosen = True, None
         mode, before = self.autopilot.mode.name, self.autopilot.mode.number
@@ -222,8 +233,13 @@ class Failsafes:
             failsafe.chosen = self.autopilot.mode.number
             failsafe.before = before if failsafe is self.short else None
 
+    def _waits(self, failsafe: Failsafe) -> bool:
+        """Return whether a lost link acts only after the take-off of a plane."""
+        links = self.short is not None and failsafe in (self.rc, self.gcs, self.short)
+        return links and self.autopilot.mode.stage is Landed.TAKEOFF
+
     def _plane_continues(self, failsafe: Failsafe) -> bool:
-        """Return whether a plane continues in its mode: landing, taking off, returning, or with an action of 0."""
+        """Return whether a plane continues in its mode: landing, circling, returning, or with an action of 0."""
         autopilot, mode = self.autopilot, self.autopilot.mode.name
         if failsafe not in (self.rc, self.gcs, self.short):
             return False

@@ -6,9 +6,11 @@ from math import hypot, inf, isfinite
 from typing import TYPE_CHECKING, ClassVar
 
 import shapely
+from shapely.geometry.base import BaseGeometry
 
-from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.failsafe import STOP, respond, steps
+from paddock.sitl.autopilot.estimate import LocalFrame, Ned
+from paddock.sitl.autopilot.failsafe import GUIDED, STOP, mode_of, respond, steps
+from paddock.sitl.autopilot.guided import GuidedTarget, set_target
 from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
 from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
@@ -21,8 +23,9 @@ ALT_MAX, CIRCLE, POLYGON, ALT_MIN = 1, 2, 4, 8  # bits of FENCE_TYPE
 NAMES = {ALT_MAX: "Max Alt", CIRCLE: "Circle", POLYGON: "Polygon", ALT_MIN: "Min Alt"}
 BREACH = {0: 0, ALT_MIN: 1, ALT_MAX: 2, CIRCLE: 3, POLYGON: 3}  # FENCE_BREACH of each bit
 
+ROOM = 10.0  # m between the fence and the circle of a plane that has returned
 REPEAT_DISTANCE = 20.0  # m further outside at which the action is repeated
-GIVE_UP_DISTANCE = 100.0  # m outside at which the vehicle stops instead of returning
+GIVE_UP_DISTANCE = 100.0  # m outside at which copters land and rovers hold instead of returning
 RANK = 3  # among failsafes: as a low battery
 MIN_VERTICES = 3
 MIN_POLYGON_WIDTH = 0.1  # m
@@ -206,11 +209,42 @@ class Fence:
             self._act(bit, outside)
 
     def _act(self, bit: int, outside: float) -> None:
-        actions = steps(self.autopilot, "FENCE_ACTION")
-        if bit in self._acted_at:
-            self.autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence: {outside:.0f}m outside")
+        autopilot, again = self.autopilot, bit in self._acted_at
+        actions = steps(autopilot, "FENCE_ACTION")
         self._acted_at[bit] = outside
-        if actions and outside > GIVE_UP_DISTANCE:
+        if actions and outside > GIVE_UP_DISTANCE and autopilot.vehicle.kind != "plane":
             actions = (STOP,)
-        if not self.autopilot.failsafes.outranks(RANK):
-            respond(self.autopilot, actions, "Fence breach")
+        acting = again and bool(actions) and mode_of(autopilot, actions[0]) == autopilot.mode.number
+        if again and not acting:
+            autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence: {outside:.0f}m outside")
+        if not autopilot.failsafes.outranks(RANK):
+            acting = acting or respond(autopilot, actions, "Fence breach")
+            if acting and GUIDED in actions and autopilot.mode.name == GUIDED:
+                set_target(autopilot, GuidedTarget(position=self.return_circle()))
+
+    def return_circle(self) -> Ned:
+        """Return the centre of the circle of a plane that has left the fence.
+
+        The return point of the uploaded fence, or else home or the nearest rally point; or the point nearest to it
+        whose circle is inside the fence. The altitude is that of RTL, inside the limits.
+        """
+        autopilot, value = self.autopilot, self.autopilot.parameters.value
+        kinds, home = autopilot.parameters.whole("FENCE_TYPE"), autopilot.home_position.ned()
+        north, east, _ = autopilot.home_position.return_point()
+        uploaded = [item for item in autopilot.plans[PlanKind.FENCE] if item.command == RETURN_POINT]
+        if uploaded and autopilot.frame is not None:
+            north, east, _ = autopilot.frame.to_ned(uploaded[0].x, uploaded[0].y, 0.0)
+        region: BaseGeometry = shapely.Point(home[:2]).buffer(value("FENCE_RADIUS") if kinds & CIRCLE else MAX_RADIUS)
+        for zone in self.zones() if kinds & POLYGON else ():
+            shape = zone.shape.buffer(zone.radius)
+            region = region.intersection(shape) if zone.inclusion else region.difference(shape)
+        room = region.buffer(-abs(value("WP_LOITER_RAD")) - ROOM)
+        if not room.is_empty:
+            (north, east), *_ = shapely.shortest_line(room, shapely.Point(north, east)).coords
+        altitude = value("RTL_ALTITUDE")
+        altitude = home[2] - autopilot.estimate.down if altitude < 0.0 else altitude
+        if kinds & ALT_MIN:
+            altitude = max(altitude, value("FENCE_ALT_MIN") + ROOM)
+        if kinds & ALT_MAX:
+            altitude = min(altitude, value("FENCE_ALT_MAX") - ROOM)
+        return north, east, home[2] - altitude

@@ -27,13 +27,14 @@ GPS_EPOCH_US = 315_964_800_000_000  # 6 January 1980
 LEAP_US = 18_000_000  # GPS time is ahead of UTC
 WEEK_US = 604_800_000_000
 ARMED, DISARMED, NOT_LANDED, LAND_COMPLETE, SET_HOME = 10, 11, 28, 18, 25  # ids of EV
-ERRORS = {"Radio failsafe": 5, "Battery low": 6, "Battery critical": 6, "EKF failsafe": 17, "GCS failsafe": 8}
-FENCE_ERROR = 9
+FENCE_ERROR = 9  # subsystem of ERR
 GAUSS = 1e4  # per T
 SEA_LEVEL, GAS = 1.225, 287.05  # kg/m3 of the indicated airspeed, J/kg/K of air
 PLANE_WIDTH, RUDDER = len(PlaneMemory._fields), FIRST_SERVO + 2
-BITS = {"ATT": 1 | 2, "POS": 1 | 2 | 4, "GPS": 4, "IMU": 128, "MAG": 8192, "BARO": 16, "BAT": 512, "RCOU": 1024}
-BITS |= {"RCIN": 64, "ARSP": 128, "CTUN": 16}
+BITS = {
+    **{"ATT": 1 | 2, "POS": 1 | 2 | 4, "GPS": 4, "IMU": 128, "MAG": 8192, "ARSP": 128, "CTUN": 16},
+    **{"BARO": 16, "BAT": 512, "RCOU": 1024, "RCIN": 64},
+}
 """Periodic records -> bits of LOG_BITMASK that select them."""
 FIRMWARE = {"copter": "Copter", "rover": "Rover", "rover_ackermann": "Rover", "plane": "Plane"}
 
@@ -164,7 +165,7 @@ class OnboardLog:
             self._write(record("EV", now, ARMED if autopilot.armed else DISARMED))
         for failsafe, active, was in zip(autopilot.failsafes.all, seen[5], before[5], strict=True):
             if active != was:
-                self._write(record("ERR", now, ERRORS.get(failsafe.name, 0), int(active)))
+                self._write(record("ERR", now, failsafe.subsystem, int(active)))
         if seen[6] != before[6]:
             self._write(record("ERR", now, FENCE_ERROR, seen[6]))
 

@@ -5,6 +5,7 @@ Each row is a `Parameter`: name, default, lowest and highest value, type on the 
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from paddock.sitl.autopilot.parameters import AutopilotParameters, Parameter, ParamKind
@@ -30,11 +31,11 @@ COMMON = (
     Parameter("FS_EKF_ACTION", 1, 0, 3, INT8, "position lost: 0 report, 1 land or hold, 2 ALT_HOLD, 3 always land"),
     Parameter("RC_OVERRIDE_TIME", 3, -1, 120, REAL32, "s until RC overrides expire; 0: overrides ignored, -1: never"),
     # battery
-    Parameter("BATT_CAPACITY", 3300, 0, 1000000, INT32, "mAh"),
+    Parameter("BATT_CAPACITY", 3300, 0, 1000000, INT32, "mAh; default: that of the vehicle's model"),
     Parameter("BATT_LOW_VOLT", 0, 0, 120, REAL32, "V; 0: disabled"),
-    Parameter("BATT_LOW_MAH", 660, 0, 1000000, REAL32, "mAh remaining; 0: disabled"),
+    Parameter("BATT_LOW_MAH", 660, 0, 1000000, REAL32, "mAh remaining; 0: disabled; default: 20 % of the model's"),
     Parameter("BATT_CRT_VOLT", 0, 0, 120, REAL32, "V; 0: disabled"),
-    Parameter("BATT_CRT_MAH", 330, 0, 1000000, REAL32, "mAh remaining; 0: disabled"),
+    Parameter("BATT_CRT_MAH", 330, 0, 1000000, REAL32, "mAh remaining; 0: disabled; default: 10 % of the model's"),
     Parameter("BATT_LOW_TIMER", 10, 0, 120, INT8, "s of low voltage before the failsafe triggers"),
     Parameter("BATT_FS_LOW_ACT", 0, 0, 6, INT8, "copter: 1 land, 2 RTL, 3, 4 SmartRTL; rover: 1 RTL, 2 hold; 5 disarm"),
     Parameter("BATT_FS_CRT_ACT", 0, 0, 6, INT8, "as BATT_FS_LOW_ACT, for a critical battery"),
@@ -265,9 +266,15 @@ PLANE = (
     Parameter("THR_FS_VALUE", 950, 925, 2200, INT16, "us of the throttle channel below which RC counts as lost"),
     Parameter("FS_SHORT_ACTN", 0, 0, 4, INT8, "RC lost: 0 CIRCLE unless autonomous, 1 CIRCLE, 2 FBWA, 3 none, 4 FBWB"),
     Parameter("FS_SHORT_TIMEOUT", 1.5, 1, 100, REAL32, "s from the loss of RC to FS_SHORT_ACTN"),
-    Parameter("FS_LONG_ACTN", 0, 0, 4, INT8, "0 RTL unless autonomous, 1 RTL, 2 glide in FBWA, 4 AUTO"),
+    Parameter(
+        "FS_LONG_ACTN", 0, 0, 4, INT8, "0 RTL unless autonomous, 1 RTL, 2 glide in FBWA, 4 AUTO", only=(0, 1, 2, 4)
+    ),
     Parameter("FS_LONG_TIMEOUT", 5, 1, 300, REAL32, "s from the loss of RC or ground station to FS_LONG_ACTN"),
-    Parameter("FS_GCS_ENABL", 0, 0, 3, INT8, "ground station lost: 0 nothing, 1 FS_LONG_ACTN, 3 in AUTO only"),
+    Parameter(
+        "FS_GCS_ENABL", 0, 0, 3, INT8, "ground station lost: 0 nothing, 1 FS_LONG_ACTN, 3 in AUTO only", only=(0, 1, 3)
+    ),
+    Parameter("FS_EKF_ACTION", 1, 0, 1, INT8, "position lost: 0 report, 1 LOITER, with a gentle bank"),
+    Parameter("FENCE_ACTION", 1, 0, 6, INT8, "0 report, 1 RTL, 6 GUIDED: circle the return point", only=(0, 1, 6)),
     Parameter("BATT_FS_LOW_ACT", 0, 0, 3, INT8, "0 report, 1 RTL, 2 landing sequence or RTL, 3 disarm"),
     Parameter("BATT_FS_CRT_ACT", 0, 0, 3, INT8, "as BATT_FS_LOW_ACT, for a critical battery"),
 )
@@ -343,13 +350,31 @@ def _pwm_range(name: str, trim: int) -> Iterator[Parameter]:
     yield _fixed(f"{name}_REVERSED", 0, INT8, "0: normal")
 
 
+BATTERY_SHARES = {"BATT_CAPACITY": 1.0, "BATT_LOW_MAH": 0.2, "BATT_CRT_MAH": 0.1}
+"""Parameters whose defaults are a share of the capacity of the vehicle's battery."""
+
+
 def make_parameters(
-    vehicle: type[VehicleControl], sysid: int, folder: Path | None, report: Callable[[str], None]
+    vehicle: type[VehicleControl],
+    sysid: int,
+    folder: Path | None,
+    report: Callable[[str], None],
+    capacity: float | None = None,
 ) -> AutopilotParameters:
-    """Return all parameters of one vehicle, saved in `folder`; `report` receives failures to save."""
+    """Return all parameters of one vehicle, saved in `folder`; `report` receives failures to save.
+
+    `capacity` of the vehicle's battery (mAh), where it is known, changes the defaults that depend on it.
+    """
     path = folder / f"{vehicle.kind}_{sysid}.json" if folder is not None else None
     links = () if vehicle.kind == "plane" else LINK_FAILSAFES
     known = (*COMMON, *links, *ground_station_parameters(vehicle), *vehicle.parameters)
+    if capacity is not None:
+        known = tuple(
+            replace(each, default=min(round(capacity * BATTERY_SHARES[each.name]), each.high))
+            if each.name in BATTERY_SHARES
+            else each
+            for each in known
+        )
     parameters = AutopilotParameters(known, path, report)
     parameters.make_folder()
     parameters.show("SYSID_THISMAV", sysid)

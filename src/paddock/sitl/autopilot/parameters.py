@@ -39,12 +39,19 @@ class Parameter:
     kind: ParamKind = ParamKind.REAL32
     summary: str = ""
     fixed: bool = False  # read-only
+    only: tuple[int, ...] = ()  # the valid values between the limits, if not all of them are
+
+    @property
+    def valid(self) -> str:
+        """The valid values, in words."""
+        return ", ".join(map(str, self.only)) if self.only else f"{self.low:.10g} to {self.high:.10g}"
 
     def fit(self, value: float) -> float | None:
-        """Return the value rounded to the parameter's type, or None if it is out of range."""
+        """Return the value rounded to the parameter's type, or None if it is not valid."""
         if not isfinite(value) or not single(self.low) <= value <= max(self.high, single(self.high)):
             return None
-        return single(value) if self.kind is ParamKind.REAL32 else float(round(value))
+        fitted = single(value) if self.kind is ParamKind.REAL32 else float(round(value))
+        return fitted if not self.only or fitted in self.only else None
 
 
 class AutopilotParameters:
@@ -120,7 +127,7 @@ class AutopilotParameters:
         parameter = self.known(name)
         fitted = parameter.fit(value)
         if fitted is None:
-            raise InvalidValueError(f"parameter {name}: {value} is not in {parameter.low} to {parameter.high}")
+            raise InvalidValueError(f"parameter {name}: {value} is not in {parameter.valid}")
         self._values[name] = fitted
         self._changed()
 

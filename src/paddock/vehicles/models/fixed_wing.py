@@ -18,6 +18,7 @@ BANK_GAIN = 1.2  # rad of bank per rad of heading error, when guided: well dampe
 GRAVITY = 9.80665  # m/s2: gravity assumed when banking for a bend of the path
 TAKE_OFF = 0.1  # m/s of climb with which an aircraft on the ground accelerates, when guided
 SLOPE_MAX = 0.7  # the steepest climb as a share of the airspeed, beside `climb_max`
+ROLLING = 0.05  # rolling resistance of the wheels on short grass, share of the weight
 
 
 class State(NamedTuple):
@@ -81,10 +82,12 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     rolls = (s.z <= w.ground_z) & (s.climb <= 0.0)
     sine_now, cosine_now = sincos(s.yaw)
     ahead = w.wind_x * cosine_now + w.wind_y * sine_now  # m/s of wind along the nose
-    rest = maximum(-ahead, 0.0)  # airspeed of a standing aircraft
-    goal = select((s.airspeed < p.speed_min) & (u.climb <= 0.0), rest, clamp(u.speed, rest, p.speed_max))
+    slow = rolls & (s.airspeed < p.speed_min)
+    goal = select(slow & (u.climb <= 0.0), -ahead, clamp(u.speed, maximum(-ahead, 0.0), p.speed_max))
     airspeed_wanted = select(rolls, goal, limited_speed(u.speed, p))
-    airspeed, airspeed_mean = lag(s.airspeed, airspeed_wanted, p.speed_time, dt)
+    along_now = select(slow, s.vx * cosine_now + s.vy * sine_now - ahead, s.airspeed)
+    along, along_mean = lag(along_now, airspeed_wanted, p.speed_time, dt)  # negative: slower than a tailwind
+    airspeed, airspeed_mean = maximum(along, 0.0), maximum(along_mean, 0.0)
     stays = rolls & (airspeed < p.speed_min)
     spent = (1.0 - drive_strength(s.charge)) * (p.climb_max + airspeed_mean * (1.0 / p.glide_ratio))
     climb_wanted = select(stays, 0.0, minimum(u.climb, p.climb_max - spent))
@@ -104,13 +107,18 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     yaw = wrap_angle(s.yaw + turn)
     sine_after, cosine_after = sincos(yaw)
     blown = select(stays, 0.0, 1.0)  # on its wheels it does not drift
-    over_ground, over_ground_mean = maximum(level + ahead, 0.0), maximum(level_mean + ahead, 0.0) * dt
+    over_ground, over_ground_mean = maximum(along + ahead, 0.0), maximum(along_mean + ahead, 0.0)
     z = s.z + (climb_mean + blown * w.wind_z) * dt
     vz = climb + blown * w.wind_z
-    battery = _discharged(s, p, w, airspeed, airspeed_mean, climb_mean, dt)
+    speeds = (
+        select(stays, sqrt(s.vx * s.vx + s.vy * s.vy), s.airspeed),
+        select(stays, over_ground_mean, airspeed_mean),
+        select(stays, over_ground, airspeed),
+    )
+    battery = _discharged(s, p, w, stays, speeds, airspeed_mean, climb_mean, dt)
     return State(
-        x=s.x + select(stays, over_ground_mean * cosine_now, chord * cosine + w.wind_x * dt),
-        y=s.y + select(stays, over_ground_mean * sine_now, chord * sine + w.wind_y * dt),
+        x=s.x + select(stays, over_ground_mean * cosine_now * dt, chord * cosine + w.wind_x * dt),
+        y=s.y + select(stays, over_ground_mean * sine_now * dt, chord * sine + w.wind_y * dt),
         z=maximum(z, w.ground_z),
         vx=select(stays, over_ground * cosine_now, level * cosine_after + w.wind_x),
         vy=select(stays, over_ground * sine_now, level * sine_after + w.wind_y),
@@ -129,17 +137,28 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
 
 
 def _discharged(
-    s: State, p: Parameters, w: Environment, airspeed: float, airspeed_mean: float, climb_mean: float, dt: float
+    s: State,
+    p: Parameters,
+    w: Environment,
+    stays: bool,
+    speeds: tuple[float, float, float],
+    airspeed: float,
+    climb: float,
+    dt: float,
 ) -> BatteryState:
     """Return the battery after dt; the drive overcomes drag, climbs and accelerates.
 
-    The polar has its best glide ratio at cruise speed; induced drag grows with the square of the load factor.
+    `speeds` before, during and after dt are those of the work: through the air, on the wheels over the ground. The
+    polar has its best glide ratio at cruise speed; induced drag grows with the square of the load factor. Wheels carry
+    the weight without it, but resist rolling.
     """
-    ratio = airspeed_mean * (1.0 / p.speed)
-    induced = 1.0 / (ratio * maximum(cos(s.bank), 0.1))
-    drag = 0.5 * w.gravity / p.glide_ratio * (ratio * ratio + induced * induced)
-    gained = 0.5 * (airspeed * airspeed - s.airspeed * s.airspeed) * (1.0 / dt)
-    mechanical = p.mass * (drag * airspeed_mean + w.gravity * climb_mean + gained)
+    before, mean, after = speeds
+    ratio = airspeed * (1.0 / p.speed)
+    induced = 1.0 / (maximum(ratio, p.speed_min / p.speed) * maximum(cos(s.bank), 0.1))
+    best = 0.5 * w.gravity / p.glide_ratio
+    drag = best * ratio * ratio + select(stays, ROLLING * w.gravity, best * induced * induced)
+    gained = 0.5 * (after * after - before * before) * (1.0 / dt)
+    mechanical = p.mass * (drag * mean + w.gravity * climb + gained)
     power = drive_power(mechanical * drive_strength(s.charge), p.efficiency, p.idle_power)
     return optional_discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
 

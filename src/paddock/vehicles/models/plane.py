@@ -200,5 +200,5 @@ MODEL = VehicleModel(
     order=1,
     dt_max=0.01,
     crash_sink=2.5,
-    telemetry=("airspeed", "charge", "voltage"),
+    telemetry=("airspeed", "charge", "voltage", "current"),
 )

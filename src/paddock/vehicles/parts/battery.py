@@ -7,7 +7,7 @@ voltage and current stay 0.
 
 from typing import NamedTuple
 
-from paddock.compute.math import clamp, maximum, select, sqrt
+from paddock.compute.math import clamp, maximum, minimum, select, sqrt
 
 FULL_CELL = 4.2  # V: one cell, fully charged, at rest
 WEAK_CELL, EMPTY_CELL = 3.6, 3.0  # V at rest: below the first the drive gets weaker, at the second it stops
@@ -43,9 +43,13 @@ def loaded_voltage(open_voltage: float, resistance: float, power: float) -> floa
 def discharged(
     charge: float, power: float, cells: float, cell_resistance: float, capacity: float, dt: float
 ) -> BatteryState:
-    """Return the battery after `power` (W) was drawn for dt; `capacity` in mAh, `cell_resistance` in ohm."""
-    voltage = loaded_voltage(cells * open_circuit(charge), cells * cell_resistance, power)
-    current = power / maximum(voltage, 0.1)
+    """Return the battery after `power` (W) was drawn for dt; `capacity` in mAh, `cell_resistance` in ohm.
+
+    It delivers at most E^2 / 4R, with the current E / 2R.
+    """
+    rest, resistance = cells * open_circuit(charge), cells * cell_resistance
+    voltage = loaded_voltage(rest, resistance, power)
+    current = minimum(power / maximum(voltage, 0.1), 0.5 * rest / maximum(resistance, 1e-9))
     return BatteryState(maximum(charge - current * (dt / (3.6 * capacity)), -0.02), voltage, current)
 
 

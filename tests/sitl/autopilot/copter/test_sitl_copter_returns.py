@@ -111,6 +111,14 @@ def fly_to(craft: Any, north: float, east: float, height: float) -> None:
     craft.run(30.0, lambda: craft.distance(north, east) < 0.5 and abs(craft.state.z - height) < 0.5)
 
 
+def test_smart_rtl_counts_one_point(rig: Any) -> None:
+    craft = rig("iris")
+    craft.take_off(3.0)
+    assert craft.autopilot.set_mode(SMART_RTL).accepted
+    texts = [notice.text for notice in craft.autopilot.outbox if isinstance(notice, StatusText)]
+    assert "SmartRTL: 1 point" in texts
+
+
 def test_smart_rtl_flies_back_around_the_corner_and_lands(rig: Any) -> None:
     craft = rig("iris")
     craft.take_off(8.0)

@@ -30,7 +30,7 @@ class CopterSmartRtl(CopterLand):
         north, east, down = way[-1]
         self.path = [*way[:-1], (north, east, down - PRELAND)]
         self.landing = self.legs = None
-        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} points")
+        self.autopilot.send_text(Severity.INFO, f"SmartRTL: {len(way)} point{'s' * (len(way) != 1)}")
 
     def shift(self, north: float, east: float, down: float) -> None:
         """Replan from the track: the path stays on the map."""
