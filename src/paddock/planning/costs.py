@@ -79,7 +79,9 @@ class Costs:
         if order is None:
             self._ways.know_all(kind)
         else:
-            self._ways.know(kind, *self._ends_of(vehicle, order))
+            ends = self._ends_of(vehicle, order)
+            self._ways.know(kind, *ends)
+            self._ways.measure(kind, *ends)
         return self._known(vehicle)
 
     def _known(self, vehicle: int) -> Detours:
