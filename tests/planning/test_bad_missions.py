@@ -32,11 +32,11 @@ def planned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
 REFUSED = {
     "circle tighter than the radius": (
         "  tasks:\n    - {name: a, circle: {at: [300, 0], heading: 0, radius: 50}}\n",
-        "8:7: task 'a': circle at (300, 0): its turns of radius 50 m are tighter than the vehicle's turn radius",
+        "8:7: task 'a': a circle of 50 m is too tight: uav[0] turns with 80 m\n",
     ),
     "new task tighter than the radius": (
         "  events:\n    - {at: 5, task: {name: a, circle: {at: [300, 0], heading: 0, radius: 50}}}\n",
-        "8:7: task 'a': circle at (300, 0): its turns of radius 50 m are tighter",
+        "8:7: task 'a': a circle of 50 m is too tight: uav",
     ),
     "polygon that crosses itself": (
         "  tasks:\n    - {name: a, polygon: {outline: [[0, 0], [400, 400], [400, 0], [0, 400]], spacing: 80}}\n",

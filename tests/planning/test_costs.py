@@ -186,6 +186,35 @@ def test_a_task_under_or_over_a_zone_is_reached_at_its_height(z: float, wind: tu
             assert LID.distance(x, y) > -2.0 or not 61.0 < height < 129.0  # thinned to 1 m
 
 
+def test_circles_before_a_zone_are_part_of_the_cost() -> None:
+    """300 m before the zone are too few for 70 m down at a slope of 0.2, 350 m: one circle of 2 pi 80 m is added."""
+    home = (1400.0, 0.0, 100.0, 0.0)
+    who = Vehicle("p", home, home, 17.5, 80.0, slope=0.2)
+    costs = Costs(Problem((who,), (Task("low", PointShape(2000.0, 0.0, 0.0), 30.0),), (LID,)))
+    sloped = 300.0 + 160.0 * pi
+    assert costs.first[0, 0] == pytest.approx(hypot(sloped, 70.0) + 300.0, abs=0.1)
+    back = replace(who, home=(2600.0, 0.0, 100.0, 0.0))  # it climbs after the zone
+    assert Costs(replace(costs.problem, vehicles=(back,))).home[0, 0] == pytest.approx(
+        hypot(sloped, 70.0) + 300.0, abs=0.1
+    )
+
+
+@pytest.mark.parametrize(("wind", "seeds"), [((0.0, 0.0), (2, 4)), ((5.0, 2.0), (2, 5))])
+def test_cost_and_path_agree_under_and_over_zones(wind: tuple[float, float], seeds: tuple[int, ...]) -> None:
+    """Tasks at three heights, some of them in zones that are closed below 80 m or above 60 m."""
+    for seed in seeds:
+        draw, zones = np.random.default_rng(seed), list[Zone]()
+        for k in range(5):
+            x, y, radius = draw.uniform((-1500.0, 300.0, 80.0), (1500.0, 1500.0, 250.0)).tolist()
+            limits = {"floor": 60.0} if k % 2 else {"ceiling": 80.0}
+            zones.append(CircleZone(f"z{k}", x, y if draw.random() < 0.5 else -y, radius, **limits))
+        inner = [task(f"u{k}", zone.x, zone.y, 40.0 if k % 2 else 120.0) for k, zone in enumerate(zones[:3])]
+        outer = [replace(one, z=float(draw.choice([40.0, 100.0, 120.0]))) for one in drawn(seed, *zones)]
+        vehicles = tuple(Vehicle(f"u{k}", HOME, HOME, 17.5, 80.0, 3e4, slope=0.2, height=100.0) for k in range(2))
+        plan = solve(Problem(vehicles, (*inner, *outer), tuple(zones), wind), "greedy")
+        assert plan.done == 11 and disagreement(plan) < 0.01
+
+
 def test_a_zone_above_that_leaves_no_room_to_descend_is_named() -> None:
     """The start is 60 m from the zone: 70 m down take 350 m, and circles to both sides lead into it."""
     home = (1640.0, 0.0, 100.0, 0.0)

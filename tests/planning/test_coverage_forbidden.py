@@ -324,7 +324,9 @@ def test_a_field_inside_a_zone_is_not_divided(recwarn: pytest.WarningsRecorder) 
 def test_the_reason_names_the_wind_where_turns_are_wider_in_it() -> None:
     circle = {"circle": {"at": [500, 0], "heading": 0.0, "radius": 100}}
     (undone,) = plan(scenario(circle, wind=[4, 3, 0], turn_radius=80)).undone
-    assert "in this wind its turns have a radius of 132.2 m instead of 80 m" in undone.reason
+    assert undone.reason == (
+        "a circle of 100 m is too tight in 5 m/s of wind, where uav turns with 133 m (80 m in still air)"
+    )  # 80 (1 + 5 / 17.5)^2 = 132.24, rounded up
 
 
 def test_a_field_too_far_away_is_reported_whole() -> None:

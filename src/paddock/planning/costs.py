@@ -11,7 +11,7 @@ import numpy as np
 
 from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
-from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
+from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
 from paddock.planning.known_ways import KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.paths.climb import along
@@ -79,7 +79,9 @@ class Costs:
         if order is None:
             self._ways.know_all(kind)
         else:
-            self._ways.know(kind, *self._ends_of(vehicle, order))
+            ends = self._ends_of(vehicle, order)
+            self._ways.know(kind, *ends)
+            self._ways.measure(kind, *ends)
         return self._known(vehicle)
 
     def _known(self, vehicle: int) -> Detours:
@@ -271,6 +273,10 @@ def _over(task: Task, vehicle: Vehicle, transits: Transits) -> Path | Infeasible
         if zone is not None:
             return InfeasibleError(f"it lies in the no-fly zone {zone.name!r}")
         return transits.over(task.shape.path(radius), vehicle, z)
+    except TightTurnError as error:
+        return TightTurnError(error.circle, radius, vehicle.name, hypot(*transits.wind), vehicle.radius)
     except InfeasibleError as error:
-        wide = f"; in this wind its turns have a radius of {radius:.4g} m instead of {vehicle.radius:.4g} m"
-        return error if radius <= vehicle.radius else InfeasibleError(f"{error}{wide}")
+        if radius <= vehicle.radius:
+            return error
+        wide = f"{vehicle.name} turns with {rounded_up(radius)} m ({rounded_up(vehicle.radius)} m in still air)"
+        return InfeasibleError(f"{error}; in {hypot(*transits.wind):.3g} m/s of wind, {wide}")

@@ -13,7 +13,7 @@ from paddock.compute import arrays
 from paddock.compute.math import tan
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.planning.coverage.polygon import FieldShape, PolygonShape
-from paddock.planning.coverage.shapes import AreaShape, CircleShape, InfeasibleError, LineShape, PointShape, TaskShape
+from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, PointShape, TaskShape, TightTurnError
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
@@ -238,10 +238,13 @@ def zone_of(section: NoFlyZone) -> Zone:
 def refuse_tight(task: Task, vehicles: Sequence[Vehicle]) -> None:
     """Raise if a task demands turns that no vehicle can fly; rows of fields are flown in another order instead."""
     if not isinstance(task.shape, FieldShape) and vehicles:
+        who = min(vehicles, key=lambda vehicle: vehicle.radius)
         try:
-            task.shape.path(min(vehicle.radius for vehicle in vehicles))
-        except InfeasibleError as error:
-            raise InvalidValueError(f"task {task.name!r}: {error}") from None
+            task.shape.path(who.radius)
+        except TightTurnError as error:
+            raise InvalidValueError(
+                f"task {task.name!r}: {TightTurnError(error.circle, who.radius, who.name)}"
+            ) from None
 
 
 def _at(where: str, function: Callable[..., T], *arguments: Any) -> T:

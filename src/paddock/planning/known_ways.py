@@ -4,14 +4,17 @@ A begin is where a vehicle is free (its number) or the end of a task (the number
 beginning of a task (its number) or a vehicle's home (the number of tasks and the vehicle's).
 """
 
-from collections.abc import Sequence
-from math import inf
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from math import inf, isnan
 
 import numpy as np
 
+from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.obstacles.crossing import inside, known_walls
-from paddock.planning.obstacles.detours import COST, KEPT, WAY_COLUMNS, Flags, Rows, ways_around
-from paddock.planning.obstacles.zones import CircleZone, Walls, Zone, stacked
+from paddock.planning.obstacles.detours import COST, INNER, KEPT, PASSED, WAY_COLUMNS, Flags, Rows, ways_around
+from paddock.planning.obstacles.zones import CircleZone, Clearance, Walls, Zone, stacked
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.tours import Detours, Ints, Jobs
 from paddock.planning.transits import Transits, between
@@ -35,7 +38,8 @@ class KnownWays:
         self._found, self._count = [never], 1
         self._walls: list[Walls] = [known_walls((EVERYWHERE,))]  # the zones of the first row
         self._stacked: tuple[Walls, Ints] | None = None
-        self._sets: dict[tuple[tuple[Zone, ...], float], int] = {}
+        self._sets: dict[tuple[tuple[Zone, ...], Clearance], int] = {}
+        self._unmeasured: dict[int, Callable[[], float]] = {}  # by row: metres on which a way cannot change height
 
     @property
     def tables(self) -> Detours:
@@ -99,10 +103,13 @@ class KnownWays:
         there = np.concatenate([at[others[others < t]], [home[2] for home in homes]])[ends]
         closed = np.array([bool(out.segments) for out in outs] + [False] * (len(some) - len(outs)))
         rows = np.full(len(begins), -1, np.int32)
-        here, there = self._entered(here, there, starts[begins], goals[ends])
+        low, high = here, there
+        here, there = self._entered(here.copy(), there.copy(), starts[begins], goals[ends])
         for near, pairs in self._by_zones(np.minimum(here, there), np.maximum(here, there)):
             new = self._around(who, near, starts, goals, np.column_stack([begins[pairs], ends[pairs]]), closed)
             rows[pairs] = new
+        steps = (here != low).astype(np.int64) - (there != high)  # height is changed first, or at the end: -1
+        self._step(who, rows, steps, low, high, starts[begins], goals[ends])
         for k, out in enumerate(outs):
             self._lengthen(rows[begins == k], out.flown)
         shut = np.array([bool(inside(x, y, between(zones, z, z))) for x, y, z, _ in homes], bool)
@@ -113,10 +120,10 @@ class KnownWays:
     def _entered(self, here: Floats, there: Floats, starts: Floats, goals: Floats) -> tuple[Floats, Floats]:
         """Return the heights (p,) that ways pass beside zones: the one of an end under or over a zone in between."""
         climbs = np.flatnonzero(here != there)
-        for zone in self.problem.zones if len(climbs) else ():
-            if zone.limits == (None, None):
-                continue
-            for places, z, other in ((goals, there, here), (starts, here, there)):
+        for places, z, other in ((goals, there, here), (starts, here, there)):
+            for zone in self.problem.zones if len(climbs) else ():
+                if zone.limits == (None, None):
+                    continue
                 inner = self._inside(zone, places[climbs, :2]) & ~(
                     (zone.floor < z[climbs]) & (z[climbs] < zone.ceiling)
                 )
@@ -154,13 +161,53 @@ class KnownWays:
         self._found, self._count = [*self._found, more], self._count + len(more)
         return rows
 
+    def _step(
+        self, who: Vehicle, rows: Rows, steps: Ints, low: Floats, high: Floats, starts: Floats, goals: Floats
+    ) -> None:
+        """Add to ways that end under or over a zone where they change height; those without a row get one."""
+        pairs = np.flatnonzero(steps)
+        if not len(pairs):
+            return
+        bare = pairs[rows[pairs] < 0]
+        rows[bare] = self._count + np.arange(len(bare))
+        more = np.full((len(bare), 2, WAY_COLUMNS), np.nan)
+        more[..., KEPT] = self._number((), 0.0)
+        self._found, self._count = [np.concatenate([*self._found, more])], self._count + len(bare)
+        sets: dict[tuple[float, ...], int] = {}
+        depths: dict[tuple[float, ...], float] = {}
+        poses = np.column_stack([starts, low, goals, high])[pairs].tolist()
+        for row, step, (x, y, heading, z, gx, gy, gh, gz) in zip(
+            rows[pairs].tolist(), steps[pairs].tolist(), poses, strict=True
+        ):
+            out, into = ((x, y), (gx, gy)) if step > 0 else ((gx, gy), (x, y))
+            way, passed = self._found[0][row], between(self.problem.zones, z, gz)
+            if (*out, z, gz) not in sets:
+                sets[*out, z, gz] = self._number(passed, self.transits.kept(passed, out))
+            way[:, PASSED] = step * sets[*out, z, gz]
+            if np.isfinite(way[:, COST]).any():
+                if (*into, z, gz) not in depths:
+                    depths[*into, z, gz] = max(-zone.distance(*into) for zone in passed)
+                way[:, INNER] = depths[*into, z, gz]
+                if not isnan(heading):
+                    goal = gx, gy, gz, None if isnan(gh) else gh
+                    self._unmeasured[row] = partial(self.transits.inner, who, (x, y, z, heading), goal, step > 0)
+
+    def measure(self, kind: int, begins: Ints, ends: Ints) -> None:
+        """Measure on their paths where known ways around zones change height: until then, it is an estimate."""
+        if self._unmeasured:
+            for row in self._rows(kind, begins, ends).tolist():
+                if row in self._unmeasured:
+                    inner = self._unmeasured.pop(row)
+                    with suppress(InfeasibleError):
+                        self.tables.found[row, :, INNER] = inner()
+
     def _lengthen(self, rows: Rows, flown: float) -> None:
         """Add metres to ways that were found last."""
         if flown > 0.0:
             self._found = [np.concatenate(self._found)]
             self._found[0][rows[rows > NEVER], :, COST] += flown
 
-    def _number(self, zones: tuple[Zone, ...], kept: float) -> int:
+    def _number(self, zones: tuple[Zone, ...], kept: Clearance) -> int:
         """Return the number of a set of zones with a clearance (m)."""
         if (zones, kept) not in self._sets:
             self._sets[zones, kept] = len(self._walls)

@@ -5,7 +5,7 @@ Plain scalar functions (see compute/routine.py) that methods call inside their o
 
 from collections.abc import Callable
 from functools import cached_property
-from math import ceil, inf, isnan
+from math import ceil, inf, isnan, pi
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from paddock.compute.math import atan2, hypot, sincos, sqrt, wrap_angle
 from paddock.compute.routine import Routine, parallel_range
 from paddock.compute.twin import rebound
 from paddock.planning.obstacles.crossing import line_entry, segment_entry
-from paddock.planning.obstacles.detours import KEPT, Rows, around
+from paddock.planning.obstacles.detours import INNER, KEPT, PASSED, Rows, around
 from paddock.planning.obstacles.zones import Walls
 from paddock.planning.paths.dubins import STRAIGHT, shortest, turns_left
 from paddock.planning.paths.reeds_shepp import shortest_length as reeds_shepp_length
@@ -107,29 +107,51 @@ def arrival_of(m: Mover, word: Word, x: float, y: float, heading: float, gx: flo
 
 def clear_of(w: Walls, m: Mover, word: Word, x: float, y: float, heading: float, gx: float, gy: float) -> bool:
     """Return whether a word from a pose to a place enters no zone; of ways backwards, the straight line."""
+    return not clear_length(w, m, word, x, y, heading, gx, gy, False) < inf
+
+
+def clear_length(
+    w: Walls, m: Mover, word: Word, x: float, y: float, heading: float, gx: float, gy: float, last: bool
+) -> float:
+    """Return metres flown from the start of a word, or up to its end if `last`, that enter no zone; inf: all."""
     _, number, t, p, q = word
-    dx, dy, row = gx - x, gy - y, empty(11)
+    dx, dy, row = gx - x, gy - y, empty((3, 11))
     if number in (BACKWARDS, STRAIGHT):
-        way = max(hypot(dx, dy), 1e-9)
-        return line_entry(w, x, y, dx / way, dy / way, way)[1] < 0
+        way, sign = max(hypot(dx, dy), 1e-9), -1.0 if last else 1.0
+        return line_entry(w, gx if last else x, gy if last else y, sign * dx / way, sign * dy / way, way)[0]
     nose = heading if m.wind_x == 0.0 and m.wind_y == 0.0 else heading_on(heading, m.wind_x, m.wind_y)
+    so_far = 0.0
     for k in range(3):
         length, side = (t if k == 0 else p if k == 1 else q), 0.0
         if k != 1:
             side = turns_left(number, k)
         elif number > 3:
             side = 1.0 if number == 4 else -1.0
+        one = row[k]
+        one[0], one[1], one[3], one[4], one[5], one[7] = x, y, nose, length, side / m.radius, 1.0
+        one[8], one[9] = m.wind_x, m.wind_y
         if length > 0.0:
-            row[0], row[1], row[3], row[4], row[5], row[7] = x, y, nose, length, side / m.radius, 1.0
-            row[8], row[9] = m.wind_x, m.wind_y
-            if segment_entry(w, row)[1] >= 0:
-                return False
+            if not last:
+                entry, zone = segment_entry(w, one)
+                if zone >= 0:
+                    return so_far + entry
             half = 0.5 * length * side / m.radius
             s, c = sincos(half)
             chord = length if half == 0.0 else length * s / half
             s, c = sincos(wrap_angle(nose + half))
             x, y, nose = x + chord * c + m.wind_x * length, y + chord * s + m.wind_y * length, nose + 2.0 * half
-    return True
+            so_far += length
+            if last:  # the same part from its end
+                one[0], one[1], one[3], one[5] = x, y, wrap_angle(nose + pi), -one[5]
+                one[8], one[9] = -m.wind_x, -m.wind_y
+    so_far = 0.0
+    for k in range(2, -1 if last else 2, -1):
+        if row[k, 4] > 0.0:
+            entry, zone = segment_entry(w, row[k])
+            if zone >= 0:
+                return so_far + entry
+            so_far += row[k, 4]
+    return inf
 
 
 class TourRoutine(Routine[P, R]):
@@ -202,6 +224,14 @@ def climbed(m: Mover, level: float, rise: float) -> float:
     return level
 
 
+def stepped(m: Mover, level: float, rise: float, room: float) -> float:
+    """Return metres flown on a level way that rises on `room` metres of it alone, and on whole circles beside them."""
+    excess = rise / m.slope - room
+    turns = max(1, ceil(excess / m.circle_length - 1e-9)) if excess > 0.0 or room <= 0.0 else 0
+    steep = rise / (room + turns * m.circle_length)
+    return level + turns * m.circle + (room + turns * m.circle) * (sqrt(1.0 + steep * steep) - 1.0)
+
+
 def travel(
     m: Mover, extra: Detours, before: int, x: float, y: float, z: float, heading: float, to: int,
     gx: float, gy: float, gz: float, gh: float,
@@ -216,10 +246,17 @@ def travel(
     way = extra.found[row]
     w = walls_of(extra, int(way[0, KEPT]))
     word = level_word(m, x, y, course, gx, gy, gh)
+    step, rise = way[0, PASSED], abs(gz - z)
     if clear_of(w, m, word, x, y, course, gx, gy):
-        return climbed(m, word[0], abs(gz - z)), arrival_of(m, word, x, y, course, gx, gy, gh)
+        arrival = arrival_of(m, word, x, y, course, gx, gy, gh)
+        if isnan(step):
+            return climbed(m, word[0], rise), arrival
+        room = clear_length(walls_of(extra, int(abs(step))), m, word, x, y, course, gx, gy, step < 0.0)
+        return stepped(m, word[0], rise, min(room, word[0])), arrival
     level, arrival = around(way, w, x, y, heading, gx, gy, gh, m.held, m.wind_x, m.wind_y)
-    return (climbed(m, level, abs(gz - z)) if level < inf else inf), arrival
+    if not level < inf:
+        return inf, arrival
+    return climbed(m, level, rise) if isnan(step) else stepped(m, level, rise, max(level - way[0, INNER], 0.0)), arrival
 
 
 def walls_of(extra: Detours, number: int) -> Walls:

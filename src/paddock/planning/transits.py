@@ -58,7 +58,7 @@ class Transits:
     def _level(self, vehicle: Vehicle, begin: Start, end: End, zones: tuple[Zone, ...]) -> Path:
         """Return the path on one level, around zones."""
         level = self._direct(vehicle, begin, end)
-        if zones and blocked_by(level, zones, self._kept(zones, begin, end)) is not None:
+        if zones and blocked_by(level, zones, self.kept(zones, begin, end)) is not None:
             level = self._around(begin, end, vehicle, zones)
             if self._windy(vehicle):
                 level = over_ground(level, vehicle.speed, self.wind)  # held over the ground, like zones
@@ -67,9 +67,7 @@ class Transits:
     def _stepped(self, level: Path, vehicle: Vehicle, start: Pose, goal: Goal, first: bool) -> Path:
         """Return a level path that changes height outside of all zones between: `first`, or else at its end."""
         low, high, (x, y, _, heading) = start[2], goal[2], start
-        passed = between(self.zones, low, high)
-        room = clear_part(level, passed, self._kept(passed, start if first else goal), first)
-        part = level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
+        passed, (room, part) = between(self.zones, low, high), self._room(level, start, goal, first)
         turns: tuple[Segment, ...] = ()
         excess = abs(high - low) / vehicle.slope - along(part)
         if excess > 0.0 or not part.segments:
@@ -88,13 +86,26 @@ class Transits:
         rest = level.subpath(0.0, level.flown - room)
         return tilted(rest, low, low) + tilted(Path((*part.segments, *turns), part.start), low, high)
 
+    def _room(self, level: Path, start: Pose, goal: Goal, first: bool) -> tuple[float, Path]:
+        """Return the metres of a level path on which it can change height, and that part of it."""
+        passed = between(self.zones, start[2], goal[2])
+        room = clear_part(level, passed, self.kept(passed, start if first else goal), first)
+        return room, level.subpath(0.0, room) if first else level.subpath(level.flown - room, level.flown)
+
+    def inner(self, vehicle: Vehicle, start: Pose, goal: Goal, first: bool) -> float:
+        """Return the metres of a level way on which it cannot change height, as one end is under or over a zone."""
+        z = goal[2] if first else start[2]
+        begin, end = (start[0], start[1], start[3]), (goal[0], goal[1], goal[3])
+        level = self._level(vehicle, begin, end, between(self.zones, z, z))
+        return level.flown - along(self._room(level, start, goal, first)[1])
+
     def over(self, path: Path, vehicle: Vehicle, z: float | None = None) -> Path:
         """Return a path as the vehicle flies it in this wind, at a height; raise in or near a zone."""
         zones = self.zones if z is None else between(self.zones, z, z)
         zone = blocked_by(path, zones)
         if zone is not None:
             raise InfeasibleError(f"it leads through the no-fly zone {zone.name!r}")
-        zone = blocked_by(path, zones, self._kept(zones, path.start)) if self.clearance else None
+        zone = blocked_by(path, zones, self.kept(zones, path.start)) if self.clearance else None
         if zone is not None:
             raise InfeasibleError(f"it comes nearer than {self.clearance:g} m to the no-fly zone {zone.name!r}")
         if self._windy(vehicle) and not any(carried(s) or s.pace != 1.0 for s in path.segments):
@@ -171,7 +182,7 @@ class Transits:
 
     def _outside(self, begin: Start, end: End, vehicle: Vehicle, zones: tuple[Zone, ...]) -> Path:
         """Return a path from outside: with the clearance where there is room, otherwise without."""
-        kept = self._kept(zones, begin, end)
+        kept = self.kept(zones, begin, end)
         if isinstance(kept, tuple) or kept > 0.0:
             try:
                 return self._map(vehicle, zones, kept).transit(begin, end)
@@ -185,7 +196,7 @@ class Transits:
                     raise InfeasibleError(f"it lies on the border of the no-fly zone {zone.name!r}") from None
             raise
 
-    def _kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
+    def kept(self, zones: tuple[Zone, ...], *ends: tuple[float | None, ...]) -> Clearance:
         """Return the clearance of zones for a path with these ends: about half the distance if an end is nearer."""
         wide = self.clearance
         if wide <= 0.0 or not zones:

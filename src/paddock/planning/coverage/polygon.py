@@ -181,7 +181,7 @@ class PolygonShape:
             angles = [sweep.angle] if self.angle is not None else [sweep.angle, sweep.angle + 0.5 * pi]
             sweep = best_sweep(region, Limits(field.stops, field.walls, radius), self.spacing, angles)
             if not sweep.swaths:
-                raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:g} m")
+                raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:.3g} m")
         path = self._along(sweep, field, radius, drift)
         if drift == CALM or self.angle is not None or not self.margin or not (outside := self.beyond(path)):
             return path

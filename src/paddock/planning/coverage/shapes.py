@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from math import isfinite, pi, tau
+from math import ceil, isfinite, pi, tau
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +25,18 @@ if TYPE_CHECKING:
 
 class InfeasibleError(PaddockError):
     """A path that a vehicle cannot fly; the message is the reason in one line."""
+
+
+class TightTurnError(InfeasibleError):
+    """A circle (m) that is tighter than the turns of a vehicle (m), which wind (m/s) may have made wider."""
+
+    def __init__(
+        self, circle: float, radius: float, who: str = "the vehicle", wind: float = 0.0, still: float = 0.0
+    ) -> None:
+        self.circle, self.radius = circle, radius
+        where = f" in {wind:.3g} m/s of wind, where" if radius > still > 0.0 else ":"
+        calm = f" ({rounded_up(still)} m in still air)" if radius > still > 0.0 else ""
+        super().__init__(f"a circle of {circle:g} m is too tight{where} {who} turns with {rounded_up(radius)} m{calm}")
 
 
 class Entry(NamedTuple):
@@ -85,14 +97,10 @@ def check_radius(what: str, radius: float) -> None:
         raise InvalidValueError(f"{what}: the vehicle's turn radius is {radius!r}; it must be a number of at least 0 m")
 
 
-def check_turn(what: str, turn: float, radius: float, remedy: str) -> None:
-    """Raise InfeasibleError if a turn of radius `turn` is tighter than the vehicle's turn radius (both m)."""
-    check_radius(what, radius)
-    if turn < radius * (1.0 - SLACK):
-        raise InfeasibleError(
-            f"{what}: its turns of radius {turn:g} m are tighter than the vehicle's turn radius of {radius:g} m; "
-            f"{remedy}"
-        )
+def rounded_up(radius: float) -> str:
+    """Return a positive radius (m) as text with three digits, never less than it is."""
+    digit = 10.0 ** (len(str(int(radius))) - 3)
+    return f"{ceil(radius / digit - 1e-6) * digit:g}"
 
 
 @dataclass(frozen=True)
@@ -177,9 +185,10 @@ class CircleShape(HeadedShape):
         check_positive("circle", radius=self.radius)
 
     def path(self, radius: float, z: float = 0.0) -> Path:
-        """Return the full circle; InfeasibleError if it is tighter than `radius`."""
-        what = f"circle at ({self.x:g}, {self.y:g})"
-        check_turn(what, self.radius, radius, f"a circle of at least {radius:g} m would be valid")
+        """Return the full circle; TightTurnError if it is tighter than `radius`."""
+        check_radius(f"circle at ({self.x:g}, {self.y:g})", radius)
+        if self.radius < radius * (1.0 - SLACK):
+            raise TightTurnError(self.radius, radius)
         return Path([arc(self.x, self.y, self.heading, self.radius, tau if self.left else -tau, z)])
 
     def outline(self) -> Floats:
