@@ -36,6 +36,10 @@ if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
 AUTOPILOTS = "autopilots"  # key of a saved state
+STATE_KEYS = frozenset(
+    {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
+    | {"orders", "mission", "failure", AUTOPILOTS}  # where the run has them
+)
 
 
 class Engine:

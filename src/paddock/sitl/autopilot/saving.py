@@ -29,6 +29,7 @@ PACKAGE = "paddock.sitl.autopilot."
 UNSAVED = ("on_", "__")  # listeners, and what Python notes
 MOST_WHOLE, MOST = 1 << 53, 1e15  # whole numbers are smaller; finite floats are not larger
 LONGEST, LONGEST_TEXT = 10_000, 1000  # deques; characters
+MOST_VALUES = 200_000  # of one autopilot
 T = TypeVar("T")
 
 
@@ -150,6 +151,7 @@ class _Reader:
 
     def __init__(self, known: dict[str, object], own: bool) -> None:
         self._known, self._roots, self._own = known, [*known.values()], own  # place -> object
+        self._left = MOST_VALUES
 
     def attributes(self, kind: type, tree: Any, place: str) -> dict[str, Any]:
         """Return the attributes of an object of a class: all that it declares, each of its type."""
@@ -174,6 +176,9 @@ class _Reader:
         return found
 
     def value(self, tree: Any, place: str) -> Any:
+        self._left -= 1
+        if self._left < 0 and not self._own:
+            raise UnsavableError(f"an autopilot has at most {MOST_VALUES:,} values")
         if isinstance(tree, list):
             return tuple(self._all(tree, place))
         if not (self._own or in_range(tree)):
