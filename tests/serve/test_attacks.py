@@ -302,6 +302,56 @@ def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host
     ask(host, "restore", state=saved)
 
 
+def test_queued_vehicles_of_a_saved_state_are_valid_and_within_the_limits(host: Host) -> None:
+    """A negative count would make room for others."""
+    ask(host, "spawn", entry={"model": "rover", "name": "pack", "count": 2, "spawn": {"grid": {"spacing": 5}}})
+    saved, before = ask(host, "save"), ask(host, "state_hash")
+    where: dict[str, Any] = {"spawn": {"grid": {"spacing": 5}}}
+    grid = {"model": "rover", **where}
+    heavy = {**grid, "name": "e", "count": 150_000, "sensors": [{"imu": {"delay": 10, "rate": 1000}}]}
+    for entries, why in (
+        ([{**grid, "name": "a", "count": -(10**9)}, {**grid, "name": "b", "count": 2_000_000}], r"count.*-1000000000"),
+        ([{"fleet": "pack", "count": -5}, {**grid, "name": "c", "count": 200_003}], r"count"),
+        ([{"fleet": "pack", "count": 9, **where}, {**grid, "name": "d", "count": 200_000}], "has 200,012 vehicles"),
+        ([{"fleet": "cats", "count": 1}], "unknown fleet cats"),
+        ([{**grid, "name": "f", "count": 1.5}], "count"),
+        ([heavy], "GiB that clients may use"),
+    ):
+        tree = unpack(saved)
+        queue = [
+            {"tick": 9, "sequence": k, "source": "", "kind": "spawn", "action": {"entry": entry}}
+            for k, entry in enumerate(entries, start=1)
+        ]
+        tree["mailbox"] = {"sequence": len(queue), "queue": queue}
+        with pytest.raises(PaddockError, match=why):
+            ask(host, "restore", state=pack(tree))
+        assert ask(host, "state_hash") == before
+
+
+def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    saved, before = ask(host, "save"), ask(host, "state_hash")
+
+    def refuse(*_: Any) -> None:
+        raise AssertionError("handed over")
+
+    monkeypatch.setattr("paddock.engine.engine.Engine.restore", refuse)
+    monkeypatch.setattr("paddock.serve.trust.MOST_VALUES", 99_999)
+    event = {"number": 1, "tick": 0, "kind": "spawned", "subject": "x", "detail": ""}
+    for change, why in (
+        (lambda tree: tree.update(junk=[[]]), "unknown part junk$"),
+        (lambda tree: tree["events"].update(junk=[]), "unknown part junk in events"),
+        (lambda tree: tree["mailbox"].update(junk=[]), "unknown part junk in mailbox"),
+        (lambda tree: tree.update(lost_targets=[str(k) for k in range(10_001)]), "at most 10,000 lost targets"),
+        (lambda tree: tree["events"].update(kept=[event] * 10_001), "at most 10,000 events"),
+        (lambda tree: tree.update(failure=[[]] * 99_999), "more than 99,999 values"),
+    ):
+        tree = unpack(saved)
+        change(tree)
+        with pytest.raises(PaddockError, match=why):
+            ask(host, "restore", state=pack(tree))
+    assert ask(host, "state_hash") == before
+
+
 def test_vehicles_of_clients_are_built_beside_the_tick_and_a_replay_finds_the_same(
     served: tuple[paddock.Simulation, Host], host: Host, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,19 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
+from importlib import import_module
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from pkgutil import walk_packages
+from typing import Any, ClassVar, get_origin
 
 import numpy as np
 import pytest
 from pymavlink import DFReader
 
 import paddock
+import paddock.sitl.autopilot as autopilot_package
 from paddock.engine.engine import scenario_digest
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.estimate import LocalFrame
 from paddock.sitl.autopilot.saving import UnsavableError, declared_types, saved_names
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Copter, Rover
@@ -335,6 +340,161 @@ def spots(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any]]:
     yield ("mavlink", "vehicles", "1", "sequence"), 256
     yield ("starters",), {"1": [0, 0, ""]}
     yield ("vehicles",), {}
+
+
+SAMPLES = [401, pytest.param(7, marks=pytest.mark.slow)]  # of ten values at each place: one or two at all places
+
+
+@pytest.mark.parametrize("every", SAMPLES)
+def test_no_value_of_a_saved_flight_can_end_the_run(own_links: Links, every: int) -> None:
+    """Every number, text and list of three missions in flight, and the MAVLink service that reports them."""
+    with paddock.load(crew(own_links(3))) as sim:
+        sim.step(2000)
+        state, before = sim.save(), sim.state_hash()
+        counts = {True: 0, False: 0}
+        for path, value in islice(hostile(unpack(state)["autopilots"]), 0, None, every):
+            tree = unpack(state)
+            put(tree["autopilots"], path, value)
+            message = ""
+            try:
+                sim.restore(pack(tree))
+            except PaddockError as error:
+                message = str(error)
+            assert "\n" not in message and len(message) < 300, path
+            counts[accepted := not message] += 1
+            if accepted:
+                with np.errstate(all="ignore"):
+                    sim.step(50)  # 0.2 s
+                sim.restore(state)
+            assert sim.state_hash() == before, path
+        assert counts[False] > counts[True] > 0
+
+
+def hostile(tree: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Every leaf and list of a tree with values of another type or range; of lists, three items."""
+    if isinstance(tree, np.ndarray):
+        numbers = (np.nan, 1e308, -1e308) if tree.dtype.kind == "f" else (2**62, -1)
+        yield from ((path, np.full_like(tree, number)) for number in numbers)
+    elif not isinstance(tree, dict):
+        values = (float("nan"), float("inf"), 1e308, -1e308, 2**62, -1, "", "\x1b[31m", None, [])
+        yield from ((path, value) for value in values)
+    inner = list(enumerate(tree))[:3] if isinstance(tree, list) else tree.items() if isinstance(tree, dict) else ()
+    for key, value in inner:
+        yield from hostile(value, (*path, key))
+
+
+def put(tree: Any, path: tuple[Any, ...], value: Any) -> None:
+    for key in path[:-1]:
+        tree = tree[key]
+    tree[path[-1]] = value
+
+
+IN = ("objects", "autopilot")
+PLACES = {
+    "altitude of home": ((*IN, "home_position", "place", 2), 1e308),
+    "latitude of home": ((*IN, "home_position", "place", 0), 90.5),
+    "latitude of the origin": (("objects", "estimator", "frame", "latitude"), float("inf")),
+    "altitude of the origin": (("objects", "estimator", "frame", "altitude"), -1.1e6),
+    "width of a channel": ((*IN, "rc", "sticks", "pwm", "list", 0), 65536),
+    "negative width": ((*IN, "rc", "sticks", "pwm", "list", 2), -1),
+    "number of servos": ((*IN, "servos", "widths", "list"), []),
+    "number of relays": ((*IN, "servos", "relays", "list"), [True]),
+    "reason": ((*IN, "battery", "reason"), "low\x1b[31m"),
+    "throttle": ((*IN, "telemetry", "throttle"), 1e308),
+    "text": (("note",), "flying\n"),
+    "endless outbox": ((*IN, "outbox", "most"), None),
+    "negative outbox": ((*IN, "outbox", "most"), -1),
+    "true outbox": ((*IN, "outbox", "most"), True),
+    "large number": ((*IN, "executor", "current"), 1 << 5000),
+    "endless repetition": (
+        (*IN, "servos", "repetitions", "list"),
+        [{"is": "servos.Repetition", "kind": 1, "number": 0, "width": 0, "left": 9, "period_us": 0, "next_us": 0}],
+    ),
+    "points of another size": ((*IN, "mode", "copter", "trail", "points", "list"), [[0.0, 1.0], [0.0, 1.0, 2.0]]),
+    "undeclared attribute": ((*IN, "junk"), [1]),
+    "undeclared attribute of a part": ((*IN, "camera", "junk"), 1),
+}
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_value_that_no_flight_has_is_refused(flown: tuple[BuiltInAutopilot, bytes], place: str) -> None:
+    pilot, state = flown
+    path, value = PLACES[place]
+    tree = unpack(state)
+    read_autopilot(pilot, tree)
+    put(tree, path, value)
+    with pytest.raises(UnsavableError) as refused:
+        read_autopilot(pilot, tree)
+    assert len(str(refused.value)) < 150
+
+
+@pytest.fixture(scope="module")
+def flown() -> tuple[BuiltInAutopilot, bytes]:
+    pilot = BuiltInAutopilot(1, "copter")
+    pilot.home_position.place, pilot.estimator.frame = (47.0, 8.0, 400.0), LocalFrame(47.0, 8.0, 400.0)
+    return pilot, pack(save_autopilot(pilot))
+
+
+@pytest.mark.parametrize("number", [float("nan"), 1e308])
+@pytest.mark.parametrize("name", ["filter_state", "filter_covariance", "filter_memory", "memory"])
+def test_rows_are_numbers_that_a_filter_can_have(
+    flown: tuple[BuiltInAutopilot, bytes], name: str, number: float
+) -> None:
+    pilot, state = flown
+    tree = unpack(state)
+    tree["rows"][name][0, -1] = number
+    with pytest.raises(UnsavableError, match=f"rows, {name}: not finite"):
+        read_autopilot(pilot, tree)
+
+
+def test_objects_that_share_others_take_no_time_to_refuse(flown: tuple[BuiltInAutopilot, bytes]) -> None:
+    """Each of 60 paths has the one before it twice as a point: printed, that would be 2^60 texts."""
+    pilot, state = flown
+    tree = unpack(state)
+
+    def trail(points: list[Any]) -> dict[str, Any]:
+        plain = {"accuracy": 1.0, "full": True, "most": 9, "recording": False}
+        return {"is": "control.trail.Trail", **plain, "points": {"list": points}}
+
+    root = tree["objects"]["autopilot"]
+    place = "autopilot._decided_us.{}".format
+    root["_decided_us"] = {"list": [trail([{"ref": place(k - 1)}] * 2 if k else []) for k in range(60)]}
+    with pytest.raises(UnsavableError, match=r"_decided_us\.1\.points is not valid: list"):
+        read_autopilot(pilot, tree)
+    root["_decided_us"] = {"list": [trail([])] * 2}
+    with pytest.raises(UnsavableError, match="_decided_us is not valid: list"):
+        read_autopilot(pilot, tree)
+
+
+def test_attributes_that_a_state_does_not_have_are_removed(flown: tuple[BuiltInAutopilot, bytes]) -> None:
+    pilot, state = flown
+    pilot.junk = 1  # type: ignore[attr-defined]
+    read_autopilot(pilot, unpack(state))()
+    assert not hasattr(pilot, "junk") and pack(save_autopilot(pilot)) == state
+
+
+def test_a_diverged_flight_can_be_restored(own_links: Links) -> None:
+    """The present state, to which a refused one returns, may be any."""
+    with hovering(own_links(1)) as (sim, pilot):
+        state, before = sim.save(), sim.state_hash()
+        pilot.estimator.arrays.covariance[:] = np.nan
+        diverged = sim.state_hash()
+        tree = unpack(state)
+        tree["autopilots"]["vehicles"]["1"]["note"] = 7
+        with pytest.raises(PaddockError, match="printable text"):
+            sim.restore(pack(tree))
+        assert sim.state_hash() == diverged
+        sim.restore(state)
+        assert sim.state_hash() == before
+
+
+def test_every_attribute_that_is_saved_has_a_type() -> None:
+    """An attribute without one would accept anything."""
+    for module in walk_packages(autopilot_package.__path__, autopilot_package.__name__ + "."):
+        kinds = vars(import_module(module.name)).values()
+        for kind in {each for each in kinds if isinstance(each, type) and each.__module__ == module.name}:
+            for name, hint in declared_types(kind).items():
+                assert get_origin(hint) in (ClassVar, np.ndarray) or "Any" not in str(hint), f"{kind}, {name}"
 
 
 def test_a_value_that_cannot_be_saved_names_its_place() -> None:

@@ -164,8 +164,11 @@ class AutopilotStates(Protocol):
     def hashed(self) -> dict[str, Any]:
         """Return the state without what watchers may change; empty if only other processes have one."""
 
-    def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
-        """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one."""
+    def prepare(self, tree: dict[str, Any] | None, tick: int, own: bool = False) -> Callable[[], None]:
+        """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one.
+
+        `own`: it is the state that the run has at present, so that ranges are not checked.
+        """
 
 
 class Autopilots:

@@ -36,6 +36,10 @@ if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
 
 AUTOPILOTS = "autopilots"  # key of a saved state
+STATE_KEYS = frozenset(
+    {"scenario", "rate", "entries", "world", "mailbox", "events", "lost_targets", "sensors"}
+    | {"orders", "mission", "failure", AUTOPILOTS}  # where the run has them
+)
 
 
 class Engine:
@@ -194,7 +198,7 @@ class Engine:
         """
         with self.thread.driving("restore()"), self.applier.rebuilding:
             tree, before = self._checked_state(saved), unpack(pack(self.saved_state()))
-            undo = self._autopilots_of(before)
+            undo = self._autopilots_of(before, own=True)
             try:
                 load_autopilots = self._autopilots_of(tree)
                 self._load(tree)
@@ -230,10 +234,10 @@ class Engine:
             self.autopilots.states.refuse_restore()
         return tree
 
-    def _autopilots_of(self, tree: dict[str, Any]) -> Callable[[], None]:
+    def _autopilots_of(self, tree: dict[str, Any], own: bool = False) -> Callable[[], None]:
         """Check the autopilots of a saved state; return the function that loads them, after the world."""
         states = self.autopilots.states
-        return (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"])
+        return (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"], own)
 
     def _load(self, tree: dict[str, Any]) -> None:
         overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}

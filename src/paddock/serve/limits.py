@@ -46,23 +46,38 @@ def refuse_state(
 ) -> None:
     """Refuse a saved state with more vehicles than the scenario has and clients may add.
 
-    `entries` are those of its fleets, `queued` those that are added later.
+    `entries` are those of its fleets, `queued` the fields of those that are added later.
     """
     from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
 
     declared = {entry.name: entry.count for entry in sim.scenario.vehicles}
     present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
-    later = [int(fields.get("count", 1)) for fields in queued]
-    saved = max(present, sum(entry.count for entry in entries)) + sum(later)
+    later = list[VehicleEntry]()
+    for fields in queued:
+        later.append(_read_queued(fields, [*entries, *later]))
+    saved = max(present, sum(entry.count for entry in entries)) + sum(entry.count for entry in later)
     if saved > sum(declared.values()) + limits.vehicles:
         raise PaddockError(
             f"the saved state has {saved:,} vehicles; clients may add {limits.vehicles:,} to the "
             f"{sum(declared.values()):,} of the scenario (serve.limits.vehicles)"
         )
-    added = [entry for entry in entries if entry.count > declared.get(entry.name, 0)]
+    added = [entry for entry in entries if entry.count > declared.get(entry.name, 0)] + later
     place = partial(_place, 0)
     needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, place) for entry in added)
     refuse_more_than_fit(needed, saved, int(limits.memory * GIB), "restore", WHOSE)
+
+
+def _read_queued(fields: Mapping[str, Any], before: Sequence[VehicleEntry]) -> VehicleEntry:
+    """Return the entry of a queued spawn, that of additional vehicles as one of their fleet."""
+    from paddock.engine.fleets import read_entry
+
+    if "fleet" not in fields:
+        return read_entry(fields)
+    fleet = next((entry for entry in before if entry.name == fields["fleet"]), None)
+    if fleet is None:
+        raise PaddockError(f"the saved state has queued vehicles for an unknown fleet {fields['fleet']!s:.40}")
+    given = {name: value for name, value in fields.items() if name != "fleet"}
+    return fleet.model_copy(update={"count": read_entry({"model": fleet.model, **given}).count})
 
 
 def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:

@@ -5,6 +5,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from paddock.behaviour.rule import rule_names
+from paddock.engine.engine import STATE_KEYS
+from paddock.engine.events import KEPT
 from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError, unknown_name
 from paddock.planning.methods import method_names
@@ -16,6 +18,10 @@ from paddock.sensing.sensor import sensor_names
 from paddock.serve.limits import refuse_state
 from paddock.vehicles.model import model_names
 from paddock.world.archive import unpack
+
+MOST_VALUES = 2_000_000  # of a client's state
+MOST_LOST = 10_000  # targets
+EVENT_KEYS, MAIL_KEYS = frozenset({"count", "kept"}), frozenset({"sequence", "queue"})
 
 EXTERNAL = "external"  # the driver that takes commands
 KINDS = {"model": "model", "behaviour": "behaviour", "sensor": "sensor", "method": "planning method"}
@@ -96,8 +102,9 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
 
     Return the decoded state.
     """
-    tree, known = unpack(state), known_names(sim)
+    tree, known = unpack(state, MOST_VALUES), known_names(sim)
     try:
+        _refuse_large(tree)
         entries, queued = list[VehicleEntry](), list[Mapping[str, Any]]()
         for entry in tree["entries"].values():
             # read as `restore` does, so that no spelling is overlooked
@@ -117,13 +124,27 @@ def refuse_foreign_state(sim: Simulation, state: bytes, limits: ClientLimits) ->
                 refuse_foreign_behaviour(action["behaviour"], known)
             elif kind == "mission" and action["verb"] == "add_vehicle":
                 refuse_foreign(sim, plain(action["arguments"]), "add_vehicle")
-                queued.append(action["arguments"])
+                queued.append(plain(action["arguments"]))
         refuse_state(sim, limits, tree, entries, queued)
     except PaddockError:
         raise
     except (KeyError, TypeError, AttributeError, ValueError):
         raise PaddockError("restore() takes what save() returned; this has other contents") from None
     return tree
+
+
+def _refuse_large(tree: Mapping[str, Any]) -> None:
+    """Refuse parts of a saved state that no run has, and lists that are longer than in any run."""
+    parts = {"": (tree, STATE_KEYS), "events": (tree["events"], EVENT_KEYS), "mailbox": (tree["mailbox"], MAIL_KEYS)}
+    for place, (part, keys) in parts.items():
+        if unknown := part.keys() - keys:
+            raise PaddockError(f"the saved state has an unknown part {min(unknown)!s:.40}{place and ' in ' + place}")
+    for name, entries, most in (
+        ("events", tree["events"]["kept"], KEPT),
+        ("lost targets", tree["lost_targets"], MOST_LOST),
+    ):
+        if not isinstance(entries, list) or len(entries) > most:
+            raise PaddockError(f"a saved state has a list of at most {most:,} {name}")
 
 
 def refuse_foreign_behaviour(behaviour: Any, known: Known) -> None:

@@ -104,12 +104,12 @@ class SavedAutopilots(AutopilotStates):
         }
         return {"now_us": hub.times_us[0], "serviced_us": hub.times_us[1], "vehicles": numbers}
 
-    def prepare(self, tree: Any, tick: int) -> Callable[[], None]:
+    def prepare(self, tree: Any, tick: int, own: bool = False) -> Callable[[], None]:
         """Check all of a state; return the function that loads it. A state without autopilots restarts them."""
         host, parts = self.host, typed(dict[str, Any] | None, tree, AUTOPILOTS)
         if parts is None:
             return host.reboot
-        loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"))]
+        loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"), own)]
         loads += [*self._read_starters(parts.get("starters")), *self._read_mavlink(parts.get("mavlink"))]
 
         def load() -> None:
@@ -140,14 +140,14 @@ class SavedAutopilots(AutopilotStates):
                     raise PaddockError(f"bridge: the {name} of {adapter!r} are not valid")
         return lambda: bridge.restore({name: getattr(saved, name) for name in present})
 
-    def _read_vehicles(self, tree: Any) -> list[Callable[[], None]]:
+    def _read_vehicles(self, tree: Any, own: bool) -> list[Callable[[], None]]:
         pilots, saved = self._pilots(), typed(dict[str, Any], tree, "vehicles")
         if saved.keys() != {str(sysid) for sysid in pilots}:
             raise PaddockError(f"the saved state has autopilots {', '.join(saved)!s:.60}")
         found = []
         for sysid, pilot in pilots.items():
             try:
-                found.append(read_autopilot(pilot, saved[str(sysid)]))
+                found.append(read_autopilot(pilot, saved[str(sysid)], own))
             except PaddockError as error:
                 raise PaddockError(f"saved state of vehicle {sysid}: {error}") from None
         return found

@@ -64,8 +64,11 @@ def copied(tree: Any) -> Any:
     return [copied(value) for value in tree] if isinstance(tree, list | tuple) else tree
 
 
-def unpack(blob: bytes | bytearray | memoryview) -> Tree:
-    """Return the tree given to `pack`, its arrays writable copies; PaddockError for a damaged or foreign blob."""
+def unpack(blob: bytes | bytearray | memoryview, most: int | None = None) -> Tree:
+    """Return the tree given to `pack`, its arrays writable copies; PaddockError for a damaged or foreign blob.
+
+    `most` limits the number of values in a blob of unknown origin; an array is one value.
+    """
     view = memoryview(blob).cast("B")
     if len(view) < _HEAD.size + _DIGEST_BYTES:
         raise _damaged("is too short")
@@ -77,7 +80,7 @@ def unpack(blob: bytes | bytearray | memoryview) -> Tree:
     body = view[_HEAD.size : -_DIGEST_BYTES]
     if xxhash.xxh3_128_digest(body) != view[-_DIGEST_BYTES:]:
         raise _damaged("has a wrong checksum")
-    return _Cursor(body).tree()
+    return _Cursor(body, len(body) if most is None else most).tree()
 
 
 def typed(kind: Any, value: Any, what: str) -> Any:
@@ -211,9 +214,10 @@ def _text(text: str, path: tuple[str, ...]) -> bytes:
 class _Cursor:
     """Read a body from its start; every length is checked against the bytes left before it is used."""
 
-    def __init__(self, body: memoryview) -> None:
+    def __init__(self, body: memoryview, most: int) -> None:
         self._body = body
         self._at = 0
+        self._most = self._left = most  # values
 
     def tree(self) -> Tree:
         """Return the dict that makes up the whole body."""
@@ -246,6 +250,9 @@ class _Cursor:
     def _value(self, depth: int) -> Any:
         if depth > MAX_DEPTH:
             raise _damaged("is nested too deeply")
+        self._left -= 1
+        if self._left < 0:
+            raise PaddockError(f"the archive has more than {self._most:,} values")
         tag = bytes(self._take(1))
         if tag in _CONSTANTS:
             return _CONSTANTS[tag]

@@ -20,7 +20,7 @@ from paddock.sitl.autopilot.arming import Arming
 from paddock.sitl.autopilot.calibration import Calibration
 from paddock.sitl.autopilot.camera import Camera
 from paddock.sitl.autopilot.commands import COMMANDS
-from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned
+from paddock.sitl.autopilot.estimate import ESTIMATE_WIDTH, Estimate, LocalFrame, Ned, on_earth
 from paddock.sitl.autopilot.estimator.estimator import Estimator, FilterArrays
 from paddock.sitl.autopilot.failsafe import Failsafes
 from paddock.sitl.autopilot.fence import RETURN_POINT, Fence, check_fence_item, check_polygons
@@ -515,6 +515,10 @@ class HomePosition:
     def __init__(self, autopilot: BuiltInAutopilot) -> None:
         self.autopilot = autopilot
         self.place, self.locked = None, False
+
+    def check_saved(self) -> bool:
+        """Return whether a restored place is on the Earth."""
+        return self.place is None or on_earth(*self.place)
 
     def update(self) -> None:
         """Set home at the first valid position."""

@@ -47,6 +47,10 @@ class Calibration:
     first: float = 0.0  # Pa
     baro_altitude: float = 0.0  # m, sum of the estimator's
 
+    def check_saved(self) -> bool:
+        """Return whether a restored calibration is one that a command can start."""
+        return len(self.sums) == len(self.squares) == 7 and self.count >= 0
+
     def start(self, wanted: tuple[str, ...]) -> None:
         """Begin to collect samples."""
         self.wanted, self.count, self.sums, self.squares = wanted, 0, [0.0] * 7, [0.0] * 7

@@ -58,12 +58,18 @@ class Estimate(NamedTuple):
 ESTIMATE_WIDTH = len(Estimate._fields)
 PLACE = {name: k for k, name in enumerate(Estimate._fields)}  # column of each value in a row
 
+MOST_ALTITUDE = 1e6  # m
 Point = tuple[float, float]  # north and east, m
 
 
 def wrap(angle: float) -> float:
     """Wrap an angle to -pi to pi."""
     return (angle + pi) % (2.0 * pi) - pi
+
+
+def on_earth(latitude: float, longitude: float, altitude: float) -> bool:
+    """Return whether a place (deg, deg, m) can be that of a vehicle."""
+    return abs(latitude) <= 90.0 and abs(longitude) <= 180.0 and abs(altitude) <= MOST_ALTITUDE
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,10 @@ class LocalFrame:
     latitude: float
     longitude: float
     altitude: float
+
+    def check_saved(self) -> bool:
+        """Return whether a restored origin is on the Earth."""
+        return on_earth(self.latitude, self.longitude, self.altitude)
 
     @cached_property
     def _radii(self) -> tuple[float, float]:

@@ -31,6 +31,11 @@ class Battery:
     _timer: float
     _capacity: float
 
+    def check_saved(self) -> bool:
+        """Return whether a restored battery has the levels of all."""
+        known = {level for level, _ in LEVELS}
+        return len(self._low_time) == 3 and self._limits.keys() <= known and 0 <= self.level <= max(known)
+
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
         self.consumed = nan

@@ -30,6 +30,10 @@ class Sticks:
     time_us: int = -1  # of the last input; -1 never
     pwm: list[int] = field(default_factory=lambda: [0] * CHANNELS)  # as in RC_CHANNELS, 0: unused
 
+    def check_saved(self) -> bool:
+        """Return whether restored inputs are possible."""
+        return len(self.pwm) == CHANNELS and all(0 <= width <= UNCHANGED for width in self.pwm)
+
 
 class RcInput:
     """RC as the vehicle receives it. `sticks` keep their last values until the input counts as lost.

@@ -3,8 +3,9 @@
 Every attribute of an object is state, except those that its class lists in `unsaved` and listeners (`on_...`). Values
 are numbers, texts, None, enums, tuples, lists, dicts, sets, deques, arrays, and objects of classes in
 `paddock.sitl.autopilot`; an object that occurs twice stays one object. A class declares the types of its attributes as
-annotations of its body (a dataclass does so anyway), and a saved state with a value of another type is refused. A new
-mode is therefore saved without further code.
+annotations of its body (a dataclass does so anyway), and a saved state with a value of another type or with another
+attribute is refused. A new mode is therefore saved without further code. A class whose values have a range or belong
+together has a method `check_saved`, which returns whether they are valid.
 
 In the tree, a tuple is a list, an object a dict with its class as `is` (never the name of an attribute, because it is a
 keyword), and the others are dicts with their kind as the only or first key.
@@ -12,12 +13,12 @@ keyword), and the others are dicts with their kind as the only or first key.
 
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cache, cached_property
-from inspect import get_annotations
+from math import inf
 from types import UnionType
-from typing import Any, TypeVar, Union, get_args, get_origin
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -26,7 +27,9 @@ from paddock.world.archive import Tree
 
 PACKAGE = "paddock.sitl.autopilot."
 UNSAVED = ("on_", "__")  # listeners, and what Python notes
-MOST = 1 << 63  # whole numbers are smaller
+MOST_WHOLE, MOST = 1 << 53, 1e15  # whole numbers are smaller; finite floats are not larger
+LONGEST, LONGEST_TEXT = 10_000, 1000  # deques; characters
+MOST_VALUES = 200_000  # of one autopilot
 T = TypeVar("T")
 
 
@@ -40,11 +43,14 @@ def save_objects(roots: Mapping[str, object]) -> Tree:
     return {name: writer.attributes(roots[name], name) for name in sorted(roots)}
 
 
-def load_objects(tree: Any, roots: Mapping[str, object]) -> dict[str, dict[str, Any]]:
-    """Return the attributes of each root from a tree, without changing the roots; UnsavableError if it is not valid."""
+def load_objects(tree: Any, roots: Mapping[str, object], own: bool = False) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each root from a tree, without changing the roots; UnsavableError if it is not valid.
+
+    The ranges of values are not checked in a run's `own` state.
+    """
     if not isinstance(tree, dict) or tree.keys() != roots.keys():
         raise UnsavableError(f"an autopilot's state has {', '.join(sorted(roots))}")
-    reader = _Reader(dict(roots))
+    reader = _Reader(dict(roots), own)
     return {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
 
 
@@ -65,27 +71,13 @@ def saved_names(owner: object) -> list[str]:
 @cache
 def declared_types(kind: type) -> dict[str, Any]:
     """Return the types of the attributes that a class and its bases declare; a ClassVar has none that is valid."""
-    found: dict[str, Any] = {}
-    for base in reversed(kind.__mro__):
-        if base.__module__.startswith("paddock."):
-            for name, hint in get_annotations(base).items():
-                found[name] = _evaluated(hint, base) if isinstance(hint, str) else hint
-    return found
-
-
-def _evaluated(hint: str, kind: type) -> Any:
-    """Return the type of an annotation of ours that is a text; names that are imported for typing only are found."""
-    try:
-        return eval(hint, vars(sys.modules[kind.__module__]), _classes())
-    except NameError:
-        return Any
+    return get_type_hints(kind, localns=_classes())  # names that are imported for typing only are found
 
 
 def _modules() -> Iterator[tuple[str, Any]]:
     return ((name, module) for name, module in list(sys.modules.items()) if name.startswith(PACKAGE))
 
 
-@cache
 def _classes() -> dict[str, Any]:
     return {
         name: value
@@ -157,8 +149,9 @@ class _Writer:
 class _Reader:
     """Turns trees into new values, in the order in which they were written."""
 
-    def __init__(self, known: dict[str, object]) -> None:
-        self._known, self._roots = known, [*known.values()]  # place -> object
+    def __init__(self, known: dict[str, object], own: bool) -> None:
+        self._known, self._roots, self._own = known, [*known.values()], own  # place -> object
+        self._left = MOST_VALUES
 
     def attributes(self, kind: type, tree: Any, place: str) -> dict[str, Any]:
         """Return the attributes of an object of a class: all that it declares, each of its type."""
@@ -171,22 +164,25 @@ class _Reader:
         found = {}
         for name in sorted(tree.keys() - {"is"}):
             if (
-                name in skipped
+                name not in types
+                or name in skipped
                 or name.startswith(UNSAVED)
-                or not name.isidentifier()
                 or hasattr(getattr(kind, name, None), "__get__")
             ):
                 raise UnsavableError(f"{place}: unknown attribute {name!s:.40}")
             found[name] = value = self.value(tree[name], f"{place}.{name}")
-            if not fits(value, types.get(name, Any)):
-                raise UnsavableError(f"{place}.{name} is not valid: {value!s:.40}")
+            if not fits(value, types[name]):
+                raise UnsavableError(f"{place}.{name} is not valid: {_shown(value)}")
         return found
 
     def value(self, tree: Any, place: str) -> Any:
+        self._left -= 1
+        if self._left < 0 and not self._own:
+            raise UnsavableError(f"an autopilot has at most {MOST_VALUES:,} values")
         if isinstance(tree, list):
             return tuple(self._all(tree, place))
-        if isinstance(tree, int) and abs(tree) >= MOST:
-            raise UnsavableError(f"{place} is not valid: {tree}")
+        if not (self._own or in_range(tree)):
+            raise UnsavableError(f"{place} is not valid: beyond the range of its type, or not printable")
         if not isinstance(tree, dict):
             return tree
         if "is" in tree:
@@ -195,14 +191,14 @@ class _Reader:
             return self._known[tree["ref"]]
         if tree.keys() == {"list"}:
             return self._all(tree["list"], place)
-        if tree.keys() == {"deque", "most"} and isinstance(tree["most"], int | None):
+        if tree.keys() == {"deque", "most"} and type(tree["most"]) is int and 0 <= tree["most"] <= LONGEST:
             return deque(self._all(tree["deque"], place), tree["most"])
         if tree.keys() == {"dict", "values"}:
-            keys, values = self._all(tree["dict"], place), self._all(tree["values"], place)
+            keys, values = self._keys(tree["dict"], place), self._all(tree["values"], place)
             return self._made(lambda: dict(zip(keys, values, strict=True)), place)
         if tree.keys() in ({"set"}, {"frozenset"}):
             (name, items) = next(iter(tree.items()))
-            members = self._all(items, place)
+            members = self._keys(items, place)
             return self._made(lambda: (set if name == "set" else frozenset)(members), place)
         raise UnsavableError(f"{place} is not valid: {', '.join(tree)!s:.60}")
 
@@ -210,6 +206,12 @@ class _Reader:
         if not isinstance(trees, list):
             raise UnsavableError(f"{place}: expected a list")
         return [self.value(tree, f"{place}.{k}") for k, tree in enumerate(trees)]
+
+    def _keys(self, trees: Any, place: str) -> list[Any]:
+        found = self._all(trees, place)
+        if not all(isinstance(each, str | int | float | Enum) for each in found):
+            raise UnsavableError(f"{place}: keys are numbers, texts or members of enums")
+        return found
 
     def _object(self, tree: Tree, place: str) -> Any:
         kind = _class_named(str(tree["is"]))
@@ -227,20 +229,41 @@ class _Reader:
         self._known[place] = made
         for name, value in self.attributes(kind, tree, place).items():
             object.__setattr__(made, name, value)
+        if not (self._own or self._made(getattr(made, "check_saved", lambda: True), place)):
+            raise UnsavableError(f"{place} is not a valid {kind.__name__}")
         return made
 
     def _made(self, make: Callable[[], T], place: str) -> T:
         try:
             return make()
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise UnsavableError(f"{place} is not valid") from None
+
+
+def in_range(value: Any) -> bool:
+    """Return whether a number, text or array is within the range of all that a state has; NaN and infinity are."""
+    if isinstance(value, int):
+        return abs(value) < MOST_WHOLE
+    if isinstance(value, float):
+        return not MOST < abs(value) < inf
+    if isinstance(value, np.ndarray):
+        kind = value.dtype.kind
+        least, most = (-MOST, MOST) if kind == "f" else (1 - MOST_WHOLE, MOST_WHOLE - 1)
+        finite = value[np.isfinite(value)]
+        return kind in "bfiu" and (kind == "b" or bool(((finite >= least) & (finite <= most)).all()))
+    return not isinstance(value, str) or (value.isprintable() and len(value) <= LONGEST_TEXT)
+
+
+def _shown(value: Any) -> str:
+    """Return a plain value, or the name of a type: objects may refer to each other."""
+    return f"{value!s:.40}" if value is None or isinstance(value, str | int | float) else type(value).__name__
 
 
 def fits(value: Any, hint: Any) -> bool:
     """Return whether a value has a declared type; whole numbers are valid where floats are."""
     origin, inner = get_origin(hint), get_args(hint)
-    if hint is Any or isinstance(hint, TypeVar):
-        return True
+    if isinstance(hint, TypeVar):
+        return fits(value, hint.__bound__)
     if origin in (Union, UnionType):
         return any(fits(value, each) for each in inner)
     if hint is None or hint is type(None):
@@ -249,10 +272,12 @@ def fits(value: Any, hint: Any) -> bool:
         return isinstance(value, int if hint is int else int | float) and not isinstance(value, bool)
     if origin is tuple and inner[-1:] != (...,):
         return isinstance(value, tuple) and len(value) == len(inner) and all(map(fits, value, inner))
-    if origin in (tuple, list, set, frozenset, deque):
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype == get_args(inner[1])[0]
+    if origin in (tuple, list, set, frozenset, deque, Sequence):
         return isinstance(value, origin) and all(fits(each, inner[0]) for each in value)
-    if origin is dict:
-        return isinstance(value, dict) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
+    if origin in (dict, Mapping):
+        return isinstance(value, origin) and all(fits(k, inner[0]) and fits(v, inner[1]) for k, v in value.items())
     plain = origin or hint
     if not isinstance(plain, type):
         return False

@@ -33,6 +33,12 @@ class Repetition:
     period_us: int  # between two changes
     next_us: int
 
+    def check_saved(self) -> bool:
+        """Return whether a restored repetition is one that a command can start."""
+        numbers = range(1, SERVOS + 1) if self.kind == SERVO else range(RELAYS if self.kind == RELAY else 0)
+        widths = 0 <= self.width <= LONGEST
+        return self.number in numbers and widths and self.left <= 2 * MAX_COUNT and self.period_us > 0
+
 
 @dataclass
 class ServoOutputs:
@@ -46,6 +52,11 @@ class ServoOutputs:
     def __post_init__(self) -> None:
         value = self.autopilot.parameters.value
         self.relays = [value(f"RELAY{k}_DEFAULT") > 0.0 for k in range(1, RELAYS + 1)]
+
+    def check_saved(self) -> bool:
+        """Return whether restored outputs are possible."""
+        numbers = len(self.widths) == SERVOS and len(self.relays) == RELAYS
+        return numbers and all(0 <= width <= LONGEST for width in self.widths)
 
     def present(self) -> list[bool]:
         """Return which relays exist (RELAYn_FUNCTION)."""

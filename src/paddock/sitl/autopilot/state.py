@@ -10,14 +10,14 @@ from paddock.sitl.autopilot.group import ARMED, CONTROLLED, DECIDED, NOW, REBOOT
 from paddock.sitl.autopilot.mission.executor import FIRST, MissionExecutor
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, MissionItem, PlanKind, Role
 from paddock.sitl.autopilot.parameters import single
-from paddock.sitl.autopilot.rc import CHANNELS
-from paddock.sitl.autopilot.saving import UnsavableError, load_objects, save_objects
+from paddock.sitl.autopilot.saving import UnsavableError, in_range, load_objects, save_objects, saved_names
 from paddock.sitl.sensor_data import Floats
 from paddock.world.archive import Tree
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
+WITH_GAPS = ("setpoint", "filter_sensors")  # rows in which NaN is: not given
 SCRATCH = "work"  # of the filters: holds nothing between two updates
 
 
@@ -27,17 +27,25 @@ def save_autopilot(autopilot: "BuiltInAutopilot") -> Tree:
     return {"objects": save_objects(_roots(autopilot)), "rows": rows, "note": autopilot.status.note}
 
 
-def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any) -> Callable[[], None]:
-    """Return a function that loads a saved state, after checking it; UnsavableError if it is not valid."""
-    if not isinstance(tree, dict) or tree.keys() != {"objects", "rows", "note"} or not isinstance(tree["note"], str):
+def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any, own: bool = False) -> Callable[[], None]:
+    """Return a function that loads a saved state, after checking it; UnsavableError if it is not valid.
+
+    The `own` state of the run, to which it returns, may be any: a flight can have diverged.
+    """
+    if not isinstance(tree, dict) or tree.keys() != {"objects", "rows", "note"}:
         raise UnsavableError("an autopilot's state has objects, rows and a note")
-    found, rows = load_objects(tree["objects"], _roots(autopilot)), tree["rows"]
-    _check_rows(autopilot, rows)
-    _check_parameters(autopilot, found["parameters"])
-    _check(autopilot, found["autopilot"], rows["status"])
+    if not isinstance(tree["note"], str) or not in_range(tree["note"]):
+        raise UnsavableError("the note of an autopilot is a short printable text")
+    found, rows = load_objects(tree["objects"], _roots(autopilot), own), tree["rows"]
+    if not own:
+        _check_rows(autopilot, rows)
+        _check_parameters(autopilot, found["parameters"])
+        _check(autopilot, found["autopilot"], rows["status"])
 
     def load() -> None:
         for name, root in _roots(autopilot).items():
+            for attribute in {*saved_names(root)} - found[name].keys():
+                object.__delattr__(root, attribute)
             for attribute, value in found[name].items():
                 object.__setattr__(root, attribute, value)
         for name, row in _rows(autopilot).items():
@@ -69,6 +77,8 @@ def _check_rows(autopilot: "BuiltInAutopilot", rows: Any) -> None:
         given = rows[name]
         if not isinstance(given, np.ndarray) or given.shape != row.shape or given.dtype != row.dtype:
             raise UnsavableError(f"rows, {name}: expected {row.dtype} of shape {row.shape}")
+        if not in_range(given) or not (name in WITH_GAPS or np.isfinite(given).all()):
+            raise UnsavableError(f"rows, {name}: not finite, or beyond the range of a state")
 
 
 def _check_parameters(autopilot: "BuiltInAutopilot", found: Mapping[str, Any]) -> None:
@@ -97,8 +107,6 @@ def _check(autopilot: "BuiltInAutopilot", found: Mapping[str, Any], rows: Floats
     for each, items in found["plans"].items():
         if (result := autopilot.check_plan(each, items))[0]:
             raise UnsavableError(f"{each.name.lower()} plan: item {result[1]} is not valid")
-    if len(found["rc"].sticks.pwm) != CHANNELS or not 0 <= found["battery"].level <= 2:
-        raise UnsavableError("RC channels or battery level are not valid")
     _check_progress(autopilot, found["executor"])
 
 

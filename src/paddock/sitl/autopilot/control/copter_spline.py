@@ -35,6 +35,12 @@ class SplineLeg:
     acceleration: float
     squares: Floats  # (m/s)2 allowed at each share
 
+    def check_saved(self) -> bool:
+        """Return whether the arrays of a restored leg have their shapes and are finite."""
+        sampled = (self.shares, self.ways, self.squares)
+        shapes = self.points.shape == (4, 3) and all(each.shape == (SAMPLES,) for each in sampled)
+        return shapes and all(bool(np.isfinite(each).all()) for each in (self.points, *sampled))
+
     def __init__(
         self, track: CopterTrack, end: Ned, leaving: Ned, onwards: Ned, limits: LegLimits, lateral: float, after: float
     ) -> None:

@@ -7,7 +7,7 @@ down.
 """
 
 from dataclasses import dataclass, field
-from math import dist
+from math import dist, isfinite
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -32,6 +32,12 @@ class Trail(Generic[Place]):
     points: list[Place] = field(default_factory=list)
     full: bool = True  # a point was dropped: the path is incomplete
     recording: bool = False  # since arming
+
+    def check_saved(self) -> bool:
+        """Return whether the points of a restored path are all horizontal or all in space."""
+        sizes = {len(point) for point in self.points}
+        finite = all(isfinite(value) for point in self.points for value in point)
+        return (sizes <= {2} or sizes <= {3}) and finite and len(self.points) <= max(self.most, 0) + 1
 
     @property
     def usable(self) -> bool:
