@@ -4,6 +4,8 @@ import selectors
 import socket
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,6 +22,7 @@ from paddock.sitl.autopilot.telemetry import (
     Severity,
     StatusText,
 )
+from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.file_transfer import FileTransfer
 from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
@@ -111,8 +114,7 @@ class MavlinkHub:
     def close(self) -> None:
         """Close all ports and logs."""
         for vehicle in self.vehicles.values():
-            if vehicle.log is not None:
-                vehicle.log.close()
+            vehicle.close()
         for key in list(self.links):
             self._close_link(key)
         for tcp in self.tcp_links.values():
@@ -130,7 +132,7 @@ class MavlinkHub:
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
-                vehicle.beat(wall)
+                vehicle.guard(partial(vehicle.beat, wall))
                 used = self.links[sysid], self.tcp_links.get(sysid)
                 vehicle.autopilot.status.rejected = sum(link.counters.rejected for link in used if link is not None)
             for link in self.links.values():
@@ -174,7 +176,7 @@ class MavlinkHub:
         for key, _ in ready:
             key.data.receive(wall)
         for vehicle in self.vehicles.values():
-            vehicle.service(now_us, wall, paused)
+            vehicle.guard(partial(vehicle.service, now_us, wall, paused))
         self._flush()
 
     def _flush(self) -> None:
@@ -199,6 +201,7 @@ class MavlinkVehicle:
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
+        self.failed = ""  # the exception after which this vehicle is not served any more, until a restart
         self.log = log
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
@@ -238,7 +241,7 @@ class MavlinkVehicle:
     def handle(self, message: Any, sender: Sender) -> None:
         """Handle a valid message for this system; messages for other components are ignored."""
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
-        if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
+        if self.failed or echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
         if not self.signing.accepts(message):
             return
@@ -300,7 +303,38 @@ class MavlinkVehicle:
     def _write_log(self, packet: bytes) -> None:
         """Append a packet after its simulated time in us, as 8 bytes, big-endian."""
         if self.log is not None:
-            self.log.write(max(self.now_us, 0).to_bytes(8, "big") + packet)
+            try:
+                self.log.write(max(self.now_us, 0).to_bytes(8, "big") + packet)
+            except OSError as error:
+                self._end_log(error)
+
+    def _end_log(self, error: OSError) -> None:
+        """End the log, for example because the disk is full; the run continues."""
+        log, self.log = self.log, None
+        with suppress(OSError):  # what is still in its buffer cannot be written either
+            if log is not None:
+                log.close()
+        path = getattr(log, "name", "MAVLink log")
+        self.autopilot.report_event("autopilot", f"{path}: logging stopped: {error.strerror or error}")
+
+    def close(self) -> None:
+        """Close the log, and store the time stamps of signatures."""
+        self.signing.close()
+        if self.log is not None:
+            try:
+                self.log.close()
+            except OSError as error:
+                self._end_log(error)
+
+    def guard(self, call: Callable[[], None]) -> None:
+        """Call; an exception ends the service of this vehicle, until a restart, and affects no other."""
+        if self.failed:
+            return
+        try:
+            call()
+        except Exception as error:
+            self.failed = problem(error)
+            self.autopilot.report_event("lost", f"MAVLink failed with {self.failed}; no telemetry until a reset")
 
     def fields(self, id: int) -> Fields:
         """Return the fields of one of the KNOWN messages; None without data."""
@@ -323,6 +357,8 @@ class MavlinkVehicle:
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+        if self.signing.key:
+            self.signing.service(now_us)
         if self.logs.downloads:
             self.logs.service()
         if self.transfer.sessions:
@@ -385,7 +421,7 @@ class MavlinkVehicle:
 
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
-        self.now_us = now_us
+        self.now_us, self.failed = now_us, ""
         self.vibration.restart()
         for _, streams in self._all_streams():
             streams.restart(now_us)
