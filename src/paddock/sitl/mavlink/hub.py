@@ -3,6 +3,7 @@
 import selectors
 import socket
 import time
+from collections import Counter, deque
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -25,7 +26,7 @@ from paddock.sitl.autopilot.telemetry import (
 from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.file_transfer import FileTransfer
-from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
+from paddock.sitl.mavlink.link import Address, Inbox, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
 from paddock.sitl.mavlink.log_protocol import LogProtocol
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
@@ -39,6 +40,8 @@ PERIOD_US = 20_000  # us of simulated time between two polls: the log must not d
 
 PAUSED_AFTER = 0.05  # s of wall time without progress after which the simulation counts as paused
 PAUSED_PERIOD = 0.005  # s of wall time between two polls while paused
+BUDGET, VEHICLE_BUDGET = 1e-3, 2e-5  # s of CPU time per poll for received packets: in all, and more for each vehicle
+MAX_MESSAGES = 100  # of one sender per poll
 HOUSEKEEPING_PERIOD = 0.25  # s of wall time between checks for due heartbeats and silent peers
 
 
@@ -53,6 +56,8 @@ class MavlinkHub:
         self._selector = selectors.DefaultSelector()
         self.links: dict[int, UdpLink] = {}  # by system id; 0: shared
         self.tcp_links: dict[int, TcpLink] = {}  # by system id
+        self._turns: deque[Inbox] = deque()  # senders whose packets wait to be handled
+        self._polls = 0
         self._now_us = -1
         self._contacted = False  # a packet has been received
         self._serviced_us = -PERIOD_US
@@ -90,7 +95,7 @@ class MavlinkHub:
                 vehicle.links.append(each)
         self.vehicles[sysid] = vehicle
         if tcp is not None:
-            tcp.vehicles[sysid] = vehicle
+            tcp.vehicles[sysid], tcp.turns = vehicle, self._turns
             self.tcp_links[sysid] = tcp
         return vehicle
 
@@ -102,6 +107,7 @@ class MavlinkHub:
             except OSError as error:
                 raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
         link = UdpLink(opened, target)
+        link.turns = self._turns
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
@@ -134,7 +140,8 @@ class MavlinkHub:
             for sysid, vehicle in self.vehicles.items():
                 vehicle.guard(partial(vehicle.beat, wall))
                 used = self.links[sysid], self.tcp_links.get(sysid)
-                vehicle.autopilot.status.rejected = sum(link.counters.rejected for link in used if link is not None)
+                counters = [link.counters for link in used if link is not None]
+                vehicle.autopilot.status.rejected = sum(each.rejected + each.dropped for each in counters)
             for link in self.links.values():
                 link.evict(wall)
             self._flush()
@@ -173,11 +180,33 @@ class MavlinkHub:
             self._serviced_us = now_us
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
-        for key, _ in ready:
-            key.data.receive(wall)
+        self._receive([key.data for key, _ in ready], wall)
         for vehicle in self.vehicles.values():
             vehicle.guard(partial(vehicle.service, now_us, wall, paused))
         self._flush()
+
+    def _receive(self, ready: list[Any], wall: float) -> None:
+        """Receive and handle packets, one of each sender in turn, within a budget; the rest waits for the next poll.
+
+        Nothing else depends on the budget: without packets from outside, runs are equal.
+        """
+        end = time.thread_time() + BUDGET + VEHICLE_BUDGET * len(self.vehicles)
+        self._polls += 1
+        first = self._polls % len(ready) if ready else 0
+        for each in (*ready[first:], *ready[:first]):
+            each.receive(wall)
+            if time.thread_time() > end:
+                break
+        turns, counts = self._turns, Counter[Inbox]()
+        later: list[Inbox] = []
+        while turns:
+            inbox = turns.popleft()
+            counts[inbox] += 1
+            if inbox.step(wall):
+                (turns if counts[inbox] < MAX_MESSAGES else later).append(inbox)
+            if time.thread_time() > end:
+                break
+        turns.extend(later)
 
     def _flush(self) -> None:
         for link in self.links.values():

@@ -68,6 +68,7 @@ def limited(value: Any) -> Any:
 
 
 MARKER_1, MARKER_2 = 0xFE, 0xFD
+MARKERS = (MARKER_1, MARKER_2)
 MARK_2 = bytes((MARKER_2,))
 SIGNED = 0x01  # incompatibility flag
 SIGNATURE = 13  # bytes
@@ -82,20 +83,18 @@ class PacketCounters:
     received: int = 0  # valid packets
     sent: int = 0
     rejected: int = 0  # truncated, with a wrong checksum or an unknown id
+    dropped: int = 0  # datagrams of senders that exceed their share
 
 
 DECODER = mav.MAVLink(None)
 
 
-def read_packets(datagram: bytes, counters: PacketCounters) -> list[Any]:
-    """Return the valid messages of a datagram, in order; count the rest, but not bytes outside packets."""
-    return read_stream(datagram, counters, whole=True)[0]
-
-
-def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> tuple[list[Any], bytes]:
+def read_stream(
+    data: bytes, counters: PacketCounters, whole: bool = False, most: int | None = None
+) -> tuple[list[Any], bytes]:
     """Return the valid messages of a part of a byte stream, and the start of a packet that is not complete yet.
 
-    With `whole` no more data follows: an incomplete packet is an error.
+    With `whole` no more data follows: an incomplete packet is an error. After `most` messages all other bytes remain.
     """
     found: list[Any] = []
     at = errors = 0
@@ -115,6 +114,9 @@ def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> t
             at, errors = at if whole else start + 1, errors + 1
         else:
             found.append(message)
+            if len(found) == most:
+                rest = data[at:]
+                break
     counters.received += len(found)
     counters.rejected += errors
     return found, rest
@@ -122,7 +124,7 @@ def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> t
 
 def _next_marker(data: bytes, at: int) -> int:
     """Return where the next packet may start; -1 if nowhere."""
-    return min((place for marker in (MARKER_1, MARKER_2) if (place := data.find(marker, at)) >= 0), default=-1)
+    return min((place for marker in MARKERS if (place := data.find(marker, at)) >= 0), default=-1)
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, int]:

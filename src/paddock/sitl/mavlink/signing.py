@@ -2,8 +2,8 @@
 
 A signature is a link number, a time stamp (48 bits, 10 us units since 2015) and the first 48 bits of
 SHA-256(key, packet, link, time stamp). Outgoing time stamps follow simulated time and never fall behind those that were
-received, so that two runs without ground stations are equal. The newest received ones are stored with the key, so that a
-packet from before a restart is not accepted again.
+received, so that two runs without ground stations are equal. The newest received ones are stored with the key, so that
+a packet from before a restart is not accepted again.
 """
 
 import json
