@@ -14,7 +14,7 @@ mavlink = pytest.importorskip("pymavlink.dialects.v20.ardupilotmega", reason="py
 from paddock.sitl.mavlink.packets import (  # noqa: E402
     PacketCounters,
     PacketWriter,
-    read_packets,
+    read_stream,
     renumbered,
     status_texts,
 )
@@ -41,7 +41,7 @@ HEARTBEAT = by_hand(0, struct.pack("<IBBBBB", 4, 6, 8, 81, 3, 3), 50, seq=7)
 
 def read(data: bytes) -> tuple[list[Any], PacketCounters]:
     counters = PacketCounters()
-    return read_packets(data, counters), counters
+    return read_stream(data, counters, whole=True)[0], counters
 
 
 def test_a_packet_made_by_hand_is_read() -> None:

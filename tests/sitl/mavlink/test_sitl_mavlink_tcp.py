@@ -165,6 +165,7 @@ def test_hostile_bytes_neither_stop_the_vehicle_nor_other_clients(make_fleet: An
     wanted = mavlink.MAVLink_param_request_read_message(1, 1, b"WP_SPEED", -1).pack(out)
     clients = [socket.create_connection(("127.0.0.1", base)) for _ in range(3)]
     try:
+        clients[0].sendall(wanted)
         for attack in (bytes(5000), b"\xfd" * 5000, b"\xfe\xff" * 3000, generator.bytes(20_000), wanted[:-3] * 50):
             clients[0].sendall(attack)
             fleet.pass_time(0.1)

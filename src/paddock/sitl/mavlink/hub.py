@@ -3,7 +3,10 @@
 import selectors
 import socket
 import time
+from collections import Counter, deque
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,9 +24,10 @@ from paddock.sitl.autopilot.telemetry import (
     Severity,
     StatusText,
 )
+from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.file_transfer import FileTransfer
-from paddock.sitl.mavlink.link import Address, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
+from paddock.sitl.mavlink.link import Address, Inbox, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
 from paddock.sitl.mavlink.log_protocol import LogProtocol
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
@@ -37,6 +41,8 @@ PERIOD_US = 20_000  # us of simulated time between two polls: the log must not d
 
 PAUSED_AFTER = 0.05  # s of wall time without progress after which the simulation counts as paused
 PAUSED_PERIOD = 0.005  # s of wall time between two polls while paused
+BUDGET, VEHICLE_BUDGET = 1e-3, 2e-5  # s of CPU time per poll for received packets: in all, and more for each vehicle
+MAX_MESSAGES = 100  # of one sender per poll
 HOUSEKEEPING_PERIOD = 0.25  # s of wall time between checks for due heartbeats and silent peers
 
 
@@ -51,6 +57,8 @@ class MavlinkHub:
         self._selector = selectors.DefaultSelector()
         self.links: dict[int, UdpLink] = {}  # by system id; 0: shared
         self.tcp_links: dict[int, TcpLink] = {}  # by system id
+        self._turns: deque[Inbox] = deque()  # senders whose packets wait to be handled
+        self._polls = 0
         self._now_us = -1
         self._contacted = False  # a packet has been received
         self._serviced_us = -PERIOD_US
@@ -88,7 +96,7 @@ class MavlinkHub:
                 vehicle.links.append(each)
         self.vehicles[sysid] = vehicle
         if tcp is not None:
-            tcp.vehicles[sysid] = vehicle
+            tcp.vehicles[sysid], tcp.turns = vehicle, self._turns
             self.tcp_links[sysid] = tcp
         return vehicle
 
@@ -100,6 +108,7 @@ class MavlinkHub:
             except OSError as error:
                 raise PaddockError(f"unknown ground station host {target[0]!r}: {error}") from error
         link = UdpLink(opened, target)
+        link.turns = self._turns
         self.links[key] = link
         self._selector.register(opened, selectors.EVENT_READ, link)
         return link
@@ -112,8 +121,7 @@ class MavlinkHub:
     def close(self) -> None:
         """Close all ports and logs."""
         for vehicle in self.vehicles.values():
-            if vehicle.log is not None:
-                vehicle.log.close()
+            vehicle.close()
         for key in list(self.links):
             self._close_link(key)
         for tcp in self.tcp_links.values():
@@ -131,9 +139,10 @@ class MavlinkHub:
         if wall - self._kept >= HOUSEKEEPING_PERIOD:
             self._kept = wall
             for sysid, vehicle in self.vehicles.items():
-                vehicle.beat(wall)
+                vehicle.guard(partial(vehicle.beat, wall))
                 used = self.links[sysid], self.tcp_links.get(sysid)
-                vehicle.autopilot.status.rejected = sum(link.counters.rejected for link in used if link is not None)
+                counters = [link.counters for link in used if link is not None]
+                vehicle.autopilot.status.rejected = sum(each.rejected + each.dropped for each in counters)
             for link in self.links.values():
                 link.evict(wall)
             self._flush()
@@ -172,11 +181,33 @@ class MavlinkHub:
             self._serviced_us = now_us
         for vehicle in self.vehicles.values():
             vehicle.now_us = now_us
-        for key, _ in ready:
-            key.data.receive(wall)
+        self._receive([key.data for key, _ in ready], wall)
         for vehicle in self.vehicles.values():
-            vehicle.service(now_us, wall, paused)
+            vehicle.guard(partial(vehicle.service, now_us, wall, paused))
         self._flush()
+
+    def _receive(self, ready: list[Any], wall: float) -> None:
+        """Receive and handle packets, one of each sender in turn, within a budget; the rest waits for the next poll.
+
+        Nothing else depends on the budget: without packets from outside, runs are equal.
+        """
+        end = time.thread_time() + BUDGET + VEHICLE_BUDGET * len(self.vehicles)
+        self._polls += 1
+        first = self._polls % len(ready) if ready else 0
+        for each in (*ready[first:], *ready[:first]):
+            each.receive(wall)
+            if time.thread_time() > end:
+                break
+        turns, counts = self._turns, Counter[Inbox]()
+        later: list[Inbox] = []
+        while turns:
+            inbox = turns.popleft()
+            counts[inbox] += 1
+            if inbox.step(wall):
+                (turns if counts[inbox] < MAX_MESSAGES else later).append(inbox)
+            if time.thread_time() > end:
+                break
+        turns.extend(later)
 
     def _flush(self) -> None:
         for link in self.links.values():
@@ -200,6 +231,7 @@ class MavlinkVehicle:
         self.links: list[MavlinkLink] = []
         self.now_us = 0
         self.failures = 0  # messages whose handler raised
+        self.failed = ""  # the exception after which this vehicle is not served any more, until a restart
         self.log = log
         self._writer = PacketWriter(self.sysid, AUTOPILOT)
         self._beat = -HEARTBEAT_PERIOD  # wall time of the last heartbeat
@@ -239,7 +271,7 @@ class MavlinkVehicle:
     def handle(self, message: Any, sender: Sender) -> None:
         """Handle a valid message for this system; messages for other components are ignored."""
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
-        if echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
+        if self.failed or echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
             return
         if not self.signing.accepts(message):
             return
@@ -301,7 +333,38 @@ class MavlinkVehicle:
     def _write_log(self, packet: bytes) -> None:
         """Append a packet after its simulated date, us since 1970 as 8 bytes, big-endian."""
         if self.log is not None:
-            self.log.write((SIMULATED_EPOCH_US + max(self.now_us, 0)).to_bytes(8, "big") + packet)
+            try:
+                self.log.write((SIMULATED_EPOCH_US + max(self.now_us, 0)).to_bytes(8, "big") + packet)
+            except OSError as error:
+                self._end_log(error)
+
+    def _end_log(self, error: OSError) -> None:
+        """End the log, for example because the disk is full; the run continues."""
+        log, self.log = self.log, None
+        with suppress(OSError):  # what is still in its buffer cannot be written either
+            if log is not None:
+                log.close()
+        path = getattr(log, "name", "MAVLink log")
+        self.autopilot.report_event("autopilot", f"{path}: logging stopped: {error.strerror or error}")
+
+    def close(self) -> None:
+        """Close the log, and store the time stamps of signatures."""
+        self.signing.close()
+        if self.log is not None:
+            try:
+                self.log.close()
+            except OSError as error:
+                self._end_log(error)
+
+    def guard(self, call: Callable[[], None]) -> None:
+        """Call; an exception ends the service of this vehicle, until a restart, and affects no other."""
+        if self.failed:
+            return
+        try:
+            call()
+        except Exception as error:
+            self.failed = problem(error)
+            self.autopilot.report_event("lost", f"MAVLink failed with {self.failed}; no telemetry until a reset")
 
     def fields(self, id: int) -> Fields:
         """Return the fields of one of the KNOWN messages; None without data."""
@@ -324,6 +387,8 @@ class MavlinkVehicle:
                 self._beat = wall
         self.parameters.service(now_us, wall, paused)
         self.missions.service(now_us, wall)
+        if self.signing.key:
+            self.signing.service(now_us)
         if self.logs.downloads:
             self.logs.service()
         if self.transfer.sessions:
@@ -386,7 +451,7 @@ class MavlinkVehicle:
 
     def restart(self, now_us: int) -> None:
         """Restart at a new simulated time."""
-        self.now_us = now_us
+        self.now_us, self.failed = now_us, ""
         self.vibration.restart()
         for _, streams in self._all_streams():
             streams.restart(now_us)

@@ -2,14 +2,16 @@
 
 import errno
 import socket
+from collections import Counter, deque
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from paddock.errors import PaddockError
-from paddock.sitl.mavlink.packets import PacketCounters, read_packets, renumbered
+from paddock.sitl.mavlink.packets import PacketCounters, read_stream, renumbered
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.hub import MavlinkVehicle
@@ -119,7 +121,8 @@ def bind(listen: str, port: int, owner: str, option: str, tcp: bool = False) -> 
 Address = tuple[str, int]
 
 SILENCE = 30.0  # s of wall time without a valid packet after which a peer is removed
-MAX_PEERS = 32  # peers of one link; a new one replaces the one that has been silent longest
+IDLE = 10.0  # s of wall time without a valid packet after which a peer gives way to another if there are too many
+MAX_PEERS = 32  # peers of one link
 
 
 @dataclass
@@ -129,6 +132,7 @@ class MavlinkPeer:
     address: Address
     last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
+    since: float = 0.0  # wall time, s, of its first valid packet
     sequences: dict[int, int] = field(default_factory=dict)  # next number, by vehicle: each peer sees an unbroken count
     streams: "dict[int, Streams]" = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
 
@@ -143,7 +147,35 @@ def open_log(path: Path) -> BinaryIO:
 
 
 DATAGRAM = 4096  # bytes
-MAX_DATAGRAMS = 64  # per poll: one peer cannot stall the simulation
+MAX_DATAGRAMS = 256  # received per poll and socket
+MAX_WAITING = 64  # datagrams of one sender that wait for their turn; more are dropped
+MAX_INBOXES = 2 * MAX_PEERS  # senders whose datagrams wait; peers are admitted beyond it
+
+
+class Inbox(Protocol):
+    """What has arrived from one sender and waits for its turn: the hub handles one message of each in turn."""
+
+    def step(self, wall: float) -> bool:
+        """Handle the next message; return whether there may be more."""
+
+
+class UdpInbox:
+    """The waiting datagrams of one address."""
+
+    def __init__(self, link: "UdpLink", address: Address) -> None:
+        self.link, self.address = link, address
+        self.datagrams: deque[bytes] = deque()
+
+    def step(self, wall: float) -> bool:
+        """Handle the next message; return whether there may be more."""
+        messages, rest = read_stream(self.datagrams.popleft(), self.link.counters, whole=True, most=1)
+        if rest:
+            self.datagrams.appendleft(rest)
+        for message in messages:
+            self.link.dispatch(message, self.link.peer(self.address, wall))
+        if not self.datagrams:
+            del self.link.inboxes[self.address]
+        return bool(self.datagrams)
 
 
 class MavlinkLink:
@@ -156,6 +188,7 @@ class MavlinkLink:
         self.peers: dict[Address, MavlinkPeer] = {}
         self.vehicles: dict[int, MavlinkVehicle] = {}
         self.counters = PacketCounters()
+        self.turns: deque[Inbox] = deque()  # those of all links of a hub
 
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
         """Send to every peer, or to one, with the next `flush`."""
@@ -175,7 +208,7 @@ class MavlinkLink:
         raise NotImplementedError
 
     def receive(self, wall: float) -> None:
-        """Handle what has arrived, without blocking."""
+        """Take what has arrived, without blocking, and queue it for its turn."""
         raise NotImplementedError
 
     def evict(self, wall: float) -> None:
@@ -190,7 +223,7 @@ class MavlinkLink:
         target = getattr(message, "target_system", getattr(message, "target", 0))  # 0: all
         sender = Sender(self, peer, message.get_srcSystem(), message.get_srcComponent())
         for vehicle in [vehicle for sysid, vehicle in self.vehicles.items() if target in (0, sysid)]:
-            vehicle.handle(message, sender)
+            vehicle.guard(partial(vehicle.handle, message, sender))
 
 
 class UdpLink(MavlinkLink):
@@ -201,16 +234,27 @@ class UdpLink(MavlinkLink):
         super().__init__(opened)
         if target is not None:
             self.peers[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
+        self.inboxes: dict[Address, UdpInbox] = {}  # not empty
         self._waiting: list[tuple[bytes, Address]] = []  # packets for `flush`
 
     def peer(self, address: Address, wall: float) -> MavlinkPeer:
         """Return the peer of an address, from which a valid packet has come."""
         if address not in self.peers and len(self.peers) >= MAX_PEERS:
-            removable = [each for each in self.peers.values() if not each.permanent]
-            del self.peers[min(removable, key=lambda each: each.last_seen).address]
-        found = self.peers.setdefault(address, MavlinkPeer(address, wall))
+            del self.peers[self._least(wall).address]
+        found = self.peers.setdefault(address, MavlinkPeer(address, wall, since=wall))
         found.last_seen = wall
         return found
+
+    def _least(self, wall: float) -> MavlinkPeer:
+        """Return the peer that gives way: idle, or of the host with most peers, and known for the shortest time."""
+        removable = [each for each in self.peers.values() if not each.permanent]
+        hosts = Counter(each.address[0] for each in removable)
+
+        def rank(each: MavlinkPeer) -> tuple[bool, int, float, float]:
+            active = wall - each.last_seen < IDLE
+            return active, -hosts[each.address[0]], each.last_seen - each.since, each.last_seen
+
+        return min(removable, key=rank)
 
     def evict(self, wall: float) -> None:
         """Remove peers that have timed out."""
@@ -230,14 +274,23 @@ class UdpLink(MavlinkLink):
         self._waiting.clear()
 
     def receive(self, wall: float) -> None:
-        """Dispatch every waiting message to its vehicles."""
+        """Queue what has arrived by sender, so that one of them cannot keep the others out."""
         for _ in range(MAX_DATAGRAMS):
             try:
                 datagram, address = self.socket.recvfrom(DATAGRAM)
             except OSError:  # no more data, or a peer's port is closed
                 return
-            for message in read_packets(datagram, self.counters):
-                self.dispatch(message, self.peer(address, wall))
+            inbox = self.inboxes.get(address)
+            if inbox is None:
+                if address not in self.peers and len(self.inboxes) >= MAX_INBOXES:
+                    self.counters.dropped += 1
+                    continue
+                inbox = self.inboxes[address] = UdpInbox(self, address)
+                self.turns.append(inbox)
+            if len(inbox.datagrams) < MAX_WAITING:
+                inbox.datagrams.append(datagram)
+            else:
+                self.counters.dropped += 1
 
 
 class Sender(NamedTuple):

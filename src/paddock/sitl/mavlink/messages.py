@@ -153,7 +153,7 @@ def _ekf_status(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
 def _vfr_hud(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
     """Airspeed is the ground speed without a sensor."""
     speed = hypot(e.vn, e.ve)
-    heading, throttle = round(degrees(e.yaw)) % 360, scaled(t.throttle, 100.0, 0, 100, 0)
+    heading, throttle = int32(degrees(e.yaw), 1.0) % 360, scaled(t.throttle, 100.0, 0, 100, 0)
     return known(a.sensors.airspeed, speed), speed, heading, throttle, known(t.altitude), -e.vd
 
 
@@ -162,7 +162,7 @@ def _global_position(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:
         return None
     place = *_place(*here), int32(known(t.relative_altitude), 1e3)
     velocity = (int16(speed, 100.0) for speed in (e.vn, e.ve, e.vd))
-    return t.time_us // 1000, *place, *velocity, round(degrees(e.yaw) * 100.0) % 36000
+    return t.time_us // 1000, *place, *velocity, int32(degrees(e.yaw), 100.0) % 36000
 
 
 def _altitude(a: BuiltInAutopilot, t: Telemetry, e: Estimate) -> Fields:

@@ -23,6 +23,7 @@ except ImportError as error:
 mav = ardupilotmega
 AUTOPILOT = 1  # component id of every autopilot (MAV_COMP_ID_AUTOPILOT1)
 UINT16, INT16, INT32 = 2**16 - 1, 2**15 - 1, 2**31 - 1
+FLOAT32 = (2.0 - 2.0**-23) * 2.0**127  # the largest float of 32 bits
 T = TypeVar("T")
 
 
@@ -35,8 +36,8 @@ def scaled(value: float, scale: float, low: int, high: int, unknown: int) -> int
     """Return `value` x `scale` as an integer from `low` to `high`; `unknown` if it is not finite."""
     if not isfinite(value):
         return unknown
-    whole = round(value * scale)
-    return low if whole < low else high if whole > high else whole
+    product = value * scale  # infinite for a value near the largest number
+    return low if product < low else high if product > high else round(product)
 
 
 def int16(value: float, scale: float) -> int:
@@ -59,7 +60,15 @@ def known(value: float, default: float = 0.0) -> float:
     return value if isfinite(value) else default
 
 
+def limited(value: Any) -> Any:
+    """Limit a float to what 32 bits can hold; other values, and those that are not finite, stay."""
+    if isinstance(value, list | tuple):
+        return [limited(each) for each in value]
+    return min(max(value, -FLOAT32), FLOAT32) if isinstance(value, float) and isfinite(value) else value
+
+
 MARKER_1, MARKER_2 = 0xFE, 0xFD
+MARKERS = (MARKER_1, MARKER_2)
 MARK_2 = bytes((MARKER_2,))
 SIGNED = 0x01  # incompatibility flag
 SIGNATURE = 13  # bytes
@@ -74,20 +83,18 @@ class PacketCounters:
     received: int = 0  # valid packets
     sent: int = 0
     rejected: int = 0  # truncated, with a wrong checksum or an unknown id
+    dropped: int = 0  # datagrams of senders that exceed their share
 
 
 DECODER = mav.MAVLink(None)
 
 
-def read_packets(datagram: bytes, counters: PacketCounters) -> list[Any]:
-    """Return the valid messages of a datagram, in order; count the rest, but not bytes outside packets."""
-    return read_stream(datagram, counters, whole=True)[0]
-
-
-def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> tuple[list[Any], bytes]:
+def read_stream(
+    data: bytes, counters: PacketCounters, whole: bool = False, most: int | None = None
+) -> tuple[list[Any], bytes]:
     """Return the valid messages of a part of a byte stream, and the start of a packet that is not complete yet.
 
-    With `whole` no more data follows: an incomplete packet is an error.
+    With `whole` no more data follows: an incomplete packet is an error. After `most` messages all other bytes remain.
     """
     found: list[Any] = []
     at = errors = 0
@@ -107,6 +114,9 @@ def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> t
             at, errors = at if whole else start + 1, errors + 1
         else:
             found.append(message)
+            if len(found) == most:
+                rest = data[at:]
+                break
     counters.received += len(found)
     counters.rejected += errors
     return found, rest
@@ -114,7 +124,7 @@ def read_stream(data: bytes, counters: PacketCounters, whole: bool = False) -> t
 
 def _next_marker(data: bytes, at: int) -> int:
     """Return where the next packet may start; -1 if nowhere."""
-    return min((place for marker in (MARKER_1, MARKER_2) if (place := data.find(marker, at)) >= 0), default=-1)
+    return min((place for marker in MARKERS if (place := data.find(marker, at)) >= 0), default=-1)
 
 
 def _frame(data: bytes, at: int) -> tuple[bytes, int]:
@@ -179,7 +189,11 @@ class PacketWriter:
         values = form.order((*fields, *form.blank[len(fields) :]))
         if form.arrays:
             values = tuple(chain.from_iterable(v if isinstance(v, tuple | list) else (v,) for v in values))
-        payload = form.packer.pack(*values).rstrip(b"\0") or b"\0"
+        try:
+            packed = form.packer.pack(*values)
+        except OverflowError:
+            packed = form.packer.pack(*map(limited, values))
+        payload = packed.rstrip(b"\0") or b"\0"
         number = encoder.seq if sequence is None else sequence
         head = bytes((len(payload), 0, 0, number, encoder.srcSystem, encoder.srcComponent))
         body = head + form.id + payload
@@ -189,7 +203,12 @@ class PacketWriter:
 
     def pack(self, message: Any, counted: bool = True) -> bytes:
         """Return the packet with the next sequence number, which stays the next for a packet that is not counted."""
-        packet = bytes(message.pack(self._encoder))
+        try:
+            packet = bytes(message.pack(self._encoder))
+        except OverflowError:
+            for name in message.fieldnames:
+                setattr(message, name, limited(getattr(message, name)))
+            packet = bytes(message.pack(self._encoder))
         self._encoder.seq = (self._encoder.seq + counted) % 256
         return packet
 

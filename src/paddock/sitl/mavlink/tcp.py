@@ -1,7 +1,8 @@
 """MAVLink over TCP: a vehicle listens at one port and serves several clients, as ArduPilot's simulator does.
 
 Everything is non-blocking and polled by the hub. Each client has a bounded buffer for what it has not taken yet; one
-that is too slow is disconnected.
+that is too slow is disconnected. A client whose first byte does not start a packet is disconnected, too: a web page can
+make a browser send a request with packets in its body to any port of this machine.
 """
 
 import errno
@@ -11,14 +12,13 @@ from contextlib import suppress
 from functools import partial
 
 from paddock.errors import PaddockError
-from paddock.sitl.mavlink.link import MavlinkLink, MavlinkPeer, Ports, bind
-from paddock.sitl.mavlink.packets import read_stream
+from paddock.sitl.mavlink.link import IDLE, MavlinkLink, MavlinkPeer, Ports, bind
+from paddock.sitl.mavlink.packets import MARKERS, read_stream
 
-MAX_CLIENTS = 8  # of one vehicle; more are refused
+MAX_CLIENTS = 8  # of one vehicle; another replaces one that is idle, or is refused
 MAX_WAITING = 1 << 18  # bytes that a client has not taken; more, and it is disconnected
 SEND_BUFFER = 1 << 16  # bytes in the system's buffer: a slow client must not see minutes of old telemetry
-CHUNK = 1 << 14  # bytes read at once
-MAX_CHUNKS = 4  # per poll: one client cannot stall the simulation
+CHUNK = 1 << 14  # bytes read at once, and only if fewer wait for their turn: the rest stays in the socket
 PAGE = 8000  # default port of the page: not taken unless it is configured
 
 
@@ -43,8 +43,11 @@ class TcpLink(MavlinkLink):
             except OSError:  # no more, or gone again
                 return
             if len(self._clients) >= MAX_CLIENTS:
-                connection.close()
-                continue
+                idlest = min(self._clients.values(), key=lambda each: each.peer.last_seen)
+                if wall - idlest.peer.last_seen < IDLE:
+                    connection.close()
+                    continue
+                self.drop(idlest)
             connection.setblocking(False)
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BUFFER)
@@ -73,15 +76,20 @@ class TcpLink(MavlinkLink):
 
     def drop(self, client: "TcpClient") -> None:
         """Close a connection."""
-        with suppress(KeyError, ValueError):
-            self._selector.unregister(client.socket)
+        self.forget(client)
         client.socket.close()
+        client.rest = b""
         self._clients.pop(client.peer.address, None)
         self.peers.pop(client.peer.address, None)
         if not self._clients:
             for vehicle in self.vehicles.values():
                 if self in vehicle.links:
                     vehicle.links.remove(self)
+
+    def forget(self, client: "TcpClient") -> None:
+        """Do not receive from a connection any more."""
+        with suppress(KeyError, ValueError):
+            self._selector.unregister(client.socket)
 
     def close(self) -> None:
         """Close all connections and the socket."""
@@ -97,7 +105,8 @@ class TcpClient:
     def __init__(self, link: TcpLink, peer: MavlinkPeer, opened: socket.socket) -> None:
         self.link, self.peer, self.socket = link, peer, opened
         self.waiting = bytearray()
-        self._rest = b""
+        self.rest = b""  # received, and not handled yet
+        self._greeted = self._queued = self._ended = False
 
     def flush(self) -> None:
         """Send what waits, as much as the client takes; a broken connection is closed by the next `receive`."""
@@ -110,21 +119,38 @@ class TcpClient:
                 return
 
     def receive(self, wall: float) -> None:
-        """Dispatch what has arrived; close a connection that the client has closed."""
-        for _ in range(MAX_CHUNKS):
-            try:
-                data = self.socket.recv(CHUNK)
-            except BlockingIOError:
-                return
-            except OSError:
-                data = b""
-            if not data:
-                self.link.drop(self)
-                return
+        """Queue what has arrived; close a connection that the client has closed, after its last message."""
+        if len(self.rest) >= CHUNK:
+            return
+        try:
+            data = self.socket.recv(CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data and self._queued:
+            self._ended = True
+            self.link.forget(self)
+        elif not data or not (self._greeted or data[0] in MARKERS):
+            self.link.counters.rejected += bool(data)
+            self.link.drop(self)
+        else:
+            self._greeted = True
+            self.rest += data
+            if not self._queued:
+                self._queued = True
+                self.link.turns.append(self)
+
+    def step(self, wall: float) -> bool:
+        """Handle the next message; return whether there may be more."""
+        messages, self.rest = read_stream(self.rest, self.link.counters, most=1)
+        for message in messages:
             self.peer.last_seen = wall
-            messages, self._rest = read_stream(self._rest + data, self.link.counters)
-            for message in messages:
-                self.link.dispatch(message, self.peer)
+            self.link.dispatch(message, self.peer)
+        self._queued = bool(messages and self.rest)
+        if self._ended and not self._queued:
+            self.link.drop(self)
+        return self._queued
 
 
 def open_tcp(ports: Ports, sysid: int, selector: selectors.BaseSelector) -> TcpLink | None:

@@ -1,0 +1,255 @@
+"""Hostile ground stations: neither a packet, nor a stream, nor a flood of them stops a run or keeps others out."""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import struct
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from tests.sitl.mavlink.test_sitl_mavlink_tcp import free_tcp
+
+from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.mavlink.link import MAX_PEERS, MAX_WAITING, MavlinkPeer, Sender, UdpLink
+from paddock.sitl.mavlink.packets import PacketWriter, int32, uint16
+from paddock.sitl.mavlink.signing import Signing
+from paddock.sitl.mavlink.tcp import MAX_CLIENTS
+
+KEY = bytes(range(32))
+LAST = 2**48 - 1
+
+
+def heartbeat(timestamp: int, link: int = 3) -> Any:
+    """Return a heartbeat signed by pymavlink."""
+    out = mavlink.MAVLink(None, srcSystem=255, srcComponent=190)
+    out.signing.secret_key, out.signing.sign_outgoing = KEY, True
+    out.signing.timestamp, out.signing.link_id = timestamp, link
+    packet = mavlink.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3).pack(out)
+    return mavlink.MAVLink(None).decode(bytearray(packet))
+
+
+def setup_signing(timestamp: int) -> Any:
+    return mavlink.MAVLink_setup_signing_message(1, 1, list(KEY), timestamp)
+
+
+def local() -> Sender:
+    link: Any = None
+    return Sender(link, MavlinkPeer(("127.0.0.1", 5), 0.0), 255, 190)
+
+
+def test_a_time_stamp_beyond_48_bits_is_refused(rover: Any) -> None:
+    station = rover.station()
+    for timestamp in (2**48, 2**64 - 1):
+        station.send(setup_signing(timestamp))
+        text = rover.expect(station, "STATUSTEXT").text
+        assert text.startswith("Signing rejected")
+    station.send(setup_signing(LAST))
+    rover.expect(station, "STATUSTEXT", lambda m: m.text == "Signing enabled")
+    rover.pass_time(0.5)
+    assert rover.hub.vehicles[1].signing.sent == LAST and not rover.hub.vehicles[1].failed
+
+
+def test_a_stored_time_stamp_is_limited(tmp_path: Path) -> None:
+    Signing(BuiltInAutopilot(4, "rover", folder=tmp_path)).set_up(setup_signing(5), local())
+    (path,) = tmp_path.glob("*.signing")
+    path.write_text(path.read_text().replace('"timestamp": 5', f'"timestamp": {2**70}'))
+    assert Signing(BuiltInAutopilot(4, "rover", folder=tmp_path)).newest == LAST
+
+
+def test_a_stamp_from_the_far_future_does_not_lock_others_out() -> None:
+    signing = Signing(BuiltInAutopilot(1, "rover"))
+    signing.key = KEY
+    assert signing.accepts(heartbeat(LAST - 10, link=1))
+    assert signing.newest < LAST // 2  # 2^47 is in the year 2059
+
+
+def test_a_packet_from_before_a_restart_is_a_replay(tmp_path: Path) -> None:
+    signing = Signing(BuiltInAutopilot(4, "rover", folder=tmp_path))
+    signing.set_up(setup_signing(1_000_000), local())
+    packets = [heartbeat(1_000_000 + 100 * k) for k in range(5)]
+    assert signing.accepts(packets[0]) and signing.accepts(packets[1])
+    signing.service(1_000_000)
+    assert signing.accepts(packets[2])
+    signing.service(20_000_000)  # not yet
+    assert not Signing(BuiltInAutopilot(4, "rover", folder=tmp_path)).accepts(packets[1])
+    assert Signing(BuiltInAutopilot(4, "rover", folder=tmp_path)).accepts(packets[2])
+    signing.service(32_000_000)
+    assert not Signing(BuiltInAutopilot(4, "rover", folder=tmp_path)).accepts(packets[2])
+    assert signing.accepts(packets[3])
+    signing.close()
+    again = Signing(BuiltInAutopilot(4, "rover", folder=tmp_path))
+    assert not again.accepts(packets[3]) and not again.accepts(heartbeat(1_000_200, link=7))
+    assert again.accepts(packets[4])
+
+
+def test_values_that_no_field_can_hold_are_limited() -> None:
+    assert [int32(value, 1e7) for value in (1e308, -1e308, math.nan, math.inf)] == [2**31 - 1, 1 - 2**31, 0, 0]
+    assert [uint16(value, 100.0) for value in (1e308, -5.0, math.nan)] == [65534, 0, 65535]
+    largest = struct.unpack("<f", bytes.fromhex("ffff7f7f"))[0]
+    writer, reader = PacketWriter(1, 1), mavlink.MAVLink(None)
+    fields = 5, 1e308, -1e308, math.nan, math.inf, 0.0, 1.0
+    for packet in (writer.pack_fields(30, fields), writer.pack(mavlink.MAVLink_attitude_message(*fields))):
+        attitude = reader.decode(bytearray(packet))
+        assert (attitude.roll, attitude.pitch, attitude.rollspeed) == (largest, -largest, math.inf)
+        assert math.isnan(attitude.yaw)
+
+
+def test_a_vehicle_that_cannot_be_served_does_not_affect_others(make_fleet: Any, monkeypatch: Any) -> None:
+    fleet = make_fleet(2)
+    events: list[tuple[str, str]] = []
+    fleet.autopilots[0].on_event.append(lambda kind, detail: events.append((kind, detail)))
+    other = fleet.listener(2)
+    monkeypatch.setattr(fleet.hub.vehicles[1], "fields", lambda id: (math.nan,) * 6)
+    fleet.pass_time(2.0)
+    assert events == [("lost", f"MAVLink failed with {fleet.hub.vehicles[1].failed}; no telemetry until a reset")]
+    assert sum(m.get_type() == "HEARTBEAT" for m in other.received) >= 2
+    monkeypatch.undo()
+    fleet.bridge.reset()
+    fleet.pass_time(0.5)
+    assert not fleet.hub.vehicles[1].failed and len(events) == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_ends_the_log_and_not_the_run(rover: Any) -> None:
+    events: list[tuple[str, str]] = []
+    rover.autopilots[0].on_event.append(lambda kind, detail: events.append((kind, detail)))
+    rover.hub.vehicles[1].log = Path("/dev/full").open("wb")  # noqa: SIM115
+    rover.pass_time(30.0)
+    assert events == [("autopilot", "/dev/full: logging stopped: No space left on device")]
+    assert rover.hub.vehicles[1].log is None
+    rover.hub.vehicles[1].log = Path("/dev/full").open("wb")  # noqa: SIM115
+    rover.hub.vehicles[1].log.write(b"x")
+    rover.hub.vehicles[1].close()
+    assert len(events) == 2
+
+
+def packed(message: Any, times: int = 1) -> bytes:
+    return bytes(message.pack(mavlink.MAVLink(None, srcSystem=255, srcComponent=190))) * times
+
+
+BEAT = mavlink.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3)
+ASK = mavlink.MAVLink_param_request_read_message(1, 1, b"WP_SPEED", -1)
+SET = mavlink.MAVLink_param_set_message(1, 1, b"WP_SPEED", 7.0, 9)
+
+
+def settled(fleet: Any, client: socket.socket) -> bytes:
+    """Run until the client has been disconnected; return what it has received."""
+    client.setblocking(False)
+    received = b""
+    for _ in range(10_000):
+        fleet.step()
+        if select.select([client], [], [], 0)[0]:
+            try:
+                data = client.recv(1 << 16)
+            except ConnectionResetError:
+                return received
+            if not data:
+                return received
+            received += data
+    raise AssertionError("still connected")
+
+
+def test_a_request_of_a_browser_is_not_read(make_fleet: Any) -> None:
+    base = free_tcp(1)
+    fleet = make_fleet(1, ports={"tcp_port": base})
+    head = b"POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 42\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", base)) as browser:
+        browser.sendall(head + packed(SET))
+        settled(fleet, browser)
+    assert fleet.autopilots[0].parameters.value("WP_SPEED") == 2.0
+    with socket.create_connection(("127.0.0.1", base)) as client:  # closes after its last packet
+        client.sendall(packed(BEAT, 300) + packed(SET))
+        client.shutdown(socket.SHUT_WR)
+        settled(fleet, client)
+    assert fleet.autopilots[0].parameters.value("WP_SPEED") == 7.0
+
+
+def test_a_flood_over_udp_is_limited_and_others_are_served(make_fleet: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("paddock.sitl.mavlink.hub.BUDGET", 1e9)  # the limit of messages alone: no clocks in tests
+    fleet = make_fleet(1)
+    vandal, honest = fleet.station(), fleet.station(system=254)
+    link = fleet.hub.links[1]
+    honest.send(BEAT)
+    fleet.pass_time(0.1)
+    for _ in range(MAX_WAITING + 20):
+        vandal.send_bytes(packed(BEAT, 100))
+    honest.send(ASK)
+    fleet.arrived()
+    before = link.counters.received
+    fleet.hub._work(fleet.bridge.time_us, 1e9, False)
+    assert link.counters.received - before == 101  # 100 of one, and all of the other
+    assert link.counters.dropped == 20
+    assert fleet.expect(honest, "PARAM_VALUE").param_value == 2.0
+
+
+def test_a_poll_ends_with_its_budget(make_fleet: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("paddock.sitl.mavlink.hub.BUDGET", -1.0)
+    fleet = make_fleet(1)
+    stations = [fleet.station(system=200 + k) for k in range(4)]
+    for station in stations:
+        station.send_bytes(packed(BEAT, 5))
+    fleet.arrived()
+    counters = fleet.hub.links[1].counters
+    for polls in range(1, 21):
+        fleet.hub._work(fleet.bridge.time_us, 1e9, False)
+        assert counters.received == polls  # one message each, from one sender after the other
+        assert len(fleet.hub.links[1].peers) == 1 + min(polls, 4)
+
+
+def test_a_flood_over_tcp_waits_in_the_socket(make_fleet: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("paddock.sitl.mavlink.hub.BUDGET", 1e9)
+    base = free_tcp(1)
+    fleet = make_fleet(1, ports={"tcp_port": base})
+    link = fleet.hub.tcp_links[1]
+    with socket.create_connection(("127.0.0.1", base)) as client:
+        while not link.peers:
+            fleet.step()
+        client.sendall(packed(BEAT, 3000))
+        received = [0]
+        while received[-1] < 3000:
+            fleet.hub._work(fleet.bridge.time_us, 1e9, False)
+            received.append(link.counters.received)
+        assert max(b - a for a, b in pairwise(received)) == 100
+
+
+def test_idle_clients_give_way_and_active_ones_stay(make_fleet: Any) -> None:
+    base = free_tcp(1)
+    fleet = make_fleet(1, ports={"tcp_port": base})
+    link, clients = fleet.hub.tcp_links[1], []
+    try:
+        for _ in range(MAX_CLIENTS):
+            clients.append(socket.create_connection(("127.0.0.1", base)))
+            while len(link.peers) < len(clients):
+                fleet.step()
+        peers = list(link.peers.values())
+        for peer in peers[1:]:
+            peer.last_seen -= 11.0
+        peers[3].last_seen -= 5.0
+        clients.append(socket.create_connection(("127.0.0.1", base)))
+        settled(fleet, clients[3])
+        assert len(link.peers) == MAX_CLIENTS and peers[3].address not in link.peers
+        for peer in link.peers.values():
+            peer.last_seen += 20.0
+        clients.append(socket.create_connection(("127.0.0.1", base)))
+        settled(fleet, clients[-1])
+        assert peers[0].address in link.peers
+    finally:
+        for client in clients:
+            client.close()
+
+
+def test_new_addresses_do_not_displace_an_active_ground_station() -> None:
+    link = UdpLink(opened := socket.socket(socket.AF_INET, socket.SOCK_DGRAM), None)
+    opened.close()
+    active, silent = ("127.0.0.1", 14550), ("10.0.0.9", 14550)
+    link.peer(silent, wall=85.0)
+    for second in range(100):
+        link.peer(active, wall=float(second))
+    for port in range(20_000, 20_100):
+        link.peer(("127.0.0.1", port), wall=99.9)
+    assert active in link.peers and silent not in link.peers and len(link.peers) == MAX_PEERS
