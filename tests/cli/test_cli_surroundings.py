@@ -34,14 +34,21 @@ def test_outputs_that_are_closed_or_full(redirection: str, code: int, error: str
 
 
 def test_a_deleted_current_folder(tmp_path: Path) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
+    """Absolute paths work; a relative one, also as the value of a flag, is refused."""
+    gone, there = tmp_path / "gone", tmp_path / "red.yaml"
+    there.write_text("vehicles: [{name: red, model: rover}]\n")
     path = os.pathsep.join(os.path.abspath(one) for one in sys.path if one)
-    found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {' '.join(COMMAND)}")
-    assert (found.returncode, found.stderr) == (
-        2,
-        "paddock: error: the current folder was deleted: change to another one\n",
-    )
+    for arguments, refused in (
+        (f"run {there} --headless --seconds 0.1", ""),
+        ("run red.yaml --headless --seconds 0.1", "red.yaml"),
+        (f"run {there} --record=a/b", "a/b"),
+    ):
+        line = (
+            f"paddock: error: the current folder was deleted: '{refused}' needs an absolute path\n" if refused else ""
+        )
+        gone.mkdir()
+        found = run(f"cd {gone} && rmdir {gone} && PYTHONPATH={path} {COMMAND[0]} -m paddock {arguments}")
+        assert (found.returncode, found.stderr) == (2 if refused else 0, line)
 
 
 @pytest.fixture

@@ -50,6 +50,17 @@ def test_csv(path: Path, tmp_path: Path) -> None:
     assert {row["imu.ax"] for row in rows if row["fleet"] == "dot"} == {""}
 
 
+def test_columns_that_do_not_fit_into_the_memory_are_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """x of three vehicles in 17 samples: 408 bytes."""
+    with open_run(path) as run:
+        monkeypatch.setattr("paddock.record.reader.available_bytes", lambda: 408)
+        assert run.fleet("scouts", ["x"])["x"].nbytes == 408
+        with pytest.raises(
+            PaddockError, match=r"2 columns of 3 vehicles of 'scouts' in 17 samples need about 0\.0 GiB"
+        ):
+            run.fleet("scouts", ["x", "y"])
+
+
 def test_json(path: Path, tmp_path: Path) -> None:
     with open_run(path) as run:
         assert export(run, "json", tmp_path / "run.json", "scouts") == 7 * 3 + 4 * 2 + 6 * 3

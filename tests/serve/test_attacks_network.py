@@ -191,6 +191,81 @@ def test_idle_connections_of_other_endpoints_are_limited(
                 assert remote.snapshot().tick == 0
 
 
+def zmtp(port: int, mechanism: bytes) -> socket.socket:
+    """A raw connection after ZMTP's greetings of 64 bytes."""
+    link = socket.create_connection(("127.0.0.1", port), timeout=20)
+    link.sendall(b"\xff" + bytes(8) + b"\x7f\x03\x00" + mechanism.ljust(20, b"\0") + bytes(32))
+    greeting = b""
+    while len(greeting) < 64:
+        greeting += link.recv(64 - len(greeting))
+    return link
+
+
+def send_until_closed(link: socket.socket, data: bytes, times: int) -> int:
+    """Send some data many times; return the number of times before the other side closed the connection."""
+    sent = 0
+    with suppress(ConnectionError):
+        while sent < times:
+            link.sendall(data)
+            sent += 1
+    return sent
+
+
+def memory(host: Host) -> int:
+    """Resident memory of the hub, MB."""
+    return int(Path(f"/proc/{host.hub_pid}/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+
+def test_zmq_ends_connections_that_send_much_before_their_handshake(
+    metrics: Callable[..., list[Any]], eventually: Callable[..., bool]
+) -> None:
+    """Part of a command of 60 MB, of which libzmq would keep all, from connections that are not let in yet."""
+    with serving(zmq={"port": 0}) as host, ExitStack() as stack:
+
+        def ended() -> float:
+            samples = metrics(host, "paddock_hub_cut_off_total")
+            return sum(one.value for one in samples if one.labels["reason"] == "size")
+
+        port = host.addresses["zmq"]["port"]
+        links = [stack.enter_context(zmtp(port, b"NULL")) for _ in range(4)]
+        for link, size in zip(links, (4000, 20_000, 100_000, 1_000_000), strict=True):
+            link.sendall(b"\x06" + struct.pack(">Q", 60 << 20) + bytes(size))
+        assert eventually(lambda: ended() == 3)
+        with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
+            assert remote.snapshot().tick == 0
+        assert ended() == 3
+
+
+@pytest.mark.parametrize(("port", "kind", "size"), [("port", b"DEALER", 1 << 16), ("publish", b"SUB", 200)])
+def test_zmq_ends_messages_of_many_frames_before_their_end(port: str, kind: bytes, size: int) -> None:
+    """Every frame is within its limit, but the last one never comes."""
+    with serving(zmq={"port": 0}) as host:
+        before = memory(host)
+        with zmtp(host.addresses["zmq"][port], b"NULL") as link:
+            ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+            link.sendall(b"\x04" + bytes([len(ready)]) + ready)
+            assert link.recv(1000)
+            frame = b"\x03" + struct.pack(">Q", size) + bytes(size)
+            assert send_until_closed(link, frame, (400 << 20) // len(frame)) < (400 << 20) // len(frame)
+        assert memory(host) - before < 350
+
+
+def test_zmq_does_not_end_clients_that_send_much() -> None:
+    """States of some MB, one after the other, and more than a limit's worth of small requests."""
+    rovers = {"name": "rovers", "model": "rover", "count": 3000, "spawn": {"grid": {"spacing": 3}}}
+    with (
+        paddock.load({"vehicles": [rovers]}) as sim,
+        paddock.share(sim, lambda line: None, zmq={"port": 0}) as host,
+        paddock.connect(f"tcp://127.0.0.1:{host.addresses['zmq']['port']}") as remote,
+    ):
+        saved = remote.save()
+        for _ in range(2 + (70 << 20) // len(saved)):
+            remote.restore(saved)
+        for _ in range(500):
+            remote.inspect("rovers[7]")
+        assert remote.snapshot().tick == 0
+
+
 def test_a_client_that_opens_many_connections_displaces_its_own() -> None:
     ended: list[str] = []
     slots: Slots[str] = Slots(4, ended.append)

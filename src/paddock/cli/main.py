@@ -46,11 +46,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit. Models and behaviours may be imported from the current folder."""
     if sys.stdout is None or sys.stderr is None:  # closed by the caller
         sys.stdout, sys.stderr = (stream or open(os.devnull, "w") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         sys.path.append(os.getcwd())  # last, so that a file there cannot shadow a standard module
     except FileNotFoundError:
-        sys.exit(report_errors(["the current folder was deleted: change to another one"]))
-    sys.exit(exit_code(sys.argv[1:] if arguments is None else arguments))
+        for one in given:
+            if _is_relative(path := one.partition("=")[2] if one.startswith("-") else one):
+                sys.exit(report_errors([f"the current folder was deleted: {path!r} needs an absolute path"]))
+        os.chdir(os.sep)  # libraries expect that there is one
+    sys.exit(exit_code(given))
+
+
+def _is_relative(argument: str) -> bool:
+    """Return whether an argument is a path, with a folder or the ending of a file, that is not absolute."""
+    ending = os.path.splitext(argument)[1][1:2]
+    return not os.path.isabs(argument) and (os.sep in argument or ending.isalpha() or argument == os.curdir)
 
 
 def exit_code(arguments: Sequence[str]) -> int:

@@ -28,7 +28,7 @@ from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
-from paddock.world.archive import check_equal, digest, pack, unpack
+from paddock.world.archive import check_equal, copied, digest, pack, unpack
 from paddock.world.transforms import TransformTree
 from paddock.world.world import World
 
@@ -197,16 +197,16 @@ class Engine:
         On an error, the state is as before.
         """
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            tree, before = self._checked_state(saved), unpack(pack(self.saved_state()))
-            undo = self._autopilots_of(before, own=True)
+            tree, before = self._checked_state(saved), copied(self.saved_state())
             try:
                 load_autopilots = self._autopilots_of(tree)
                 self._load(tree)
                 load_autopilots()
                 check_equal(tree, self.saved_state(), "saved state")
             except Exception as error:  # a crafted state may fail in any way
+                before = unpack(pack(before))
                 self._load(before)
-                undo()
+                self._autopilots_of(before, own=True)()
                 if isinstance(error, PaddockError):
                     raise
                 why = str(error).partition("\n")[0]

@@ -11,6 +11,7 @@ import numpy as np
 
 from paddock.engine.actions import Posted
 from paddock.engine.events import Event
+from paddock.engine.memory import GIB, available_bytes
 from paddock.errors import InvalidValueError, PaddockError, printable, unknown_name
 from paddock.record import channels
 from paddock.record.mcap_file import McapFile, McapMessage
@@ -172,11 +173,22 @@ class RecordedRun(AbstractContextManager["RecordedRun"]):
             if column not in known:
                 raise unknown_name("column", column, known, f"fleet {name!r}")
         members = np.unique(np.concatenate([layout.members for layout in layouts]))
+        self._refuse_more_than_fit(name, len(columns), len(members))
         data = np.full((len(columns), len(self), len(members)), np.nan)
         ticks = _fill(self, name, columns, members, data)
         last = layouts[-1]
         names = tuple(name if last.single else f"{name}[{member}]" for member in members)
         return FleetHistory(name, last.kind, last.model, self.times(), ticks, members, names, columns, data)
+
+    def _refuse_more_than_fit(self, name: str, columns: int, members: int) -> None:
+        """Refuse columns of a fleet, over all samples, that need more memory than there is."""
+        needed, available = 8 * columns * len(self) * members, available_bytes()
+        if available is not None and needed > available:
+            raise PaddockError(
+                f"{self.path}: {columns} columns of {members:,} vehicles of {name!r} in {len(self):,} samples need "
+                f"about {needed / GIB:.1f} GiB of memory, more than the {max(available, 0) / GIB:.1f} GiB available on "
+                "this machine: choose fewer columns, or read sample by sample with snapshots()"
+            )
 
     def to_arrow(self, fleet: str | None = None) -> Any:
         """Return all samples as a pyarrow.Table, a row per vehicle and sample (needs the extra `analysis`)."""

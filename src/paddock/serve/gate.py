@@ -1,6 +1,7 @@
 """The gate between clients and the simulation: a budget for their operations, and queues for those that must wait.
 
-While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. Applying
+While time passes, the ticking thread spends 5 % of its time on clients at most: 3 % on reads, 2 % on changes. An operation
+that takes longer than what is left delays the next one until that is paid back; a short burst can be saved up. Applying
 commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's process, which
 compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take turns. Equal reads
 that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no cost.
@@ -11,6 +12,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -20,8 +22,8 @@ from paddock.wire.operations import OPERATIONS
 LOOKS, CHANGES, COMMANDS = 0.03, 0.02, 0.05  # shares of the ticking thread's time
 BESIDE = 0.15  # share of a core for the other threads of its process
 SAVED = 0.4  # s of wall time whose budget may be spent at once
-LONGEST_WAIT = 4.0  # s of wall time for which one operation may delay the next
-CHANGE_WAIT = 1.5  # s: the same for changes, of which people make some in quick succession, such as a reset and a spawn
+CHANGES_SAVED = 10.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
+LONGEST_WAIT = 4.0  # s of wall time for which work of other threads may delay the next operation
 UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or command, of a kind
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
@@ -54,22 +56,25 @@ Then = Callable[[OperationOutcome | OperationError], None]  # handles the outcom
 
 
 class Budget:
-    """Processor time that may be spent: it grows with wall time, up to what `SAVED` seconds are worth."""
+    """Processor time that may be spent: it grows with wall time, up to what some seconds are worth."""
 
-    def __init__(self, share: float, now: float, longest_wait: float = LONGEST_WAIT) -> None:
-        """`share` of wall time from `now` (s, monotonic) on."""
+    def __init__(self, share: float, now: float, saved: float = SAVED, longest_wait: float = inf) -> None:
+        """`share` of wall time from `now` (s, monotonic) on, and of the `saved` seconds before.
+
+        Debt that would take more than `longest_wait` seconds to pay back is forgiven.
+        """
         self.share = share
-        self._most_debt = share * longest_wait
-        self.left = share * SAVED  # s; negative: to be waited for
+        self._most, self._most_debt = share * saved, share * longest_wait
+        self.left = self._most  # s; negative: to be waited for
         self._since = now
 
     def refill(self, now: float) -> None:
         """Add the share of the time since the last call."""
-        self.left = min(self.share * SAVED, self.left + self.share * (now - self._since))
+        self.left = min(self._most, self.left + self.share * (now - self._since))
         self._since = now
 
     def charge(self, seconds: float) -> None:
-        """Subtract a cost, or give back a negative one; the debt has a limit."""
+        """Subtract a cost, or give back a negative one."""
         self.left = max(self.left - seconds, -self._most_debt)
 
     @property
@@ -123,9 +128,12 @@ class OperationGate:
     ) -> None:
         """`send(waiting)` passes an operation on; its reply is reported by `settle`. `count` adds to a counter."""
         now = monotonic()
-        shares = {"looks": LOOKS, "commands": COMMANDS, "beside": BESIDE}
-        self.budgets = {name: Budget(share, now) for name, share in shares.items()}
-        self.budgets["changes"] = Budget(CHANGES, now, CHANGE_WAIT)
+        self.budgets = {
+            "looks": Budget(LOOKS, now),
+            "changes": Budget(CHANGES, now, CHANGES_SAVED),
+            "commands": Budget(COMMANDS, now),
+            "beside": Budget(BESIDE, now, longest_wait=LONGEST_WAIT),  # operations on the clock wait for it
+        }
         self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments

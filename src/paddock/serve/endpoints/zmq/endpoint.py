@@ -14,7 +14,7 @@ import zmq
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Doorkeeper, Gate, Port
-from paddock.serve.endpoints.zmq.publisher import Publisher
+from paddock.serve.endpoints.zmq.publisher import SUBSCRIPTION_MOST, Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
@@ -56,8 +56,11 @@ class ZmqServer(Endpoint):
         return len(self.peers.clients)
 
     async def open(self) -> dict[str, Any]:
-        ports, most = {"requests": self._router, "states": self.publisher.port}, self.peers.most_clients
-        self._doors = [Doorkeeper(self._context, self, port, most, name) for name, port in ports.items()]
+        most = self.peers.most_clients
+        self._doors = [
+            Doorkeeper(self._context, self, self._router, most, self._most_bytes, "requests"),
+            Doorkeeper(self._context, self, self.publisher.port, most, lambda _: SUBSCRIPTION_MOST, "states"),
+        ]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
         self._publish = self._bound(self.publisher.port, after if self._publish is None else self._publish)
@@ -235,6 +238,10 @@ class ZmqServer(Endpoint):
         if peer.name:
             self.hub.report(gone=self.peers.part(peer))
 
+    def _most_bytes(self, address: bytes) -> int:
+        """Return the size that a message from an address may have, bytes."""
+        return MESSAGE_MOST if self.peers.is_client(address) else HELLO_MOST
+
     def _check(self) -> None:
         """Remove silent clients, and poll the sockets."""
         for peer in self.peers.silent():
@@ -297,6 +304,11 @@ class ZmqPeers:
         passed, peer.last_seen = now - peer.last_seen, now
         peer.strikes = max(0.0, peer.strikes - passed)
         return peer
+
+    def is_client(self, address: bytes) -> bool:
+        """Return whether the peer has a name."""
+        peer = self._peers.get(address)
+        return peer is not None and bool(peer.name)
 
     def welcome(self, peer: ZmqPeer, wanted: str) -> bool:
         """Give a peer a unique name; False if the limit of clients is reached."""

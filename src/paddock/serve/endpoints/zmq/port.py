@@ -1,4 +1,4 @@
-"""A ZeroMQ socket in the hub's event loop, the PLAIN handshake that checks the token, and a limit of connections."""
+"""A ZeroMQ socket in the hub's event loop, the PLAIN handshake that checks the token, and limits of its connections."""
 
 import asyncio
 import errno
@@ -6,8 +6,11 @@ import hmac
 import os
 import socket
 import struct
+import sys
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
 
@@ -18,6 +21,8 @@ from paddock.serve.hub import Endpoint
 
 T = TypeVar("T")
 EVENTS, POLLIN, NOBLOCK = int(zmq.EVENTS), int(zmq.POLLIN), int(zmq.NOBLOCK)  # enums are twice as slow
+RCVMORE, SRCFD = int(zmq.RCVMORE), int(zmq.SRCFD)
+FRAMING = 21  # bytes of the header of a frame, and of the name of a command that subscribes, at most
 BATCH = 64  # messages read at a time
 WAITING = 1000  # messages that may wait for a peer, in each direction
 BEAT_MS, DEAD_MS = 1000, 5000  # ms between heartbeats, and ms without one after which a connection is closed
@@ -34,6 +39,7 @@ class Port:
     ) -> None:
         self.socket: zmq.Socket[bytes] = context.socket(kind)
         self._on_message = on_message
+        self.on_arrival: Callable[[int, bytes, int], None] | None = None  # descriptor, first frame, bytes in all
         self._loop: asyncio.AbstractEventLoop | None = None
         self._looking = False
         options = {
@@ -69,7 +75,7 @@ class Port:
             if not self._readable():
                 self._looking = False
                 return
-            self._on_message(self.socket.recv_multipart(NOBLOCK))
+            self._on_message(self.socket.recv_multipart(NOBLOCK) if self.on_arrival is None else self._received())
         self._look_again()
 
     def send(self, *frames: bytes) -> bool:
@@ -88,6 +94,17 @@ class Port:
             self._loop.remove_reader(self.socket.fileno())
             self._loop = None
         self.socket.close()
+
+    def _received(self) -> list[bytes]:
+        """Receive a message, and report it with the connection that it came from."""
+        first = self.socket.recv(NOBLOCK, copy=False)
+        frames = [first.bytes]
+        while self.socket.getsockopt(RCVMORE):
+            frames.append(self.socket.recv(NOBLOCK))
+        assert self.on_arrival is not None
+        with suppress(zmq.ZMQError):
+            self.on_arrival(int(first.get(SRCFD)), frames[0], sum(map(len, frames)) + len(frames) * FRAMING)
+        return frames
 
     def _readable(self) -> bool:
         return bool(self.socket.getsockopt(EVENTS) & POLLIN)  # type: ignore[operator]
@@ -132,49 +149,116 @@ class Gate:
 
 EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a descriptor
 SPARE = 128  # young connections of a socket
+WATCH = 0.05  # s between looks at what connections have sent
+MARGIN = 8192  # bytes that a connection may send beyond its limit, and that libzmq needs for a handshake
+BEATS = 128.0  # bytes per s that are taken for heartbeats, which libzmq does not report
+BYTES_RECEIVED = struct.Struct("=128xQ")  # of Linux's tcp_info
+
+
+@dataclass
+class Watched:
+    """An open connection, and the bytes it has sent that are in no message yet."""
+
+    since: float  # s: when it was accepted
+    shaken: bool = False  # whether its handshake is finished
+    first: bytes = b""  # frame of its last message
+    seen: int = 0  # bytes received so far
+    pending: float = 0.0
 
 
 class Doorkeeper:
-    """Limits the connections of a listening socket, which libzmq does not.
+    """Limits the connections of a listening socket, and what they send in part, which libzmq does not.
 
     libzmq ends connections without a finished handshake after some seconds: older ones are of clients. One more than
     the limit of younger ones ends the first of them (of the address that has most), or the new one itself.
+
+    libzmq limits the size of a frame, from the first byte on, but not the number of frames of a message. On Linux, a
+    connection is ended if it has sent more than its limit that has not arrived as a message.
     """
 
-    def __init__(self, context: zmq.Context[Any], endpoint: Endpoint, guarded: Port, clients: int, name: str) -> None:
-        """Watch a socket before it listens; `clients` is the maximum number of its clients."""
-        self._endpoint, self._guarded = endpoint, guarded
+    def __init__(
+        self,
+        context: zmq.Context[Any],
+        endpoint: Endpoint,
+        guarded: Port,
+        clients: int,
+        most: Callable[[bytes], int],
+        name: str,
+    ) -> None:
+        """Watch a socket before it listens.
+
+        `clients` is the maximum number of its clients, `most(frame)` that of the bytes of a message from the connection
+        whose last message began with a frame: the address of its client, at a ROUTER.
+        """
+        self._endpoint, self._guarded, self._most_bytes = endpoint, guarded, most
         self._spare = share_of_files(SPARE)
         self._most = clients + self._spare
-        self._since: dict[int, float] = {}  # descriptor of an open connection -> when it was accepted, s
-        self._young: Slots[int] = Slots(self._spare, self._end)
+        self._open: dict[int, Watched] = {}  # by descriptor
+        self._young: Slots[int] = Slots(self._spare, partial(self._end, reason="slots"))
         self.port = Port(context, zmq.PAIR, ZAP_MOST, self._take)
         self.port.socket.setsockopt(zmq.RCVHWM, 0)  # or libzmq would wait for the hub
-        guarded.socket.monitor(f"inproc://{name}", zmq.EVENT_ACCEPTED | zmq.EVENT_DISCONNECTED)
+        events = zmq.EVENT_ACCEPTED | zmq.EVENT_HANDSHAKE_SUCCEEDED | zmq.EVENT_DISCONNECTED
+        guarded.socket.monitor(f"inproc://{name}", events)
         self.port.socket.connect(f"inproc://{name}")
         self.port.begin()
+        self._timer: asyncio.TimerHandle | None = None
+        if sys.platform == "linux":
+            guarded.on_arrival = self._on_arrival
+            self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
 
     def close(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         self._guarded.socket.disable_monitor()
         self.port.close()
 
     def _take(self, frames: list[bytes]) -> None:
         event, descriptor = EVENT.unpack(frames[0])
+        if event == zmq.EVENT_HANDSHAKE_SUCCEEDED:
+            if descriptor in self._open:
+                self._open[descriptor].shaken = True
+            return
         self._young.leave(descriptor)
-        self._since.pop(descriptor, None)
+        self._open.pop(descriptor, None)
         if event == zmq.EVENT_ACCEPTED:
             now = monotonic()
-            for known in [one for one, since in self._since.items() if now - since > DEAD_MS / 1000.0]:
+            for known in [one for one, watched in self._open.items() if now - watched.since > DEAD_MS / 1000.0]:
                 self._young.leave(known)
-            settled = len(self._since) - len(self._young)
+            settled = len(self._open) - len(self._young)
             self._young.most = min(self._spare, max(0, self._most - settled))
-            self._since[descriptor] = now
+            self._open[descriptor] = Watched(now)
             self._young.enter(descriptor, self._with(descriptor, lambda peer: str(peer.getpeername()[0])) or "")
 
-    def _end(self, descriptor: int) -> None:
+    def _on_arrival(self, descriptor: int, first: bytes, size: int) -> None:
+        watched = self._open.get(descriptor)
+        if watched is None or watched.first != first:  # perhaps of a new connection
+            self.port.look()
+            watched = self._open.get(descriptor)
+        if watched is not None:
+            watched.first = first
+            watched.pending -= size
+
+    def _watch(self) -> None:
+        """End connections that have sent more than their limit in part."""
+        for descriptor, watched in self._open.items():
+            seen = self._with(descriptor, bytes_received)
+            if seen is not None:
+                grown, watched.seen = seen - watched.seen, seen
+                watched.pending = max(0.0, watched.pending + grown - BEATS * WATCH)
+        self.port.look()
+        self._guarded.look()  # what has arrived by now is not pending
+        for descriptor, watched in list(self._open.items()):
+            most = self._most_bytes(watched.first) if watched.shaken else 0
+            if watched.pending > most + MARGIN:
+                del self._open[descriptor]
+                self._young.leave(descriptor)
+                self._end(descriptor, "size")
+        self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
+
+    def _end(self, descriptor: int, reason: str) -> None:
         """Shut a connection down; libzmq then closes it."""
         self._with(descriptor, lambda peer: peer.shutdown(socket.SHUT_RDWR))
-        self._endpoint.count("cut_off", reason="slots")
+        self._endpoint.count("cut_off", reason=reason)
 
     def _with(self, descriptor: int, do: Callable[[socket.socket], T]) -> T | None:
         """Call a function with a connection, unless it is gone; its number may be that of another socket by now."""
@@ -183,3 +267,9 @@ class Doorkeeper:
             if peer.family in (socket.AF_INET, socket.AF_INET6) and str(peer.getsockname()[1]) == number:
                 return do(peer)
         return None
+
+
+def bytes_received(peer: socket.socket) -> int:
+    """Return the bytes that a connection has received so far, on Linux."""
+    [count] = BYTES_RECEIVED.unpack(peer.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, BYTES_RECEIVED.size))
+    return int(count)
