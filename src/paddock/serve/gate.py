@@ -2,9 +2,10 @@
 
 While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. An
 operation that takes longer than what is left delays the next one until that is paid back; a short burst can be saved
-up. Applying commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's process, which
-compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take turns. Equal reads
-that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no cost.
+up. Applying commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's
+process, which compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take
+turns. Equal reads that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no
+cost.
 """
 
 import asyncio
