@@ -6,19 +6,24 @@ import math
 import select
 import socket
 import struct
+import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
+from tests.sitl.mavlink.test_sitl_mavlink_files import request
 from tests.sitl.mavlink.test_sitl_mavlink_tcp import free_tcp
 
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
+from paddock.sitl.autopilot.log import OnboardLog
+from paddock.sitl.mavlink import virtual_files
 from paddock.sitl.mavlink.link import MAX_PEERS, MAX_WAITING, MavlinkPeer, Sender, UdpLink
 from paddock.sitl.mavlink.packets import PacketWriter, int32, uint16
 from paddock.sitl.mavlink.signing import Signing
 from paddock.sitl.mavlink.tcp import MAX_CLIENTS
+from paddock.sitl.mavlink.virtual_files import FileContent, packed_parameters
 
 KEY = bytes(range(32))
 LAST = 2**48 - 1
@@ -130,6 +135,10 @@ def test_a_full_disk_ends_the_log_and_not_the_run(rover: Any) -> None:
 
 def packed(message: Any, times: int = 1) -> bytes:
     return bytes(message.pack(mavlink.MAVLink(None, srcSystem=255, srcComponent=190))) * times
+
+
+def decoded(message: Any) -> Any:
+    return mavlink.MAVLink(None).decode(bytearray(packed(message)))
 
 
 BEAT = mavlink.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3)
@@ -253,3 +262,78 @@ def test_new_addresses_do_not_displace_an_active_ground_station() -> None:
     for port in range(20_000, 20_100):
         link.peer(("127.0.0.1", port), wall=99.9)
     assert active in link.peers and silent not in link.peers and len(link.peers) == MAX_PEERS
+
+
+OPEN, LIST, CRC = 4, 3, 14
+ACK, NAK = 128, 129
+
+
+def ftp(fleet: Any, station: Any, opcode: int, data: bytes, number: int, session: int = 0) -> tuple[int, bytes]:
+    """Return opcode and data of the reply to a file transfer request."""
+    station.send(request(opcode, data, session=session, number=number))
+    reply = bytes(fleet.expect(station, "FILE_TRANSFER_PROTOCOL").payload)
+    assert int.from_bytes(reply[:2], "little") == number + 1
+    return reply[3], reply[12 : 12 + reply[4]]
+
+
+def test_the_checksum_of_a_large_log_is_computed_piece_by_piece(rover: Any, tmp_path: Path, monkeypatch: Any) -> None:
+    pilot = rover.autopilots[0]
+    pilot.log = OnboardLog(pilot, tmp_path / "logs")
+    data = bytes(range(256)) * 12_000
+    (tmp_path / "logs" / "00000001.BIN").write_bytes(data)
+    reads: list[tuple[int, int]] = []
+    read = FileContent.read
+
+    def counted(self: FileContent, offset: int, count: int) -> bytes:
+        reads.append((rover.bridge.time_us, count))
+        return read(self, offset, count)
+
+    monkeypatch.setattr(FileContent, "read", counted)
+    stations = [rover.station(system=200 + k) for k in range(12)]
+    for station in stations:
+        station.send(request(CRC, b"APM/LOGS/00000001.BIN", number=1))
+    replies = [bytes(rover.expect(station, "FILE_TRANSFER_PROTOCOL").payload) for station in stations]
+    assert sorted(reply[3] for reply in replies) == [ACK] * 8 + [NAK] * 4
+    expected = zlib.crc32(data, 0xFFFFFFFF) ^ 0xFFFFFFFF
+    assert {int.from_bytes(r[12:16], "little") for r in replies if r[3] == ACK} == {expected}
+    assert len(reads) == math.ceil(len(data) / 2**18)  # once for all of them
+    assert len({time for time, _ in reads}) == len(reads)  # one piece per poll
+    assert ftp(rover, stations[0], CRC, b"APM/LOGS/00000001.BIN", 7) == (ACK, expected.to_bytes(4, "little"))
+
+
+def test_one_address_has_two_sessions_and_the_busiest_gives_way(rover: Any) -> None:
+    stations = [rover.station(system=200 + k) for k in range(7)]
+    sessions = rover.hub.vehicles[1].transfer.sessions
+    for station in stations[:4]:
+        for k in range(3):
+            assert ftp(rover, station, OPEN, b"@PARAM/param.pck", 10 + 2 * k, session=k)[0] == ACK
+    owners = [address[1] for (address, _, _), _ in sessions]
+    assert sorted(owners) == sorted([station.port for station in stations[:4]] * 2)
+    for station in stations[4:]:
+        assert ftp(rover, station, OPEN, b"@PARAM/param.pck", 20)[0] == ACK
+    owners = [address[1] for (address, _, _), _ in sessions]
+    assert sorted(map(owners.count, (station.port for station in stations))) == [1] * 6 + [2]
+
+
+def test_files_are_packed_once_until_they_change(rover: Any, monkeypatch: Any) -> None:
+    files, calls = rover.hub.vehicles[1].transfer.files, []
+    monkeypatch.setattr(virtual_files, "packed_parameters", lambda *a: calls.append(a) or packed_parameters(*a))
+    first = files.open("@PARAM/param.pck").data
+    for _ in range(50):
+        files.names("@PARAM")
+    assert len(calls) == 1
+    assert rover.autopilots[0].parameters.set("WP_SPEED", 3.0)
+    assert files.open("@PARAM/param.pck").data != first and len(calls) == 2
+    for start in range(100):
+        files.open(f"@PARAM/param.pck?start={start}")
+    assert len(files._packed) <= 16
+
+
+def test_lists_of_parameters_are_limited(rover: Any) -> None:
+    vehicle = rover.hub.vehicles[1]
+    for system in range(1, 200):
+        vehicle.handle(
+            decoded(mavlink.MAVLink_param_request_list_message(1, 1)),
+            Sender(rover.hub.links[1], local().peer, system, 1),
+        )
+    assert len(vehicle.parameters._lists) == 16

@@ -162,7 +162,8 @@ def test_requests_that_make_no_sense_are_refused(rover: Any) -> None:
     assert stranger.ask(READ, session=session)[::2] == (NAK, bytes((4,)))  # sessions belong to their sender
     opened = [client.ask(OPEN, b"@PARAM/param.pck", session=k) for k in range(20, 29)]
     assert opened[0][:2] == (ACK, 20)  # the number that the client has chosen
-    assert opened[-1][0] == NAK
+    assert opened[-1][0] == ACK  # the two newest remain
+    assert [client.ask(READ, session=k)[0] for k in (26, 27, 28)] == [NAK, ACK, ACK]
     assert client.ask(RESET)[0] == ACK and client.ask(OPEN, b"@PARAM/param.pck")[0] == ACK
     for size in (240, 255):
         assert client.ask(OPEN, b"@PARAM/param.pck", size=size)[::2] == (NAK, bytes((3,)))

@@ -90,6 +90,10 @@ class AutopilotParameters:
         except KeyError:
             raise unknown_name("parameter", name, self._known) from None
 
+    def values(self) -> tuple[float, ...]:
+        """Return all values in the order of `names`."""
+        return tuple(self._values.values())
+
     def whole(self, name: str) -> int:
         """Return the value of an integer parameter."""
         return int(self.value(name))

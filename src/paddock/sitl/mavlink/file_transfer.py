@@ -1,7 +1,9 @@
 """MAVLink FTP: the protocol of FILE_TRANSFER_PROTOCOL messages, over the files in `virtual_files`."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from struct import Struct
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -29,9 +31,11 @@ TERMINATE, RESET, LIST, OPEN, READ, CREATE, WRITE, REMOVE, MAKE_FOLDER, REMOVE_F
 OPEN_WRITE, TRUNCATE, RENAME, CRC, BURST = range(11, 16)
 ACK, NAK = 128, 129
 INVALID_SESSION, NO_SESSIONS, END_OF_FILE, UNKNOWN_COMMAND = 4, 5, 6, 7
-MAX_SESSIONS = 8  # of one vehicle; the one unused longest ends if more are needed
-IDLE = 10.0  # s of wall time after which a session may be ended for another
-PACKETS_PER_POLL = 40  # of a burst: a receiver's socket buffer must hold them
+MAX_SESSIONS = 8  # of one vehicle
+SESSIONS_EACH = 2  # of one address; the oldest gives way to a third
+PACKETS_PER_POLL = 40  # of all bursts: a receiver's socket buffer must hold them
+PIECE = 1 << 18  # bytes per poll of a checksum
+MAX_CHECKSUMS = 8  # in progress, and results that are remembered
 MAX_REMEMBERED = 32  # last replies, by sender
 SessionKey = tuple[tuple["Address", int, int], int]
 
@@ -65,14 +69,27 @@ class FtpSession:
     burst: FtpRequest | None = None  # in progress; its offset moves
 
 
+@dataclass
+class FtpChecksum:
+    """The checksum of a log, in progress."""
+
+    sender: "Sender"
+    request: FtpRequest
+    content: FileContent
+    at: int = 0
+    value: int = 0xFFFFFFFF  # the start value 0, inverted
+
+
 class FileTransfer:
     """The file transfer of one vehicle."""
 
     def __init__(self, vehicle: "MavlinkVehicle") -> None:
         self.vehicle, self.files = vehicle, VirtualFiles(vehicle.autopilot)
         self.sessions: dict[SessionKey, FtpSession] = {}  # by sender and the number that it has chosen
+        self.checksums: dict[tuple[Address, int, int], FtpChecksum] = {}  # by sender, in their order
+        self._known: dict[tuple[bytes | Path, int], int] = {}  # checksums by file and size
         self._replies: dict[tuple[Address, int, int], tuple[int, int, Any]] = {}  # number, opcode and the reply to it
-        self._operations: dict[int, Callable[[FtpRequest, Sender], bytes]] = {
+        self._operations: dict[int, Callable[[FtpRequest, Sender], bytes | None]] = {
             TERMINATE: self._terminate,
             RESET: self._reset,
             LIST: self._list,
@@ -112,13 +129,20 @@ class FileTransfer:
             operation = self._operations.get(opcode)
             if operation is None:
                 raise FileError(UNKNOWN_COMMAND)
-            reply = self._packet(request, sender, ACK, operation(request, sender))
+            data = operation(request, sender)
+            if data is None:  # later
+                return
+            reply = self._packet(request, sender, ACK, data)
         except FileError as problem:
             if str(problem):
                 self.vehicle.autopilot.send_text(Severity.WARNING, str(problem))
             reply = self._packet(request, sender, NAK, bytes((problem.code,)))
+        self._answer(request, sender, reply)
+
+    def _answer(self, request: FtpRequest, sender: "Sender", reply: Any) -> None:
+        """Send a reply, and remember it."""
         self._replies.pop(sender.key, None)
-        self._replies[sender.key] = number, opcode, reply
+        self._replies[sender.key] = request.number, request.opcode, reply
         if len(self._replies) > MAX_REMEMBERED:
             del self._replies[next(iter(self._replies))]
         self.vehicle.reply(reply, sender)
@@ -133,15 +157,33 @@ class FileTransfer:
         return mav.MAVLink_file_transfer_protocol_message(0, sender.system, sender.component, payload)
 
     def service(self) -> None:
-        """Send the next packets of bursts."""
-        for session in self.sessions.values():
-            if session.burst is not None:
-                self._burst(session, session.burst)
+        """Send the next packets of bursts, and continue the first checksum."""
+        bursts = [(session, session.burst) for session in self.sessions.values() if session.burst is not None]
+        for session, request in bursts:
+            self._burst(session, request, PACKETS_PER_POLL // len(bursts))
+        if self.checksums:
+            self._continue(next(iter(self.checksums.values())))
 
-    def _burst(self, session: FtpSession, request: FtpRequest) -> None:
+    def _continue(self, job: FtpChecksum) -> None:
+        """Read the next piece; reply after the last one. CRC-32 with start value 0 and without the final inversion."""
+        content = job.content
+        job.at = content.size if (content.data, content.size) in self._known else job.at
+        if job.at < content.size:
+            piece = content.read(job.at, PIECE)
+            job.value, job.at = crc32(piece, job.value), job.at + len(piece) if piece else content.size
+            if job.at < content.size:
+                return
+        value = self._known.setdefault((content.data, content.size), job.value ^ 0xFFFFFFFF)
+        if len(self._known) > MAX_CHECKSUMS:
+            del self._known[next(iter(self._known))]
+        self.checksums.pop(job.sender.key, None)
+        reply = self._packet(job.request, job.sender, ACK, value.to_bytes(4, "little"))
+        self._answer(job.request, job.sender, reply)
+
+    def _burst(self, session: FtpSession, request: FtpRequest, packets: int) -> None:
         assert session.content is not None
         most = min(request.size or MOST, MOST)
-        data = session.content.read(request.offset, PACKETS_PER_POLL * most)
+        data = session.content.read(request.offset, packets * most)
         for at in range(0, len(data) or 1, most):
             part = data[at : at + most]
             request.number += 1
@@ -166,11 +208,16 @@ class FileTransfer:
     def _begin(self, request: FtpRequest, session: FtpSession) -> None:
         """Open a session with the number of the request, as ArduPilot does: MAVProxy expects it in the reply."""
         session.used, key = monotonic(), (session.sender.key, request.session)
-        if key not in self.sessions and len(self.sessions) >= MAX_SESSIONS:
-            oldest = min(self.sessions, key=lambda k: self.sessions[k].used)
-            if session.used - self.sessions[oldest].used < IDLE:
-                raise FileError(NO_SESSIONS)
-            del self.sessions[oldest]
+        self.sessions.pop(key, None)
+        own = session.sender.peer.address
+        counts = Counter(address for (address, _, _), _ in self.sessions)
+        rivals: list[SessionKey] = []
+        if counts[own] >= SESSIONS_EACH:
+            rivals = [k for k in self.sessions if k[0][0] == own]
+        elif len(self.sessions) >= MAX_SESSIONS:
+            rivals = [k for k in self.sessions if counts[k[0][0]] == max(counts.values())]
+        if rivals:
+            del self.sessions[min(rivals, key=lambda k: self.sessions[k].used)]
         self.sessions[key] = session
 
     def _terminate(self, request: FtpRequest, sender: "Sender") -> bytes:
@@ -235,13 +282,15 @@ class FileTransfer:
         self.files.writer(request.path)  # raises if it is read-only; what was written is discarded at the next open
         return b""
 
-    def _checksum(self, request: FtpRequest, sender: "Sender") -> bytes:
-        """CRC-32 with start value 0 and without the final inversion, as in the specification."""
+    def _checksum(self, request: FtpRequest, sender: "Sender") -> None:
+        """Start a checksum, whose reply comes later; a repeated request does not start it again."""
+        known = self.checksums.get(sender.key)
+        if known is not None and known.request.number == request.number:
+            return
         content = self.files.open(request.path)
-        value = 0xFFFFFFFF  # the start value 0, inverted
-        for at in range(0, content.size, 1 << 16):
-            value = crc32(content.read(at, 1 << 16), value)
-        return (value ^ 0xFFFFFFFF).to_bytes(4, "little")
+        if known is None and len(self.checksums) >= MAX_CHECKSUMS:
+            raise FileError(NO_SESSIONS)
+        self.checksums[sender.key] = FtpChecksum(sender, request, content)
 
     def _protected(self, request: FtpRequest, sender: "Sender") -> bytes:
         raise FileError(PROTECTED)

@@ -391,7 +391,7 @@ class MavlinkVehicle:
             self.signing.service(now_us)
         if self.logs.downloads:
             self.logs.service()
-        if self.transfer.sessions:
+        if self.transfer.sessions or self.transfer.checksums:
             self.transfer.service()
 
     def own_streams(self, peer: MavlinkPeer) -> Streams:

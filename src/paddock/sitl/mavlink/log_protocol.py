@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
 
 CHUNK = 90  # bytes of a LOG_DATA
-BATCH = 40  # packets per poll: a receiver's socket buffer must hold them
+BATCH = 40  # packets per poll, shared by all downloads: a receiver's socket buffer must hold them
 MAX_DOWNLOADS = 8  # at the same time
 
 
@@ -79,11 +79,12 @@ class LogProtocol:
 
     def service(self) -> None:
         """Send the next packets of the downloads."""
+        batch = BATCH // max(len(self.downloads), 1)
         for key, download in list(self.downloads.items()):
             try:
                 with download.path.open("rb") as file:
                     file.seek(download.at)
-                    data = file.read(min(BATCH * CHUNK, download.end - download.at))
+                    data = file.read(min(batch * CHUNK, download.end - download.at))
             except OSError:  # erased meanwhile
                 data = b""
             for at in range(0, len(data) or 1, CHUNK):

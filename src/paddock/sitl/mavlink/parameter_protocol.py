@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from paddock.sitl.mavlink.link import Address, Sender
 
 BATCH = 20  # parameters per batch, SR0_PARAMS times a second: receivers lose packets of a faster list
+MAX_LISTS = 16  # receivers at the same time
 RATE = "SR0_PARAMS"
 PAUSE_US = 100_000  # us between batches if that is 0
 NOT_INDEXED = 65535  # index of a PARAM_VALUE that was not requested by index
@@ -28,7 +29,7 @@ class ParameterProtocol:
         self._lists: dict[tuple[Address, int, int], tuple[Sender, int]] = {}  # receivers of the list, next index
         self._next_us, self._next_wall = 0, 0.0
         self.handlers: dict[str, Callable[[Any, Sender], None]] = {
-            "PARAM_REQUEST_LIST": lambda _, sender: self._lists.update({sender.key: (sender, 0)}),
+            "PARAM_REQUEST_LIST": self._list,
             "PARAM_REQUEST_READ": self._read,
             "PARAM_SET": self._set,
         }
@@ -52,6 +53,12 @@ class ParameterProtocol:
             self._lists[key] = (sender, sent + BATCH)
             if sent + BATCH >= len(names):
                 del self._lists[key]
+
+    def _list(self, message: Any, sender: "Sender") -> None:
+        """Start a list; the one that was requested first gives way if there are too many."""
+        self._lists[sender.key] = sender, 0
+        if len(self._lists) > MAX_LISTS:
+            del self._lists[next(iter(self._lists))]
 
     def _read(self, message: Any, sender: "Sender") -> None:
         names, index = self.parameters.names(), message.param_index  # -1: by name

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from struct import Struct, error, unpack_from
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl
 
 from paddock.sitl.autopilot.mission.items import MissionItem, PlanKind
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 PLANS = {"mission.dat": PlanKind.MISSION, "fence.dat": PlanKind.FENCE, "rally.dat": PlanKind.RALLY}
 MAX_WRITTEN = 1 << 18  # bytes of a file that is written
+MAX_PACKED = 16  # files that are kept
 
 PACKED, PACKED_DEFAULTS = 0x671B, 0x671C
 PARAM_HEADER = Struct("<HHH")  # magic, parameters in the file, parameters of the vehicle
@@ -78,6 +79,17 @@ class VirtualFiles:
 
     def __init__(self, autopilot: "BuiltInAutopilot") -> None:
         self.autopilot = autopilot
+        self._packed: dict[str, tuple[Any, bytes]] = {}  # by path: what it was packed from, and the file
+
+    def _cached(self, path: str, source: Any, pack: Callable[[], bytes]) -> FileContent:
+        """Return a packed file; it is packed again only if its source has changed."""
+        known = self._packed.pop(path, None)
+        if known is None or known[0] != source:
+            known = source, pack()
+        self._packed[path] = known
+        if len(self._packed) > MAX_PACKED:
+            del self._packed[next(iter(self._packed))]
+        return FileContent(known[1], len(known[1]))
 
     def names(self, path: str) -> list[str]:
         """Return the entries of a folder: `Dname`, or `Fname`, a tab and the size."""
@@ -99,11 +111,12 @@ class VirtualFiles:
         name, _, options = path.partition("?")
         match split(name):
             case ["@PARAM", "param.pck"]:
-                data = packed_parameters(self.autopilot, dict(parse_qsl(options)))
-                return FileContent(data, len(data))
+                values = self.autopilot.parameters.values()
+                return self._cached(path, values, lambda: packed_parameters(self.autopilot, dict(parse_qsl(options))))
             case ["@MISSION", plan] if plan in PLANS:
-                data = packed_plan(self.autopilot, PLANS[plan])
-                return FileContent(data, len(data))
+                kind = PLANS[plan]
+                source = self.autopilot.plans[kind], self.autopilot.home
+                return self._cached(path, source, lambda: packed_plan(self.autopilot, kind))
             case ["APM", "LOGS", log] if log in (files := self._logs()):
                 return FileContent(files[log], files[log].stat().st_size)
         raise FileError(NOT_FOUND)
