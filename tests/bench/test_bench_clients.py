@@ -14,7 +14,7 @@ from paddock.wire.operations import OPERATIONS
 
 def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured() -> None:
     theirs = {name for name, one in OPERATIONS.items() if one.entry.zmq in ("Call", "Command", "GetMetadata", "Reset")}
-    of_the_clock = {"hold", "let_go", "seek", "restore"}
+    of_the_clock = {"hold", "let_go", "seek"}
     of_missions = {name for name in theirs if OPERATIONS[name].client[0] == "mission"}
     assert theirs - of_the_clock - of_missions - {"command_many"} == set(ASKED)
 
@@ -23,8 +23,8 @@ def test_every_operation_that_notebooks_may_call_without_the_clock_is_measured()
 def test_clients_are_answered_while_the_run_ticks() -> None:
     with Server(crowd(10), {"zmq": {"port": 0}}) as server:
         before = server.figures()
-        for operation in ("inspect", "command"):
+        for operation, fewest in (("inspect", 10), ("command", 10), ("restore", 0)):
             port, given = server.addresses["zmq"]["port"], json.dumps(ASKED[operation])
             figures = Subscriber("ask", port, operation, given, 2.0, 4).result()
-            assert figures["answers"] > 10 and figures["refused"] == 0
+            assert figures["answers"] > fewest and figures["refused"] == 0
         assert server.figures()["ticked"] > before["ticked"]

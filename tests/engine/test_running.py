@@ -369,3 +369,25 @@ def test_the_first_tick_prepares_a_simulation_that_was_not() -> None:
         sim.step(240)
     assert later.engine.programs["red"].sensors["imu"].save()["taken"] == 11
     assert later.state_hash() == restored.state_hash() == at_once.state_hash()
+
+
+def test_a_paced_run_continues_at_once_from_a_restored_tick() -> None:
+    """Neither waits for the time of a later one, nor catches up from an earlier one."""
+    with paddock.load({"clock": {"rate": 1000}, "vehicles": [{"name": "red", "model": "rover"}]}) as sim:
+        sim.step(1000)
+        early = sim.save()
+        sim.step(599_000)
+        late, seen = sim.save(), list[int]()
+        sim.reset()
+
+        def beat() -> None:
+            seen.append(sim.tick)
+            if len(seen) == 1:
+                sim.restore(late)
+            elif len(seen) == 2:
+                sim.restore(early)
+            elif len(seen) == 3:
+                sim.clock.stop()
+
+        sim.run(pace=1.0, heartbeat=beat)
+    assert seen[1] > 600_000 and 1000 < seen[2] < 600_000

@@ -287,6 +287,21 @@ def test_a_scenario_beyond_the_limits_is_refused_at_its_line(host: Host) -> None
     assert "200,000,000 vehicles need about" in problem.message and "serve.limits.memory" in problem.message
 
 
+def test_a_scenario_with_too_many_tasks_is_refused_at_its_line(host: Host) -> None:
+    """118 bytes whose planning would take minutes."""
+    assert isinstance(host.source, LiveSource)
+    host.source.director = lambda scenario: pytest.fail("begun")
+    text = "vehicles: [{name: uav, model: fixed_wing, pose: [0, 0, 100, 0]}]\nmission:\n  generate: {tasks: 100000}\n"
+    with pytest.raises(PaddockError, match=r"3:21: 100,000 tasks exceed the 2,000 of a client's scenario"):
+        ask(host, "switch_scenario", text=text)
+    (problem,) = problems_of(text, installed_names(), ClientLimits())
+    assert (problem.line, problem.column) == (3, 21) and "serve.limits.tasks" in problem.message
+    assert not problems_of(text.replace("100000", "20"), installed_names(), ClientLimits())
+    listed = text.replace("generate: {tasks: 100000}", "tasks: [" + 3 * "{point: {at: [9, 9]}}, " + "]")
+    (problem,) = problems_of(listed, installed_names(), ClientLimits(tasks=2))
+    assert problem.line == 3 and "3 tasks exceed the 2" in problem.message
+
+
 def test_a_saved_state_cannot_have_more_vehicles_than_clients_may_add(host: Host) -> None:
     ask(host, "spawn", entry={"model": "rover", "name": "dog"})
     saved = ask(host, "save")

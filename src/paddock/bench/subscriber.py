@@ -131,19 +131,22 @@ def ask(port: int, method: str, arguments: str, seconds: float, connections: int
     """Call an operation from several ZeroMQ clients, each with `AT_ONCE` unanswered calls; count answers."""
     import zmq
 
+    import paddock
     from paddock.wire.messages import replies, requests
 
-    given = json.loads(arguments)
-    direct = method in requests.ADMIN_FIELDS or method in ("command", "mark")
+    given, context = json.loads(arguments), zmq.Context()
+    direct, restore = method in requests.ADMIN_FIELDS or method in ("command", "mark"), method == "restore"
     body: requests.Body = requests.Direct(method, given) if direct else requests.Call(method, given)
+    if restore:
+        with paddock.connect(f"tcp://127.0.0.1:{port}") as remote:
+            body = requests.Call(method, given, remote.save())
     question, poller, answers, refused = requests.encode_request(requests.RequestMessage(1, body)), zmq.Poller(), 0, 0
-    context = zmq.Context()
     for k in range(connections):
         client = context.socket(zmq.DEALER)
         client.linger = 0
         client.connect(f"tcp://127.0.0.1:{port}")
         client.send(requests.encode_request(requests.RequestMessage(1, requests.Hello(f"asker {k}"))))
-        for _ in range(AT_ONCE - 1):
+        for _ in range(0 if restore else AT_ONCE - 1):  # a saved state is large
             client.send(question)
         poller.register(client, zmq.POLLIN)
     print(flush=True)

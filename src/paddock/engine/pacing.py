@@ -211,10 +211,12 @@ class Pacer:
     def _run(self, end: int | None, heartbeat: Callable[[], None] | None) -> None:
         anchor, beat = (monotonic(), self.clock.tick, self._pace), monotonic()
         while not self.thread.stopping and (end is None or self.clock.tick < end):
+            before = self.clock.tick
             self.between()
             if heartbeat is not None and monotonic() >= beat:
                 heartbeat()
                 beat = monotonic() + HEARTBEAT
+            anchor = (anchor[0], anchor[1] + self.clock.tick - before, anchor[2])  # a restored tick is on time
             reached: list[TickRequest] = []
             with self.thread.condition:
                 while self._requests and self.clock.tick >= self._requests[0].target:

@@ -159,6 +159,20 @@ def read(text: str) -> Scenario:
     return scenario_from_text(text, without=LEFT_OUT)
 
 
+def beyond_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
+    """Return one line, with its place, if a client's scenario has too many tasks or vehicles; else nothing."""
+    from paddock.serve.limits import over_limits  # not in the hub
+
+    mission = scenario.mission
+    if mission is not None:
+        drawn = 0 if mission.generate is None else mission.generate.tasks
+        if (tasks := drawn + len(mission.tasks)) > limits.tasks:
+            path = ("generate", "tasks") if drawn > len(mission.tasks) else ("tasks",)
+            place = scenario.at("mission", *path)
+            return [f"{place}: {tasks:,} tasks exceed the {limits.tasks:,} of a client's scenario (serve.limits.tasks)"]
+    return over_limits(scenario, limits)
+
+
 MOST_PROBLEMS = 100
 LONGEST_MESSAGE = 500
 
@@ -169,12 +183,11 @@ def problems_of(text: str, known: "Known", limits: ClientLimits) -> list[Scenari
     Models, behaviours and sensors that are not `known` are refused before they are imported.
     """
     from paddock.engine.build import build_problems  # not in the hub, which only starts the process
-    from paddock.serve.limits import over_limits
     from paddock.serve.trust import foreign_names
 
     try:
         scenario = read(text)
-        found = foreign_names(scenario, known) or over_limits(scenario, limits) or build_problems(scenario)
+        found = foreign_names(scenario, known) or beyond_limits(scenario, limits) or build_problems(scenario)
     except ScenarioError as error:
         found = error.problems
     except PaddockError as error:

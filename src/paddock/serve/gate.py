@@ -1,8 +1,8 @@
 """The gate between clients and the simulation: a budget for their operations, and queues for those that must wait.
 
 While time passes, the ticking thread spends at most 5 % of its time on clients: 3 % on reads, 2 % on changes. An
-operation that takes longer than what is left delays the next one until that is paid back; a short burst can be saved
-up. Applying commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's
+operation that takes longer than what is left delays the next until that is paid back; a short burst can be saved up.
+Applying commands is part of a tick and has a budget of its own, and so have the other threads of the simulation's
 process, which compete with the ticking one for the interpreter. Operations beyond that wait in queues, which take
 turns. Equal reads that wait become one. A paused, held or idle simulation has no budget to keep: its replies report no
 cost.

@@ -11,12 +11,16 @@ from numpy.typing import NDArray
 from paddock.bench.result import Bench, Result, measured
 from paddock.bench.server import Server
 from paddock.bench.subscriber import Subscriber
+from paddock.bench.suites.sitl import OWN_PORTS
 from paddock.bench.suites.web import processor_seconds
+from paddock.sitl.from_scenario import quick_scenario
 
 CONNECTIONS = 16
 RATE = 1000  # ticks per s
 ROUNDS = 3  # of each: alone, then beside clients
 WARM_UP = 0.5  # s in which the clients begin
+COPTERS = 10  # with autopilots
+LONG = 10.0  # s of a turn for an operation of which one delays the next by seconds
 
 ROVER = {"name": "guest", "model": "rover", "pose": [0, 0, 0]}
 ASKED: dict[str, dict[str, Any]] = {
@@ -39,6 +43,7 @@ ASKED: dict[str, dict[str, Any]] = {
     "spawn": {"entry": ROVER},
     "remove": {"target": "guest"},
     "reset": {},
+    "restore": {},  # of the state that `save` returns at first
 }
 """The operations, and their arguments."""
 
@@ -95,12 +100,15 @@ def _standing(server: Server) -> NDArray[np.float64]:
 
 
 def run(quick: bool) -> Iterator[Result]:
-    """Measure each operation asked by 16 connections."""
+    """Measure each operation asked by 16 connections, and those that take long beside autopilots, too."""
     count, seconds = (100, 0.5) if quick else (1000, 2.0)
-    for operation in list(ASKED)[: 2 if quick else None]:
-        with Server(crowd(count), {"zmq": {"port": 0}}) as server:
-            found = speed_beside(server, operation, seconds)
-        case, target = f"{CONNECTIONS} connections asking for {operation}", None if quick else ">= 0.95"
+    cases = [(crowd(count), operation, "") for operation in list(ASKED)[: 2 if quick else None]]
+    pilots = quick_scenario("copter", COPTERS, mavlink=OWN_PORTS)
+    cases += [] if quick else [(pilots, name, f" of {COPTERS} autopilots") for name in ("save", "restore")]
+    for scenario, operation, of in cases:
+        with Server(scenario, {"zmq": {"port": 0}}) as server:
+            found = speed_beside(server, operation, LONG if operation == "restore" and not quick else seconds)
+        case, target = f"{CONNECTIONS} connections asking for {operation}{of}", None if quick else ">= 0.95"
         yield measured("clients", f"{case}: speed of the run", found.beside / found.alone, "x", target)
         yield measured("clients", f"{case}: cost for the simulation's process", 100.0 * found.spent, "% of a core")
         yield measured("clients", f"{case}: answers", found.answers, "per s")

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from paddock import __version__
 from paddock.errors import PaddockError, unknown_name
 from paddock.scenario import Scenario, ScenarioError
-from paddock.serve.checker import MOST_TEXT, read
+from paddock.serve.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.describe import inspected_tree
-from paddock.serve.limits import over_limits
 from paddock.serve.live import Later
 from paddock.serve.mirror import marker_from_tree
 from paddock.serve.trust import foreign_names
@@ -160,7 +159,7 @@ def switch_scenario(run: LiveSource, client: str, text: str) -> None:
     scenario = read(text)
     if foreign := foreign_names(scenario, names_in_use(run.sim)):
         raise ScenarioError(foreign)
-    if beyond := over_limits(scenario, run.limits):
+    if beyond := beyond_limits(scenario, run.limits):
         raise ScenarioError(beyond)
     run.push("preparing", {"text": f"starting {scenario.name}"})
     run.director(scenario)
