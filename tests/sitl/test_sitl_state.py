@@ -393,7 +393,7 @@ def test_rows_are_numbers_that_a_filter_can_have(
 ) -> None:
     pilot, state = flown
     tree = unpack(state)
-    tree["rows"][name][0, -1] = number
+    tree["rows"][name][0, 9] = number
     with pytest.raises(UnsavableError, match=f"rows, {name}: not finite"):
         read_autopilot(pilot, tree)
 
@@ -422,6 +422,18 @@ def test_attributes_that_a_state_does_not_have_are_removed(flown: tuple[BuiltInA
     pilot.junk = 1  # type: ignore[attr-defined]
     read_autopilot(pilot, unpack(state))()
     assert not hasattr(pilot, "junk") and pack(save_autopilot(pilot)) == state
+
+
+def test_a_flight_without_gnss_can_be_restored(own_links: Links) -> None:
+    """NaN for measurements that are missing is part of a valid state."""
+    with hovering(own_links(1)) as (sim, pilot):
+        assert pilot.parameters.set("SIM_GPS_DISABLE", 1.0)
+        sim.step(250)
+        assert np.isnan(pilot.estimator.arrays.memory).any()
+        state, before = sim.save(), sim.state_hash()
+        sim.step(250)
+        sim.restore(state)
+        assert sim.state_hash() == before
 
 
 def test_a_diverged_flight_can_be_restored(own_links: Links) -> None:
