@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from copy import deepcopy
 from importlib import import_module
+from inspect import getsource
 from itertools import islice
 from pathlib import Path
 from pkgutil import walk_packages
@@ -23,7 +25,7 @@ from paddock.errors import PaddockError
 from paddock.record import Recorder, verify
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.estimate import LocalFrame
-from paddock.sitl.autopilot.saving import UnsavableError, declared_types, saved_names
+from paddock.sitl.autopilot.saving import UnsavableError, declared_types, saved_names, unsaved_names
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
 from paddock.sitl.autopilot.vehicle_types import VEHICLE_TYPES, Copter, Rover
 from paddock.sitl.from_scenario import quick_scenario
@@ -442,7 +444,7 @@ def test_rows_are_numbers_that_a_filter_can_have(
 ) -> None:
     pilot, state = flown
     tree = unpack(state)
-    tree["rows"][name][0, -1] = number
+    tree["rows"][name][0, 9] = number
     with pytest.raises(UnsavableError, match=f"rows, {name}: not finite"):
         read_autopilot(pilot, tree)
 
@@ -473,6 +475,18 @@ def test_attributes_that_a_state_does_not_have_are_removed(flown: tuple[BuiltInA
     assert not hasattr(pilot, "junk") and pack(save_autopilot(pilot)) == state
 
 
+def test_a_flight_without_gnss_can_be_restored(own_links: Links) -> None:
+    """NaN for measurements that are missing is part of a valid state."""
+    with hovering(own_links(1)) as (sim, pilot):
+        assert pilot.parameters.set("SIM_GPS_DISABLE", 1.0)
+        sim.step(250)
+        assert np.isnan(pilot.estimator.arrays.memory).any()
+        state, before = sim.save(), sim.state_hash()
+        sim.step(250)
+        sim.restore(state)
+        assert sim.state_hash() == before
+
+
 def test_a_diverged_flight_can_be_restored(own_links: Links) -> None:
     """The present state, to which a refused one returns, may be any."""
     with hovering(own_links(1)) as (sim, pilot):
@@ -489,12 +503,21 @@ def test_a_diverged_flight_can_be_restored(own_links: Links) -> None:
 
 
 def test_every_attribute_that_is_saved_has_a_type() -> None:
-    """An attribute without one would accept anything."""
+    """One that a class sets without declaring it could not be restored; Any would accept anything."""
+    unsaved = {"BuiltInGroup", "OnboardLog", "RefusedError", "_Reader", "_Writer"}
     for module in walk_packages(autopilot_package.__path__, autopilot_package.__name__ + "."):
         kinds = vars(import_module(module.name)).values()
         for kind in {each for each in kinds if isinstance(each, type) and each.__module__ == module.name}:
-            for name, hint in declared_types(kind).items():
+            types = declared_types(kind)
+            for name, hint in types.items():
                 assert get_origin(hint) in (ClassVar, np.ndarray) or "Any" not in str(hint), f"{kind}, {name}"
+            known = types.keys() | unsaved_names(kind)
+            places = [node for node in ast.walk(ast.parse(getsource(kind))) if isinstance(node, ast.Attribute)]
+            stored = [each for each in places if isinstance(each.ctx, ast.Store)]
+            set_here = {each.attr for each in stored if ast.unparse(each.value) == "self"}
+            computed = {name for name in set_here if isinstance(getattr(kind, name, None), property)}
+            listeners = {name for name in set_here if name.startswith("on_")}
+            assert kind.__name__ in unsaved or set_here - listeners - computed <= known, kind
 
 
 def test_a_value_that_cannot_be_saved_names_its_place() -> None:

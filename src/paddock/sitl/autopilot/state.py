@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from paddock.sitl.autopilot.estimator.kalman import WATCHES
 from paddock.sitl.autopilot.group import ARMED, CONTROLLED, DECIDED, NOW, REBOOT
 from paddock.sitl.autopilot.mission.executor import FIRST, MissionExecutor
 from paddock.sitl.autopilot.mission.items import ITEM_KINDS, MissionItem, PlanKind, Role
@@ -17,7 +18,7 @@ from paddock.world.archive import Tree
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 
-WITH_GAPS = ("setpoint", "filter_sensors")  # rows in which NaN is: not given
+GAPS_FROM = {"setpoint": 0, "filter_sensors": 0, "filter_memory": WATCHES}  # columns where NaN means: not given
 SCRATCH = "work"  # of the filters: holds nothing between two updates
 
 
@@ -77,7 +78,7 @@ def _check_rows(autopilot: "BuiltInAutopilot", rows: Any) -> None:
         given = rows[name]
         if not isinstance(given, np.ndarray) or given.shape != row.shape or given.dtype != row.dtype:
             raise UnsavableError(f"rows, {name}: expected {row.dtype} of shape {row.shape}")
-        if not in_range(given) or not (name in WITH_GAPS or np.isfinite(given).all()):
+        if not in_range(given) or not np.isfinite(given[..., : GAPS_FROM.get(name)]).all():
             raise UnsavableError(f"rows, {name}: not finite, or beyond the range of a state")
 
 
