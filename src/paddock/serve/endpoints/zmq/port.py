@@ -150,7 +150,8 @@ class Gate:
 EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a descriptor
 SPARE = 128  # young connections of a socket
 WATCH = 0.05  # s between looks at what connections have sent
-MARGIN = 8192  # bytes that a connection may send beyond its limit, and that libzmq needs for a handshake
+HANDSHAKE_MOST = 8192  # bytes of a connection before its handshake is finished
+QUEUED_MOST = 1 << 20  # bytes beyond the limit of a message: of whole messages that the hub has not read yet
 BEATS = 128.0  # bytes per s that are taken for heartbeats, which libzmq does not report
 BYTES_RECEIVED = struct.Struct("=128xQ")  # of Linux's tcp_info
 
@@ -248,8 +249,8 @@ class Doorkeeper:
         self.port.look()
         self._guarded.look()  # what has arrived by now is not pending
         for descriptor, watched in list(self._open.items()):
-            most = self._most_bytes(watched.first) if watched.shaken else 0
-            if watched.pending > most + MARGIN:
+            most = QUEUED_MOST + self._most_bytes(watched.first) if watched.shaken else HANDSHAKE_MOST
+            if watched.pending > most:
                 del self._open[descriptor]
                 self._young.leave(descriptor)
                 self._end(descriptor, "size")
