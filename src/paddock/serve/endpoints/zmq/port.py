@@ -251,8 +251,7 @@ class Doorkeeper:
         for descriptor, watched in list(self._open.items()):
             most = QUEUED_MOST + self._most_bytes(watched.first) if watched.shaken else HANDSHAKE_MOST
             if watched.pending > most:
-                del self._open[descriptor]
-                self._young.leave(descriptor)
+                watched.pending = 0.0
                 self._end(descriptor, "size")
         self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
 
