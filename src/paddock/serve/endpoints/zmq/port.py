@@ -236,8 +236,8 @@ class Doorkeeper:
             self.port.look()
             watched = self._open.get(descriptor)
         if watched is not None:
-            watched.first = first
-            watched.pending -= size
+            watched.first, watched.shaken = first, True
+            watched.pending = min(0.0, watched.pending - size)  # what came before a whole message is not pending
 
     def _watch(self) -> None:
         """End connections that have sent more than their limit in part."""
