@@ -383,9 +383,9 @@ def test_a_paced_run_continues_at_once_from_a_restored_tick() -> None:
         def beat() -> None:
             seen.append(sim.tick)
             if len(seen) == 1:
-                sim.restore(late)
+                sim.engine.thread.request(lambda: sim.restore(late))
             elif len(seen) == 2:
-                sim.restore(early)
+                sim.engine.thread.request(lambda: sim.restore(early))
             elif len(seen) == 3:
                 sim.clock.stop()
 

@@ -202,9 +202,10 @@ def zmtp(port: int, mechanism: bytes) -> socket.socket:
 
 
 def send_until_closed(link: socket.socket, data: bytes, times: int) -> int:
-    """Send some data many times; return the number of times before the other side closed the connection."""
+    """Send some data many times; return the number of times before the other side received no more."""
     sent = 0
-    with suppress(ConnectionError):
+    link.settimeout(2.0)
+    with suppress(ConnectionError, TimeoutError):
         while sent < times:
             link.sendall(data)
             sent += 1

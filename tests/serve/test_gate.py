@@ -78,6 +78,18 @@ def test_long_operations_are_paid_back(
     assert 600 * share - 1.5 <= simulated.spent <= (600 + saved) * share + 2 * 1.5
 
 
+def test_many_clients_cannot_send_a_long_change_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The cost of the first is not known before its reply."""
+    simulated = Simulated(monkeypatch, ticking=1.5)
+    for k in range(16):
+        simulated.ask(f"client {k}", "restore")
+    assert len(simulated.sent) == 1
+    simulated.wait(60.0)
+    assert len(simulated.sent) == 1 and simulated.spent == 1.5
+    simulated.wait(10.0)  # 1.3 s at 2 %
+    assert len(simulated.sent) == 2
+
+
 def test_a_few_resets_and_spawns_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     simulated = Simulated(monkeypatch, ticking=0.02)
     for _ in range(5):

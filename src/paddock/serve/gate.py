@@ -138,7 +138,8 @@ class OperationGate:
         self._loop, self._send, self._counted = loop, send, count
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
-        self._costs: dict[str, Cost] = {}  # recent mean by operation
+        self._costs: dict[str, Cost] = {}  # recent mean by operation, or the last one if that is more
+        self._tried: set[str] = set()  # operations on their way whose cost is not known yet
         self._count = self._bytes = 0  # of waiting operations
         self._timer: asyncio.TimerHandle | None = None
 
@@ -155,7 +156,7 @@ class OperationGate:
                 self._queues[client] = deque([same])
             return
         item = Waiting(operation, client, arguments, lane_of(operation), key, [(client, then)])
-        if not queue and not self._is_waited_for(item.lane) and self._funded(item.lane, monotonic()):
+        if not queue and not self._is_waited_for(item.lane) and self._funded(item, monotonic()):
             self._pass_on(item)
         elif (refusal := self._refusal(item, queue)) is not None:
             self._counted("refused_operations")
@@ -183,7 +184,9 @@ class OperationGate:
     def settle(self, item: Waiting, spent: Cost) -> None:
         """Account for an operation that the simulation has answered."""
         mean = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
-        self._costs[item.operation] = Cost(*(0.8 * old + 0.2 * new for old, new in zip(mean, spent, strict=True)))
+        now = (max(new, 0.8 * old + 0.2 * new) for old, new in zip(mean, spent, strict=True))
+        self._costs[item.operation] = Cost(*now)
+        self._tried.discard(item.operation)
         self._charge(item.lane, Cost(*(new - old for new, old in zip(spent, item.reserved, strict=True))))
         if self._queues:
             self._pump()
@@ -221,8 +224,11 @@ class OperationGate:
             return f"{item.operation} refused: {self._count} requests of all clients wait already; {limit}"
         return None
 
-    def _funded(self, lane: str, now: float) -> bool:
-        """Return whether a lane has something left."""
+    def _funded(self, item: Waiting, now: float) -> bool:
+        """Return whether the budget of an operation has something left, and its cost is not being measured."""
+        lane = item.lane
+        if item.operation in self._tried:
+            return False
         for budget in self.budgets.values():
             budget.refill(now)
         beside = self.budgets["beside"].left
@@ -246,6 +252,8 @@ class OperationGate:
         if item.operation:
             item.reserved = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
             self._charge(item.lane, item.reserved)
+            if item.lane == "changes" and item.operation not in self._costs:
+                self._tried.add(item.operation)
             self._send(item)
         else:  # after the last command of a client that has left
             item.settle(OperationError("PaddockError", ""))
@@ -259,7 +267,7 @@ class OperationGate:
             if not queue:
                 continue
             del self._queues[client]
-            if self._funded(queue[0].lane, now):
+            if self._funded(queue[0], now):
                 item, stuck = queue.popleft(), 0
                 self._forget(item)
                 self._pass_on(item)

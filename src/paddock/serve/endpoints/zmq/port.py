@@ -150,7 +150,8 @@ class Gate:
 EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a descriptor
 SPARE = 128  # young connections of a socket
 WATCH = 0.05  # s between looks at what connections have sent
-MARGIN = 8192  # bytes that a connection may send beyond its limit, and that libzmq needs for a handshake
+HANDSHAKE_MOST = 8192  # bytes of a connection before its handshake is finished
+QUEUED_MOST = 1 << 20  # bytes beyond the limit of a message: of whole messages that the hub has not read yet
 BEATS = 128.0  # bytes per s that are taken for heartbeats, which libzmq does not report
 BYTES_RECEIVED = struct.Struct("=128xQ")  # of Linux's tcp_info
 
@@ -235,8 +236,8 @@ class Doorkeeper:
             self.port.look()
             watched = self._open.get(descriptor)
         if watched is not None:
-            watched.first = first
-            watched.pending -= size
+            watched.first, watched.shaken = first, True
+            watched.pending = min(0.0, watched.pending - size)  # what came before a whole message is not pending
 
     def _watch(self) -> None:
         """End connections that have sent more than their limit in part."""
@@ -248,10 +249,9 @@ class Doorkeeper:
         self.port.look()
         self._guarded.look()  # what has arrived by now is not pending
         for descriptor, watched in list(self._open.items()):
-            most = self._most_bytes(watched.first) if watched.shaken else 0
-            if watched.pending > most + MARGIN:
-                del self._open[descriptor]
-                self._young.leave(descriptor)
+            most = QUEUED_MOST + self._most_bytes(watched.first) if watched.shaken else HANDSHAKE_MOST
+            if watched.pending > most:
+                watched.pending = 0.0
                 self._end(descriptor, "size")
         self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
 
