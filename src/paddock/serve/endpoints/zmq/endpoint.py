@@ -14,7 +14,7 @@ import zmq
 from paddock import __version__
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
 from paddock.serve.endpoints.zmq.port import Doorkeeper, Gate, Port
-from paddock.serve.endpoints.zmq.publisher import SUBSCRIPTION_MOST, Publisher
+from paddock.serve.endpoints.zmq.publisher import Publisher
 from paddock.serve.hub import Allowance, Endpoint, Hub, LimitedLog, OperationError, OperationOutcome, Send
 from paddock.serve.states import state_of
 from paddock.wire.error import WireError
@@ -24,6 +24,7 @@ from paddock.world.layout import Layout
 from paddock.world.snapshot import Snapshot
 
 MESSAGE_MOST = 64 << 20  # bytes of a message: a saved state may be large
+PENDING_MOST, SUBSCRIPTIONS_MOST = 2 * MESSAGE_MOST, 1 << 20  # bytes sent that are in no message yet
 HELLO_MOST = 4096  # bytes of a message before Hello, which are decoded
 OPEN_MOST = 1024  # unanswered requests of a client
 LOG = LimitedLog(__name__)
@@ -58,8 +59,8 @@ class ZmqServer(Endpoint):
     async def open(self) -> dict[str, Any]:
         most = self.peers.most_clients
         self._doors = [
-            Doorkeeper(self._context, self, self._router, most, self._most_bytes, "requests"),
-            Doorkeeper(self._context, self, self.publisher.port, most, lambda _: SUBSCRIPTION_MOST, "states"),
+            Doorkeeper(self._context, self, self._router, most, PENDING_MOST, "requests"),
+            Doorkeeper(self._context, self, self.publisher.port, most, SUBSCRIPTIONS_MOST, "states"),
         ]
         self._port = self._bound(self._router, self._port)
         after = self._port + 1 if self.hub.options.zmq and self.hub.options.zmq.port else 0
@@ -238,10 +239,6 @@ class ZmqServer(Endpoint):
         if peer.name:
             self.hub.report(gone=self.peers.part(peer))
 
-    def _most_bytes(self, address: bytes) -> int:
-        """Return the size that a message from an address may have, bytes."""
-        return MESSAGE_MOST if self.peers.is_client(address) else HELLO_MOST
-
     def _check(self) -> None:
         """Remove silent clients, and poll the sockets."""
         for peer in self.peers.silent():
@@ -304,11 +301,6 @@ class ZmqPeers:
         passed, peer.last_seen = now - peer.last_seen, now
         peer.strikes = max(0.0, peer.strikes - passed)
         return peer
-
-    def is_client(self, address: bytes) -> bool:
-        """Return whether the peer has a name."""
-        peer = self._peers.get(address)
-        return peer is not None and bool(peer.name)
 
     def welcome(self, peer: ZmqPeer, wanted: str) -> bool:
         """Give a peer a unique name; False if the limit of clients is reached."""

@@ -151,7 +151,6 @@ EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a desc
 SPARE = 128  # young connections of a socket
 WATCH = 0.05  # s between looks at what connections have sent
 HANDSHAKE_MOST = 8192  # bytes of a connection before its handshake is finished
-QUEUED_MOST = 1 << 20  # bytes beyond the limit of a message: of whole messages that the hub has not read yet
 BEATS = 128.0  # bytes per s that are taken for heartbeats, which libzmq does not report
 BYTES_RECEIVED = struct.Struct("=128xQ")  # of Linux's tcp_info
 
@@ -183,15 +182,15 @@ class Doorkeeper:
         endpoint: Endpoint,
         guarded: Port,
         clients: int,
-        most: Callable[[bytes], int],
+        pending: int,
         name: str,
     ) -> None:
         """Watch a socket before it listens.
 
-        `clients` is the maximum number of its clients, `most(frame)` that of the bytes of a message from the connection
-        whose last message began with a frame: the address of its client, at a ROUTER.
+        `clients` is the maximum number of its clients; `pending` that of the bytes which a connection may have sent in
+        part, or in messages that the hub has not read yet.
         """
-        self._endpoint, self._guarded, self._most_bytes = endpoint, guarded, most
+        self._endpoint, self._guarded, self._most_pending = endpoint, guarded, pending
         self._spare = share_of_files(SPARE)
         self._most = clients + self._spare
         self._open: dict[int, Watched] = {}  # by descriptor
@@ -249,8 +248,7 @@ class Doorkeeper:
         self.port.look()
         self._guarded.look()  # what has arrived by now is not pending
         for descriptor, watched in list(self._open.items()):
-            most = QUEUED_MOST + self._most_bytes(watched.first) if watched.shaken else HANDSHAKE_MOST
-            if watched.pending > most:
+            if watched.pending > (self._most_pending if watched.shaken else HANDSHAKE_MOST):
                 watched.pending = 0.0
                 self._end(descriptor, "size")
         self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
