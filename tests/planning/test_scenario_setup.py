@@ -136,7 +136,10 @@ WRONG = {
         "5:11",
         "zone 'z': its border crosses",
     ),
-    "events: [{at: 1, task: {name: t, circle: {at: [0, 0], heading: 0, radius: 10}}}]": ("5:12", "task 't': circle at"),
+    "events: [{at: 1, task: {name: t, circle: {at: [0, 0], heading: 0, radius: 10}}}]": (
+        "5:12",
+        "task 't': a circle of 10 m",
+    ),
     "method: greedi": ("5:11", "unknown planning method 'greedi'; did you mean 'greedy'?"),
     "method: {annealing: {step: 3}}": ("5:11", "unknown option"),
 }

@@ -303,7 +303,7 @@ with paddock.load({"vehicles": []}) as sim, paddock.share(sim, lambda line: None
 """
 
 
-def test_idle_connections_do_not_use_up_the_files_of_a_process_with_few() -> None:
+def test_idle_connections_do_not_use_up_the_files_of_a_process_with_few(eventually: Callable[..., bool]) -> None:
     """400 files, and 150 idle connections at each of five ports."""
     with subprocess.Popen([sys.executable, "-c", FEW_FILES], stdin=PIPE, stdout=PIPE, text=True) as child:
         assert child.stdout is not None
@@ -315,7 +315,7 @@ def test_idle_connections_do_not_use_up_the_files_of_a_process_with_few() -> Non
             link.request("GET", "/metrics")
             assert link.getresponse().status == 200
             link.close()
-            assert len(os.listdir(f"/proc/{pid}/fd")) < 400 - 100
+            assert eventually(lambda: len(os.listdir(f"/proc/{pid}/fd")) < 400 - 100)
         child.communicate("")
 
 

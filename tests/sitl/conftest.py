@@ -91,7 +91,7 @@ class StandaloneWorld(WorldAdapter):
         east, north, up = map(float, convert_position(vehicle.position, "ned", "enu"))
         try:
             sim.spawn(
-                **VEHICLES[vehicle.craft],
+                **(VEHICLES | {"plane": {"model": "fixed_wing", "preset": "mapper"}})[vehicle.craft],
                 name=vehicle.name,
                 pose=[east, north, up, 0.5 * pi - vehicle.heading],
                 sensors=standard_sensors(vehicle.craft, self.imu_rate, sim.engine.world.clock.rate),
