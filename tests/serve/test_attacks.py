@@ -459,7 +459,8 @@ def test_sixteen_clients_take_at_most_a_twentieth_of_the_ticking_threads_time(
         for client in clients:
             client.close()
     sim.reset()
-    assert spent[0] < 0.05 * (took + 1.0) + 0.02  # one second's worth may be saved up; the first cost is a guess
+    # changes have 2 % and may save up 10 s of it; the first cost is a guess
+    assert spent[0] < 0.02 * (took + 10.0) + 0.03
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:
