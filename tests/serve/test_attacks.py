@@ -459,8 +459,8 @@ def test_sixteen_clients_take_at_most_a_twentieth_of_the_ticking_threads_time(
         for client in clients:
             client.close()
     sim.reset()
-    # changes have 2 % and may save up 10 s of it; the first cost is a guess
-    assert used < 0.02 * (took + 10.0) + 0.03
+    # 5 %, and 10 s of the 2 % of changes, which may be saved up; the first cost is a guess
+    assert used < 0.05 * took + 0.02 * 10.0 + 0.05
 
 
 def test_a_hub_that_cannot_restart_reports_why() -> None:
