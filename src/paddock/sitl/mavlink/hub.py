@@ -27,7 +27,17 @@ from paddock.sitl.autopilot.telemetry import (
 from paddock.sitl.bridge_vehicle import problem
 from paddock.sitl.mavlink.commands import VERSION, CommandProtocol, Inputs
 from paddock.sitl.mavlink.file_transfer import FileTransfer
-from paddock.sitl.mavlink.link import Address, Inbox, MavlinkLink, MavlinkPeer, Ports, Sender, UdpLink, bind, open_log
+from paddock.sitl.mavlink.link import (
+    Address,
+    MavlinkLink,
+    MavlinkPeer,
+    Ports,
+    Sender,
+    SenderQueue,
+    UdpLink,
+    bind,
+    open_log,
+)
 from paddock.sitl.mavlink.log_protocol import LogProtocol
 from paddock.sitl.mavlink.messages import VIBRATION, Fields, VibrationMeter, fields_of, picture_messages
 from paddock.sitl.mavlink.mission_protocol import DEGREE, MissionProtocol
@@ -57,7 +67,7 @@ class MavlinkHub:
         self._selector = selectors.DefaultSelector()
         self.links: dict[int, UdpLink] = {}  # by system id; 0: shared
         self.tcp_links: dict[int, TcpLink] = {}  # by system id
-        self._turns: deque[Inbox] = deque()  # senders whose packets wait to be handled
+        self._turns: deque[SenderQueue] = deque()  # senders whose packets wait to be handled
         self._polls = 0
         self._now_us = -1
         self._contacted = False  # a packet has been received
@@ -198,8 +208,8 @@ class MavlinkHub:
             each.receive(wall)
             if time.thread_time() > end:
                 break
-        turns, counts = self._turns, Counter[Inbox]()
-        later: list[Inbox] = []
+        turns, counts = self._turns, Counter[SenderQueue]()
+        later: list[SenderQueue] = []
         while turns:
             inbox = turns.popleft()
             counts[inbox] += 1

@@ -152,7 +152,7 @@ MAX_WAITING = 64  # datagrams of one sender that wait for their turn; more are d
 MAX_INBOXES = 2 * MAX_PEERS  # senders whose datagrams wait; peers are admitted beyond it
 
 
-class Inbox(Protocol):
+class SenderQueue(Protocol):
     """What has arrived from one sender and waits for its turn: the hub handles one message of each in turn."""
 
     def step(self, wall: float) -> bool:
@@ -188,7 +188,7 @@ class MavlinkLink:
         self.peers: dict[Address, MavlinkPeer] = {}
         self.vehicles: dict[int, MavlinkVehicle] = {}
         self.counters = PacketCounters()
-        self.turns: deque[Inbox] = deque()  # those of all links of a hub
+        self.turns: deque[SenderQueue] = deque()  # those of all links of a hub
 
     def send(self, packet: bytes, extra: int, sysid: int, only: MavlinkPeer | None = None) -> None:
         """Send to every peer, or to one, with the next `flush`."""
