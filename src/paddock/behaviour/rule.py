@@ -20,7 +20,7 @@ from paddock.compute.twin import bound
 from paddock.errors import HINTS, renamed_names, users_code
 from paddock.plugins import PluginFolder
 from paddock.vehicles.model import Desire, VehicleModel
-from paddock.world.columns import Column
+from paddock.world.columns import Column, check_fields, columns_of
 from paddock.world.pose import Pose
 
 Floats = NDArray[np.float64]
@@ -71,6 +71,10 @@ class Rule:
     slots: Callable[[int, Any], Floats] | None = None  # (vehicles, options) -> memory table (columns, n)
     route: Callable[[Any, Floats], RouteLine | None] | None = None  # (options, path (k, 4)) -> the line to display
     name: str = ""
+
+    def __post_init__(self) -> None:
+        """Require fields of their types."""
+        check_fields(self)
 
     @property
     def solitary(self) -> bool:
@@ -192,7 +196,14 @@ def stopped_within(d: Desire, distance: float, tolerance: float) -> Desire:
     return Desire(d.vx * go, d.vy * go, d.vz * go, d.ahead)
 
 
-RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule, check_functions)
+def check_rule(rule: Rule) -> None:
+    """Require columns with units, and functions that return them; raise PaddockError."""
+    for tuple_class in (rule.options, rule.memory):
+        columns_of(tuple_class)
+    check_functions(rule)
+
+
+RULES = PluginFolder("behaviour", rules, "paddock.behaviours", "RULE", Rule, check_rule)
 find_rule, rule_names = RULES.find, RULES.names
 
 __getattr__ = renamed_names(__name__, Route=RouteLine)

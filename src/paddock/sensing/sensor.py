@@ -19,7 +19,7 @@ from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.sensing import sensors
 from paddock.sensing.site import Site
-from paddock.world.columns import column_index
+from paddock.world.columns import check_fields, column_index
 from paddock.world.pose import Environment, Pose
 
 PURPOSES = 16  # purposes per sensor; the next sensor of its kind on a vehicle starts after them
@@ -70,7 +70,8 @@ class Sensor:
     name: str = ""  # set by `find_sensor`
 
     def __post_init__(self) -> None:
-        """Require the common options."""
+        """Require fields of their types and the common options."""
+        check_fields(self)
         missing = [name for name in COMMON_OPTIONS if name not in column_index(self.options)]
         if missing:
             raise PaddockError(f"sensor {self.summary!r}: its options have no {missing[0]!r}")

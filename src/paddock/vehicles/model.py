@@ -11,10 +11,10 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
-from paddock.errors import unknown_name, users_place
+from paddock.errors import CodeError, unknown_name, users_place
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
-from paddock.world.columns import Column, column_index, columns_of
+from paddock.world.columns import Column, check_fields, column_index, columns_of
 from paddock.world.pose import Environment, Pose
 
 
@@ -67,7 +67,11 @@ class VehicleModel:
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
-        """Require that telemetry and steady columns exist."""
+        """Require fields of their types, a step longer than 0, and telemetry and steady columns that exist."""
+        check_fields(self)
+        if not 0.0 < self.dt_max < inf:
+            place = f"{users_place()}: ".removeprefix(": ")
+            raise CodeError(f"{place}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
         for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
             for name in names:
                 if name not in column_index(known):

@@ -12,15 +12,16 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from math import inf, isfinite
-from typing import Any, get_args, get_type_hints
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from paddock.errors import CodeError, InvalidValueError, code_place, reason, unknown_name
+from paddock.errors import CodeError, InvalidValueError, code_place, reason, unknown_name, users_place
 
 Floats = NDArray[np.float64]
 
@@ -54,6 +55,9 @@ def columns_of(tuple_class: type) -> tuple[Column, ...]:
         found = [a for a in get_args(hints[name])[1:] if isinstance(a, Column)]
         if not found:
             raise CodeError(f"{_field_place(tuple_class, name)} has no Column with its unit")
+        if not isinstance(defaults.get(name, 0.0), float | int | np.number):
+            wrong = f"has the default {defaults[name]!r}; it must be a number"
+            raise CodeError(f"{_field_place(tuple_class, name)} {wrong}")
         given = {k: v for k, v in vars(found[0]).items() if k not in ("name", "default")}
         columns.append(Column(**given, name=name, default=defaults.get(name)))
     return tuple(columns)
@@ -68,6 +72,32 @@ def _field_place(tuple_class: type, name: str) -> str:
     except (OSError, TypeError, StopIteration):
         place = f"{tuple_class.__module__}."
     return f"{place}{tuple_class.__qualname__}{f'.{name}' if name in tuple_class.__annotations__ else ''}"
+
+
+KINDS: dict[Any, str] = {str: "a text", type: "a named tuple of columns", float: "a number", int: "a whole number"}
+
+
+def check_fields(plugin: Any) -> None:
+    """Raise CodeError if a field of a model, rule or sensor is not of its declared type, e.g. where one was omitted."""
+    for field in fields(plugin):
+        value, allowed = getattr(plugin, field.name), [get_origin(one) or one for one in _alternatives(field.type)]
+        if type in allowed and isinstance(value, type):
+            fits = hasattr(value, "_fields")
+        elif float in allowed:
+            fits = isinstance(value, float | int) and not isinstance(value, bool)
+        else:
+            fits = isinstance(value, tuple(allowed))
+        if not fits:
+            kind = next((text for one, text in KINDS.items() if one in allowed), f"a {allowed[0].__name__.lower()}")
+            kind = "a function" if "Callable" in str(field.type) else kind
+            place = f"{users_place()}: ".removeprefix(": ")
+            shown = value.__name__ if isinstance(value, type) else repr(value)
+            raise CodeError(f"{place}{type(plugin).__name__}.{field.name} must be {kind}, not {shown:.100}")
+
+
+def _alternatives(annotation: Any) -> tuple[Any, ...]:
+    """Return the types of a union; another type alone."""
+    return get_args(annotation) if isinstance(annotation, UnionType) else (annotation,)
 
 
 @cache
