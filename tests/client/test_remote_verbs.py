@@ -393,6 +393,63 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
             sim.show(height=1)
 
 
+ONLY_LOCAL = {"autopilots", "engine"}
+"""Objects of the simulation's own process."""
+NOT_REMOTE: dict[str, set[str]] = {
+    "behaviours": set(),
+    "frames": {"check", "world"},
+    "markers": {"check_frame", "clear", "listeners", "now", "refused", "restart", "version"},
+    "log": {"append", "clear", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
+}
+"""Members of parts that the engine uses."""
+
+
+def test_a_remote_simulation_has_every_member_of_a_local_one(serve: Any) -> None:
+    """Also its parts; the clock's inner verbs belong to the thread that ticks."""
+    served = serve()
+    with paddock.connect(served.url) as sim:
+        assert public(served.sim) - public(sim) == ONLY_LOCAL
+        for part, inner in NOT_REMOTE.items():
+            assert public(getattr(served.sim, part)) - public(getattr(sim, part)) == inner, part
+        assert sim.scenario.vehicles == served.sim.scenario.vehicles
+        assert sim.scenario.seed == 5
+        assert served.url in repr(sim)
+    assert repr(served.sim) == "<Simulation 'scenario': 5 vehicles, t = 0 s, tick 0>"
+
+
+def public(thing: Any) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_markers_shown_are_listed(serve: Any) -> None:
+    with paddock.connect(serve().url, name="n") as sim:
+        sim.markers.put(
+            paddock.Marker.text("goal", 2, "x", (1.0, 2.0, 3.0), ttl=5.0), paddock.Marker.points("seen", 1, [[8, 2, 0]])
+        )
+        sim.markers.show("seen", False)
+        (goal,) = sim.markers.alive()
+        assert (goal.marker.label, goal.marker.position, goal.until) == ("x", (1.0, 2.0, 3.0), 5.0)
+        assert goal.source.startswith("n ")
+        assert [placed.marker.kind for placed in sim.markers.alive(hidden=True)] == ["text", "points"]
+        assert sim.markers.namespaces() == {"goal": True, "seen": False}
+
+
+def test_the_pace_of_a_run_ends_with_the_clients_clock(serve: Any) -> None:
+    served = serve({"clock": {"rate": 400, "pace": 2.0}, "vehicles": [{"model": "point"}]})
+    with paddock.connect(served.url) as watcher:
+        with paddock.connect(served.url) as sim:
+            sim.run(until=0.05, pace=0)
+            assert watcher.clock.pace == 0.0
+            sim.run(until=0.06, pace=50)
+            assert watcher.clock.pace == 50.0
+            sim.release_clock()
+            assert watcher.clock.pace == 2.0
+            sim.run(until=0.07, pace=0)
+            sim.clock.pace = 4.0  # a change that stays
+            sim.release_clock()
+        assert watcher.clock.pace == 4.0
+
+
 def test_a_server_without_a_page_refuses_to_show_one(shared: Any) -> None:
     with (
         paddock.connect(shared.url) as sim,

@@ -8,6 +8,7 @@ returns an attribute, or a coroutine in the asynchronous client: `sim.tick`, `aw
 import os
 import sys
 from collections.abc import Callable
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote, urlsplit
@@ -22,8 +23,10 @@ from paddock.client.page import NotebookPage
 from paddock.client.requests import ClientRequest, request, value
 from paddock.client.session import Session
 from paddock.client.states import EVENT, MARKERS, STATE
+from paddock.engine.markers import PlacedMarker
 from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.planning.mission.views import view_from
+from paddock.scenario import load_scenario
 from paddock.wire.messages.markers import MarkerCommand
 from paddock.wire.messages.recordings import ActionMessage, EventMessage
 from paddock.wire.messages.replies import ResultMessage
@@ -53,11 +56,17 @@ class RemoteRoute(NamedTuple):
     points: NDArray[np.float64]  # (k, 3) m
 
 
+def _placed(tree: dict[str, Any]) -> PlacedMarker:
+    marker = Marker(**{name: tree[name] for name in MARKER_FIELDS})
+    return PlacedMarker(marker, tree["since"], inf if tree["expires"] is None else tree["expires"], tree["source"])
+
+
 RESULTS: dict[str, Callable[[Any], Any]] = {
     "orders": lambda found: [RemoteOverride(**one) for one in found],
     "routes": lambda found: [RemoteRoute(**one) for one in found],
     "events": lambda found: [EventMessage(**one) for one in found],
     "log": lambda found: [ActionMessage(**one) for one in found],
+    "placed_markers": lambda found: [_placed(one) for one in found],
     "transform": lambda found: Transform(found["position"], found["quaternion"]),
     "mission_view": lambda found: view_from(found) if found else None,
 }
@@ -249,6 +258,16 @@ class RemoteVerbs(Verbs, OldSpellings, part=""):
     def metadata(self) -> Any:
         """The scenario, the clock, and the fleets with their inputs and sensors."""
         return self._value(lambda: self._ask(request("metadata")))
+
+    @property
+    def scenario(self) -> Any:
+        """The scenario, with the seed of the present run."""
+        asked = request("metadata")
+        found = asked._replace(read=lambda reply: load_scenario(value(reply)["scenario"]))
+        return self._value(lambda: self._ask(found))
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.session.url}{' (closed)' if self._closed else ''}>"
 
     def command(self, target: Any, *, at_tick: int | None = None, **inputs: Any) -> Any:
         """Set inputs of a vehicle, or of a fleet with arrays of its length, from the next tick (or `at_tick`) on.

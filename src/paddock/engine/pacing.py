@@ -76,6 +76,7 @@ class Pacer:
         self.behind = 0.0  # s of wall time by which a paced run lags
         self.tick_seconds = 0.0  # recent mean wall time of a tick, s
         self._pace = checked_pace(self._pace)
+        self._released_pace: float | None = None  # the pace after `release`; None: the present one
         self._slice_ticks = 1
         self._requests: deque[TickRequest] = deque()
         self._end = NO_END  # tick at which the run ends
@@ -91,8 +92,14 @@ class Pacer:
 
     @pace.setter
     def pace(self, pace: float) -> None:
-        self._pace = checked_pace(pace)
+        self._pace, self._released_pace = checked_pace(pace), None
         self.thread.wake()
+
+    def set_pace_until_release(self, pace: float) -> None:
+        """Set the pace for the client that owns the clock; `release` returns to the present one."""
+        before = self._pace if self._released_pace is None else self._released_pace
+        self.pace = pace
+        self._released_pace = before
 
     @property
     def paused(self) -> bool:
@@ -123,7 +130,9 @@ class Pacer:
         self._set_mode(RunMode.RUNNING)
 
     def release(self) -> None:
-        """End a hold: run, or pause if the run was paused and not resumed."""
+        """End a hold: run at the earlier pace, or pause if the run was paused and not resumed."""
+        if self._released_pace is not None:
+            self.pace = self._released_pace
         self._set_mode(self._released)
 
     def _set_mode(self, mode: RunMode) -> None:

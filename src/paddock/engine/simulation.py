@@ -202,6 +202,10 @@ class Simulation(OldSpellings):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def __repr__(self) -> str:
+        world = self.engine.world
+        return f"<Simulation {self.scenario.name!r}: {world.vehicles} vehicles, t = {self.time:g} s, tick {self.tick}>"
+
 
 class Behaviours:
     """The behaviours of a simulation's vehicles, `sim.behaviours`."""

@@ -86,7 +86,7 @@ def check_fields(plugin: Any) -> None:
         elif float in allowed:
             fits = isinstance(value, float | int) and not isinstance(value, bool)
         else:
-            fits = isinstance(value, tuple(allowed))
+            fits = isinstance(value, tuple(allowed)) and not isinstance(value, type)
         if not fits:
             kind = next((text for one, text in KINDS.items() if one in allowed), f"a {allowed[0].__name__.lower()}")
             kind = "a function" if "Callable" in str(field.type) else kind

@@ -75,7 +75,7 @@ def run(run: LiveSource, client: str, until: float | None = None, pace: float | 
     end = None if until is None else sim.clock.tick_until(until)
     run.owner.take(client, "run")
     if pace is not None:
-        sim.clock.pace = pace
+        sim.clock.set_pace_until_release(pace)
     if until is None or end is None:
         sim.clock.proceed()
         return sim.tick

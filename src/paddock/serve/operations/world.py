@@ -11,7 +11,7 @@ from paddock.scenario import Scenario, ScenarioError
 from paddock.serve.checker import MOST_TEXT, beyond_limits, read
 from paddock.serve.describe import inspected_tree
 from paddock.serve.live import Later
-from paddock.serve.mirror import marker_from_tree
+from paddock.serve.mirror import marker_from_tree, placed_tree
 from paddock.serve.trust import foreign_names
 from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
@@ -141,6 +141,11 @@ def unmark(run: LiveSource, client: str, namespace: str | None = None, number: i
     """Remove markers; a list removes several markers of one namespace."""
     for one in number if isinstance(number, list) else [number]:
         run.sim.markers.remove(namespace, one)
+
+
+def placed_markers(run: LiveSource, client: str, hidden: bool = False) -> list[dict[str, Any]]:
+    shown = run.sim.markers.alive(hidden=hidden)
+    return [{**placed_tree(placed), "since": placed.since, "source": placed.source} for placed in shown]
 
 
 def running_scenario(run: LiveSource, client: str) -> ScenarioText:

@@ -86,7 +86,9 @@ class Operations(Protocol):
             "simulation time, s; null: until `stop`",
         ] = None,
         pace: Annotated[
-            a.Finite | None, a.ErrorText("pace must be a number"), "simulated s per wall second; null: unchanged"
+            a.Finite | None,
+            a.ErrorText("pace must be a number"),
+            "simulated s per wall second, until the release of the clock; null: unchanged",
         ] = None,
     ) -> int:
         """Run until a simulation time, then hold; return the tick reached. The client then owns the clock."""
@@ -370,6 +372,14 @@ class Operations(Protocol):
     @entry("post", rpc="set_marker_visibility", zmq="ShowMarkers", client="markers.show")
     def show_markers(self, namespace: a.Text, visible: Annotated[bool, "whether they are shown"] = True) -> None:
         """Show or hide the markers of a namespace, for every client."""
+
+    @entry("post", zmq="Call", client="markers.alive")
+    def placed_markers(self, hidden: Annotated[bool, "hidden ones, too"] = False) -> list[dict[str, Any]]:
+        """Return the markers shown at present, by namespace and id."""
+
+    @entry("post", zmq="Call", client="markers.namespaces")
+    def marker_namespaces(self) -> dict[str, bool]:
+        """Return every namespace of markers that has been used, and whether it is visible."""
 
     @entry("hub", rpc="draw_debug_lines", answer="ids")
     def draw_debug_lines(
