@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from importlib.metadata import EntryPoint
 from dataclasses import replace
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
@@ -159,9 +159,21 @@ def test_invalid_behaviours_are_refused() -> None:
 @pytest.mark.parametrize(
     ("written", "instead", "message"),
     [
-        ('Rule("Go east", Options, desire)', "Rule(Options, desire, Options)", "Rule.summary must be a text, not Options"),
-        ('Rule("Go east", Options, desire)', 'Rule("East", Options, Options)', "Rule.desire must be a function, not Opt"),
-        ('Rule("Go east", Options, desire)', 'Rule("East", {}, desire)', "Rule.options must be a named tuple of columns"),
+        (
+            'Rule("Go east", Options, desire)',
+            "Rule(Options, desire, Options)",
+            "Rule.summary must be a text, not Options",
+        ),
+        (
+            'Rule("Go east", Options, desire)',
+            'Rule("East", Options, Options)',
+            "Rule.desire must be a function, not Opt",
+        ),
+        (
+            'Rule("Go east", Options, desire)',
+            'Rule("East", {}, desire)',
+            "Rule.options must be a named tuple of columns",
+        ),
         ("= 2.0", '= "fast"', "Options.speed has the default 'fast'; it must be a number"),
     ],
 )
@@ -171,7 +183,9 @@ def test_a_wrong_field_of_a_rule_is_named_with_its_line(
     assert written in EAST
     text = EAST.replace(written, instead)
     (my_fleet / "east.py").write_text(text)
-    line = next(k for k, (old, new) in enumerate(zip(EAST.splitlines(), text.splitlines(), strict=True), 1) if old != new)
+    line = next(
+        k for k, (old, new) in enumerate(zip(EAST.splitlines(), text.splitlines(), strict=True), 1) if old != new
+    )
     with pytest.raises(PaddockError) as caught:
         find_rule("my_fleet.east")
     assert str(caught.value).count("\n") == 0
@@ -180,7 +194,9 @@ def test_a_wrong_field_of_a_rule_is_named_with_its_line(
 
 
 def test_a_model_needs_a_step_longer_than_0() -> None:
-    with pytest.raises(PaddockError, match=r"test_plugins.py:\d+: VehicleModel.dt_max must be a time in s above 0, not 0"):
+    with pytest.raises(
+        PaddockError, match=r"test_plugins.py:\d+: VehicleModel.dt_max must be a time in s above 0, not 0"
+    ):
         replace(find_model("point"), dt_max=0.0)
 
 

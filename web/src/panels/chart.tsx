@@ -34,7 +34,7 @@ function chartOptions(
     scales: { x: { time: false, auto: false }, y: { range: roomy } },
     axes: [
       { ...axis, size: 1.9 * rem, values: (_, splits) => splits.map((at) => `${round(at)} s`) },
-      { ...axis, size: 4.2 * rem, values: (_, splits) => splits.map((at) => `${round(at)}`) },
+      { ...axis, size: 4.2 * rem, values: (_, splits) => labels(splits) },
     ],
     cursor: {
       sync: { key: "paddock-plots" },
@@ -92,6 +92,14 @@ function roomy(_plot: uPlot, low: number | null, high: number | null): [number, 
   if (low === null || high === null) return [0, 1];
   const margin = high > low ? 0.08 * (high - low) : Math.max(1e-3, 0.1 * Math.abs(high));
   return [low - margin, high + margin];
+}
+
+/** Labels with enough digits to differ. */
+function labels(splits: readonly number[]): string[] {
+  const step = splits.length > 1 ? Math.abs((splits[1] ?? 0) - (splits[0] ?? 0)) : 0;
+  const largest = Math.max(...splits.map(Math.abs));
+  const digits = step > 0 ? Math.ceil(Math.log10(largest / step)) + 2 : 6;
+  return splits.map((at) => `${Number(at.toPrecision(Math.min(Math.max(digits, 6), 15)))}`);
 }
 
 function round(value: number): number {

@@ -164,7 +164,7 @@ export function FleetPanel() {
     <>
       <div class="panel-head">
         <Search
-          label="Find fleets and vehicles (Enter: select the first match; again: look at it)"
+          label="Find fleets and vehicles (Enter: select the first match; Esc: leave)"
           value={query.value}
           onChange={(value) => (query.value = value)}
           onEnter={tree.onFound}

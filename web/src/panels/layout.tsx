@@ -44,6 +44,11 @@ export function showBottom(tab: BottomTab): void {
 const NARROW = 900; // px
 const LOW = 800; // px: on lower windows the world needs the space more than the plots
 
+/** Collapse the side panels where they cover the world. */
+export function clearView(): void {
+  if (window.innerWidth < NARROW) folded.value = { ...folded.value, left: true, right: true };
+}
+
 /** Panels that start collapsed. */
 export function foldedAtFirst(width: number, height: number): Readonly<Record<Side, boolean>> {
   const narrow = width < NARROW;

@@ -5,9 +5,10 @@ import { reasonOf } from "../net/rpc";
 import { onColumns, requestColumns, valuesOf } from "../state/columns";
 import { persisted } from "../state/persist";
 import { eulerOf } from "../state/poses";
+import type { Roster } from "../state/roster";
 import { history, rosters } from "../state/run";
 import type { FrameSource } from "../state/source";
-import { roster, showNotice, source } from "../state/store";
+import { metadata, roster, showNotice, source } from "../state/store";
 import { type ColumnBlock, type Frame, orientationOf, positionOf } from "../wire/frame";
 import type { WantedColumns } from "../wire/schema";
 import { DERIVED } from "./inspected";
@@ -163,6 +164,7 @@ export function feedPlots(): void {
   if (fed) return;
   fed = true;
   watchSource();
+  watchScenario();
   effect(() => {
     const shown = source.value;
     if (shown?.kind === "recording") fillFrom(shown, shownSeries.value);
@@ -192,6 +194,31 @@ function watchSource(): void {
     plotBuffer.clear();
     resetZoom();
     if (isOpened(before)) plotted.value = plotted.peek().filter(({ recorded }) => !recorded); // the recording was closed
+  });
+}
+
+/** Another scenario: keep the lines of vehicles that it has by name, from its start. */
+function watchScenario(): void {
+  let scenario: string | undefined;
+  effect(() => {
+    const now = roster.value;
+    if (now.number < 0) return; // no roster yet
+    const before = scenario;
+    scenario = metadata.peek()?.name;
+    if (before === undefined || before === scenario) return;
+    plotBuffer.clear();
+    resetZoom();
+    plotted.value = keptLines(plotted.peek(), now);
+  });
+}
+
+/** Lines of a recording stay; others follow their vehicle's name. */
+export function keptLines(lines: readonly Series[], now: Roster): Series[] {
+  return lines.flatMap((line) => {
+    if (line.recorded) return [line];
+    const row = now.rowOfName(line.name);
+    const id = row === undefined ? undefined : now.idAt(row);
+    return id === undefined ? [] : [{ ...line, id }];
   });
 }
 

@@ -173,6 +173,11 @@ export function startShortcuts(): () => void {
   window.addEventListener("keydown", onSpace, { capture: true, signal });
   window.addEventListener("keyup", onSpace, { capture: true, signal }); // browsers press a button on key-up
   window.addEventListener("keydown", onDown, { signal });
+  // a list that was opened with the pointer keeps the focus after the choice
+  const onChosen = (event: Event) => {
+    if (!tabbed && event.target instanceof HTMLSelectElement) event.target.blur();
+  };
+  window.addEventListener("change", onChosen, { signal });
   window.addEventListener("pointerdown", () => (tabbed = false), { capture: true, signal });
   return () => over.abort();
 }

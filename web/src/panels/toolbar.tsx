@@ -1,6 +1,7 @@
 // The toolbar over the world: cameras, tools, colours, pictures.
 import { exportPng, recordingVideo, startVideo, stopVideo } from "../control/controls";
 import { canColour } from "../state/colouring";
+import { blockedAmong } from "../state/controllers";
 import {
   type CameraMode,
   type ColouringKind,
@@ -9,6 +10,7 @@ import {
   live,
   readOnlyReason,
   roster,
+  selection,
   showNotice,
   type Tool,
   tool,
@@ -66,11 +68,9 @@ export function ToolBar() {
             look="bare"
             icon={icon}
             label={label}
-            title={
-              needsLive(name) && readOnlyReason.value !== "" ? `${label}: ${readOnlyReason.value}` : `${label} (${key})`
-            }
+            title={refusal(name) !== "" ? `${label}: ${refusal(name)}` : `${label} (${key})`}
             pressed={tool.value === name}
-            disabled={needsLive(name) && !live.value}
+            disabled={(needsLive(name) && !live.value) || refusal(name) !== ""}
             onClick={() => chooseTool(name)}
           />
         ))}
@@ -87,10 +87,17 @@ function needsLive(name: Tool): boolean {
   return name !== "select" && name !== "box";
 }
 
+/** Why a tool cannot be used; "": it can. */
+function refusal(name: Tool): string {
+  if (!needsLive(name)) return "";
+  if (readOnlyReason.value !== "") return readOnlyReason.value;
+  return name === "spawn" ? "" : blockedAmong(selection.value);
+}
+
 /** The spawn tool needs its panel. */
 export function chooseTool(name: Tool): void {
-  if (needsLive(name) && readOnlyReason.value !== "")
-    return showNotice("warning", `Commands are disabled: ${readOnlyReason.value}`);
+  const why = refusal(name);
+  if (why !== "") return showNotice("warning", `Commands are disabled: ${why}`);
   tool.value = name;
   if (name === "spawn") showRight("spawn");
 }

@@ -9,6 +9,7 @@ import { camera, overrides, roster, select, tool } from "../state/store";
 import type { InspectedTree } from "../wire/schema";
 import { attempt, lookAt, setCamera } from "./actions";
 import { KindIcon } from "./icons";
+import { clearView } from "./layout";
 import { Button } from "./widgets";
 
 export function VehicleHead({ tree }: { tree: InspectedTree }) {
@@ -132,7 +133,10 @@ function Buttons({ tree }: { tree: InspectedTree }) {
         title={mine ? "Release (G)" : why || "Drive this vehicle (G)"}
         text={word}
         disabled={why !== "" && !other}
-        onClick={() => void (mine ? release() : drive(id, other))}
+        onClick={() => {
+          if (!mine) clearView(); // of the touch controls
+          void (mine ? release() : drive(id, other));
+        }}
       />
       {tree.kind === "quad" && isExternal(tree) && <Arm tree={tree} blocked={why} />}
       <Button

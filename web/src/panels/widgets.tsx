@@ -138,7 +138,11 @@ export function Search({ label, value, small, onChange, onEnter }: SearchProps) 
         spellcheck={false}
         onInput={(event) => onChange(event.currentTarget.value)}
         onKeyDown={(event) => {
+          if (event.key !== "Enter" && event.key !== "Escape") return;
           if (event.key === "Enter") onEnter?.();
+          else onChange("");
+          event.preventDefault(); // of Escape: the selection stays
+          event.currentTarget.blur(); // shortcuts work again
         }}
       />
     </div>

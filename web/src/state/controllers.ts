@@ -47,7 +47,9 @@ export function blockedAmong(ids: Iterable<number>): string {
 /** The lines that the shown vehicles follow: those of a recording; else of behaviours and autopilots' missions. */
 export const shownRoutes = computed<readonly RouteTree[]>(() => {
   if (source.value?.routes) return source.value.routes;
-  const missions = [...autopilots.value.values()].filter(({ waypoints }) => waypoints.length > 0);
+  const missions = [...autopilots.value.values()].filter(
+    ({ id, waypoints }) => waypoints.length > 0 && roster.value.rowOfId(id) !== undefined,
+  );
   return missions.length === 0 ? routes.value : [...routes.value, ...missions.map(missionRoute)];
 });
 

@@ -93,3 +93,10 @@ it("shows the substeps of a tick, unless they are unknown", async () => {
   await settle();
   expect(facts()["Substeps"]).toBeUndefined();
 });
+
+it("shows no waypoints of a vehicle that was removed", () => {
+  applyAutopilots([copter]);
+  expect(shownRoutes.value).toHaveLength(1);
+  applyAutopilots([{ ...copter, id: 99 }]);
+  expect(shownRoutes.value).toHaveLength(0);
+});

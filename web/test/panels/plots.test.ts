@@ -1,12 +1,21 @@
 // The plot buffer, grouping and CSV export.
 import { signal } from "@preact/signals";
 import { describe, expect, it } from "vitest";
-import { feedPlots, latest, PlotBuffer, plotBuffer, shownRange, valueIn, wantedOf } from "../../src/panels/plot-data";
+import {
+  feedPlots,
+  keptLines,
+  latest,
+  PlotBuffer,
+  plotBuffer,
+  shownRange,
+  valueIn,
+  wantedOf,
+} from "../../src/panels/plot-data";
 import { groupByUnit, keyOf, plotted, type Series } from "../../src/panels/plot-list";
 import { csvOf } from "../../src/panels/plots";
 import { rosters } from "../../src/state/run";
 import { type FrameSource, Playback } from "../../src/state/source";
-import { source } from "../../src/state/store";
+import { roster, source } from "../../src/state/store";
 import { fakeServer } from "../fake-server";
 import { made } from "../state/frames";
 import { makeWorld } from "./world";
@@ -157,5 +166,18 @@ describe("plots", () => {
       ),
     ).toBe('time [s],"a,""b x [m]"\n0.5,2\n1,\n');
     expect(csvOf([{ ...named, name: "=cmd" }], [[], []])).toBe("time [s],'=cmd x [m]\n");
+  });
+});
+
+describe("lines of another scenario", () => {
+  it("follow the names of vehicles, and disappear with them", () => {
+    makeWorld();
+    const red = { ...series(99, "speed", "m/s"), name: "red" };
+    const old = series(3, "speed", "m/s");
+    const kept = keptLines([red, old, { ...old, recorded: true }], roster.value);
+    expect(kept.map(({ id, recorded }) => [id, recorded])).toEqual([
+      [7, false],
+      [3, true],
+    ]);
   });
 });
