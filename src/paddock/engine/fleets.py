@@ -78,10 +78,11 @@ class Fleets:
         """Return the entry of a spawn, that of additional vehicles included."""
         return self._reinforced(fields)[1] if "fleet" in fields else read_entry(fields)
 
-    def prepare(self, fields: Mapping[str, Any], after: Sequence[str] = ()) -> PreparedSpawn:
+    def prepare(self, fields: Mapping[str, Any], after: Sequence[str] = (), ahead: bool = False) -> PreparedSpawn:
         """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
 
-        Nothing is changed. `after` are the names of fleets that are added before this one.
+        Nothing is changed. `after` are the names of fleets that are added before this one. `ahead`: the spawn is for a
+        later tick, when the target of its behaviour may exist.
         """
         made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
         settled = not joins and self.scenario.mission is None  # a mission takes up fleets before their vehicles
@@ -91,7 +92,8 @@ class Fleets:
             else:
                 entry = self._named(read_entry(fields), after)
                 program = build_program(self.world, self.scenario, entry, _place, self.device)
-                check_target(self.world, entry, program, _place)
+                if not ahead:
+                    check_target(self.world, entry, program, _place)
             arrived = arrival(self.world, program, entry, _place)
             if settled:
                 settle(program, arrived, np.zeros(entry.count, np.int64))
@@ -165,15 +167,20 @@ class Fleets:
         self.programs.clear()
         self.programs.update(ordered)
 
+    def fits(self, prepared: PreparedSpawn) -> bool:
+        """Return whether nothing has changed that prepared vehicles depend on."""
+        entry, same = prepared.entry, prepared.made_for == self._made_for()
+        if prepared.joins:
+            program, first = prepared.program, prepared.arrived.first_member
+            return same and self.programs.get(entry.name) is program and program.fleet.next_member == first
+        if not prepared.named:  # a replay finds the name in the same way
+            same = same and self._named(entry.model_copy(update={"name": ""})).name == entry.name
+        return same
+
     def _spawn_prepared(self, prepared: PreparedSpawn) -> str:
         """Add prepared vehicles, if nothing that they depend on has changed."""
         entry, program, fleet = prepared.entry, prepared.program, prepared.program.fleet
-        same = prepared.made_for == self._made_for()
-        if prepared.joins:
-            same &= self.programs.get(entry.name) is program and fleet.next_member == prepared.arrived.first_member
-        elif not prepared.named:  # a replay finds the name in the same way
-            same &= self._named(entry.model_copy(update={"name": ""})).name == entry.name
-        if not same:
+        if not self.fits(prepared):
             raise PaddockError("spawn refused: the fleets changed while the vehicles were being built; try again")
         if prepared.joins:
             admit(self.world, program, entry, _place, prepared.arrived)

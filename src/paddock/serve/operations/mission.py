@@ -63,12 +63,19 @@ def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
 
 
 def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
-    """Validate a change now; the mission applies it between two ticks."""
-    order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
-    if verb == "add_vehicle":
-        refuse_foreign(run.sim, order.arguments, verb)
-        refuse_spawn(run.sim, run.limits, [order.arguments])
-    return run.answer(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+    """Validate a change now; the mission applies it between two ticks. A worker thread builds vehicles."""
+    engine = run.sim.engine
+    order = engine.mission_stage.checked(MissionAction(verb, arguments))
+    if verb != "add_vehicle":
+        return run.answer(lambda: engine.apply_or_post(order, f"{verb}()", source=client))
+    refuse_foreign(run.sim, order.arguments, verb)
+    refuse_spawn(run.sim, run.limits, [order.arguments])
+
+    def build() -> Future[Any]:
+        prepared = engine.fleets.prepare(order.arguments)
+        return run.answer(lambda: engine.apply(order, f"{verb}()", client, prepared))
+
+    return run.aside(build)
 
 
 def _id_of(run: LiveSource, name: str) -> int | None:
