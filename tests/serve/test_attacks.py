@@ -350,7 +350,7 @@ def test_a_large_saved_state_is_refused_before_the_run_sees_it(host: Host, monke
     def refuse(*_: Any) -> None:
         raise AssertionError("handed over")
 
-    monkeypatch.setattr("paddock.engine.engine.Engine.restore", refuse)
+    monkeypatch.setattr("paddock.engine.engine.Engine.prepare_restore", refuse)
     monkeypatch.setattr("paddock.serve.trust.MOST_VALUES", 99_999)
     event = {"number": 1, "tick": 0, "kind": "spawned", "subject": "x", "detail": ""}
     for change, why in (

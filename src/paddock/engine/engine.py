@@ -54,9 +54,7 @@ class PreparedRun(NamedTuple):
 class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
 
-    def __init__(
-        self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True
-    ) -> None:
+    def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True) -> None:
         """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it.
 
         Without `populated` there are no vehicles and no mission: a saved state follows.

@@ -78,12 +78,15 @@ class Fleets:
         """Return the entry of a spawn, that of additional vehicles included."""
         return self._reinforced(fields)[1] if "fleet" in fields else read_entry(fields)
 
-    def prepare(self, fields: Mapping[str, Any], after: Sequence[str] = (), ahead: bool = False) -> PreparedSpawn:
+    def prepare(
+        self, fields: Mapping[str, Any], after: Sequence[str] = (), ahead: bool = False, where: str = "vehicles[0]"
+    ) -> PreparedSpawn:
         """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
 
         Nothing is changed. `after` are the names of fleets that are added before this one. `ahead`: the spawn is for a
-        later tick, when the target of its behaviour may exist.
+        later tick, when the target of its behaviour may exist. `where` is the place of the entry, for errors.
         """
+        place = partial(_entry_place, where)
         made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
         settled = not joins and self.scenario.mission is None  # a mission takes up fleets before their vehicles
         try:
@@ -91,14 +94,14 @@ class Fleets:
                 program, entry = self._reinforced(fields)
             else:
                 entry = self._named(read_entry(fields), after)
-                program = build_program(self.world, self.scenario, entry, _place, self.device)
+                program = build_program(self.world, self.scenario, entry, place, self.device)
                 if not ahead:
-                    check_target(self.world, entry, program, _place)
-            arrived = arrival(self.world, program, entry, _place)
+                    check_target(self.world, entry, program, place)
+            arrived = arrival(self.world, program, entry, place)
             if settled:
                 settle(program, arrived, np.zeros(entry.count, np.int64))
         except MemoryError:
-            raise PaddockError(f"{_place('count')}: not enough memory for the vehicles") from None
+            raise PaddockError(f"{place('count')}: not enough memory for the vehicles") from None
         prepare_kernels(program.kernels(), apart=True)
         return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
@@ -236,6 +239,9 @@ def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:
     return validated(VehicleEntry, plain(dict(fields), ("vehicles", 0)), Marks(), ("vehicles", 0))
 
 
-def _place(*path: str | int) -> str:
+def _entry_place(where: str, *path: str | int) -> str:
     """Return the place of a value in an entry that was written in Python."""
-    return dotted(("vehicles", 0, *path))
+    return dotted((where, *path))
+
+
+_place = partial(_entry_place, "vehicles[0]")

@@ -72,7 +72,7 @@ def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) 
     refuse_spawn(run.sim, run.limits, [order.arguments])
 
     def build() -> Future[Any]:
-        prepared = engine.fleets.prepare(order.arguments)
+        prepared = engine.fleets.prepare(order.arguments, where=verb)
         return run.answer(lambda: engine.apply(order, f"{verb}()", client, prepared))
 
     return run.aside(build)
