@@ -150,6 +150,28 @@ def test_vehicles_join_a_mission_without_being_built_in_the_ticking_thread(build
             ask(source, "add_vehicle", entry={**entry, "name": "lorry", "preset": "fats"})
 
 
+def test_tasks_that_clients_add_have_a_limit() -> None:
+    """The scenario's own task does not count; one that was removed does, because the mission keeps it."""
+    task = {"point": {"at": [5, 5]}}
+    with served(MISSION, ClientLimits(tasks=3)) as source:
+        for k in range(2):
+            ask(source, "add_task", task={**task, "name": f"t{k}"})
+        source.sim.step(20)
+        ask(source, "remove_task", name="t0")
+        source.sim.step(20)
+        ask(source, "add_task", task={**task, "name": "t2"})
+        refused = r"5 tasks exceed the 1 of the scenario and the 3 that clients may add \(serve.limits.tasks\)"
+        for _ in range(2):
+            with pytest.raises(PaddockError, match=refused):
+                ask(source, "add_task", task={**task, "name": "t3"})
+            source.sim.step(20)
+        state = source.sim.save()
+        ask(source, "restore", state=state)
+        source.limits = ClientLimits(tasks=2)
+        with pytest.raises(PaddockError, match="4 tasks exceed"):
+            ask(source, "restore", state=state)
+
+
 def test_queued_vehicles_of_a_restored_state_are_built_with_it(builders: set[str]) -> None:
     """New fleets with and without a name, one that follows another, and more vehicles of a fleet."""
     entries = (
