@@ -137,18 +137,9 @@ class Fleets:
         self.programs.clear()  # in place: the stages hold this dictionary
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
-        """Replace all fleets by those of a saved state (name -> entry as JSON), without vehicles yet."""
-        programs = []
-        for name, text in entries.items():
-            entry, same = json.loads(text), self.programs.get(name)
-            if same is not None and same.entry == entry:  # keep its kernels
-                self._built(same)
-                programs.append(same)
-            else:
-                programs.append(self._build(read_entry(entry), _place))
-        self.clear()
-        for program in programs:
-            self._register(program)
+        """Build the fleets of a saved state (name -> entry as JSON), without vehicles yet."""
+        for text in entries.values():
+            self._register(self._build(read_entry(json.loads(text)), _place))
 
     def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, place, self.device)

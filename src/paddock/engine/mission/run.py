@@ -1,6 +1,6 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
+from paddock.planning.paths.path import Path
 from paddock.planning.problem import Problem
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section
@@ -26,6 +27,7 @@ from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.wire.operations.table import OPERATIONS
 from paddock.world.archive import typed
+from paddock.world.fleet import Ints
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -48,6 +50,23 @@ EVENTS = {
 }
 """Names of the events for entries of the mission's log."""
 STATES = {"returning": "returning", "home": "home"}
+
+
+class RouteAhead(NamedTuple):
+    """The way of a vehicle from here on."""
+
+    fleet: str
+    ids: Ints
+    path: Path
+    progress: float  # m on the path
+
+    def points(self) -> list[PlannedRoute]:
+        """Return the line to draw; none at the end of the way."""
+        path = self.path.subpath(self.progress, np.inf)
+        if not path.segments:
+            return []
+        points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
+        return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
 
 
 class MissionRun:
@@ -161,19 +180,16 @@ class MissionRun:
             "separation": apart.share if apart is not None and isfinite(apart.share) else None,
         }
 
-    def routes(self) -> Iterator[PlannedRoute]:
-        """Yield the remaining routes of the vehicles."""
-        vehicles = self.mission.vehicles
+    def routes_ahead(self) -> list[RouteAhead]:
+        """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
+        vehicles, found = self.mission.vehicles, list[RouteAhead]()
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]
-                if vehicle.current is None:
-                    continue
-                path = vehicle.route.path.subpath(vehicle.progress, np.inf)
-                if path.segments:
-                    points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
-                    yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
+                if vehicle.current is not None:
+                    found.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
+        return found
 
     def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
         """Add a fleet of vehicles, which may be `prepared`, to the world."""

@@ -249,7 +249,7 @@ class Doorkeeper:
                 watched.pending = max(0.0, watched.pending + grown - BEATS * WATCH)
         self.port.look()
         self._guarded.look()  # what has arrived by now is not pending
-        left = IN_ALL * self._most_pending
+        left = float(IN_ALL * self._most_pending)
         for descriptor, watched in sorted(self._open.items(), key=lambda one: one[1].pending):
             if watched.pending > min(left, self._most_pending if watched.shaken else HANDSHAKE_MOST):
                 watched.pending = 0.0
