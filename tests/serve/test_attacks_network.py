@@ -6,10 +6,12 @@ import http.client
 import json
 import os
 import resource
+import select
 import socket
 import struct
 import subprocess
 import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -249,6 +251,31 @@ def test_zmq_ends_messages_of_many_frames_before_their_end(port: str, kind: byte
             frame = b"\x03" + struct.pack(">Q", size) + bytes(size)
             assert send_until_closed(link, frame, (400 << 20) // len(frame)) < (400 << 20) // len(frame)
         assert memory(host) - before < 350
+
+
+def test_zmq_limits_what_all_connections_together_send_without_an_end(
+    metrics: Callable[..., list[Any]], eventually: Callable[..., bool]
+) -> None:
+    """Each subscriber is within its limit of 1 MiB; of 2 MiB in all, the one that sends least and two others fit."""
+    kind, frame = b"SUB", b"\x03" + struct.pack(">Q", 200) + bytes(200)
+    ready = b"\x05READY\x0bSocket-Type" + struct.pack(">I", len(kind)) + kind
+    with serving(zmq={"port": 0}) as host, ExitStack() as stack:
+
+        def ended() -> float:
+            samples = metrics(host, "paddock_hub_cut_off_total")
+            return sum(one.value for one in samples if one.labels["reason"] == "size")
+
+        links = [stack.enter_context(zmtp(host.addresses["zmq"]["publish"], b"NULL")) for _ in range(5)]
+        for link in links:
+            link.sendall(b"\x04" + bytes([len(ready)]) + ready)
+            assert link.recv(1000)
+            link.sendall(b"\x00\x02\x01a")  # a whole message: it subscribes to `a`
+        time.sleep(0.5)  # some looks of the server
+        for link, frames in zip(links, (500, 4000, 4100, 4200, 4300), strict=True):
+            with suppress(OSError):  # it may be ended meanwhile
+                link.sendall(frames * frame)
+        assert eventually(lambda: ended() == 2)  # 10,034 frames fit
+        assert not select.select(links[:1], [], [], 0.2)[0]
 
 
 def test_zmq_does_not_end_clients_that_send_much() -> None:

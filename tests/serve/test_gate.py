@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from paddock.serve import gate as module
@@ -18,6 +19,8 @@ class Simulated:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, ticking: float = 0.0, beside: float = 0.0) -> None:
         self.now, self.cost, self.answering = 0.0, Cost(ticking, beside), True
+        self.latency = 0.0  # s until a reply
+        self.served: list[tuple[float, float]] = []  # time and cost of each reply
         self.sent: list[tuple[str, str]] = []  # (client, operation)
         self.outcomes: list[tuple[str, OperationOutcome | OperationError]] = []
         self.spent, self._count = 0.0, 0
@@ -46,14 +49,15 @@ class Simulated:
         self.sent.append((item.client, item.operation))
         if self.answering:
             self.spent += self.cost.ticking
-            self._call_later(0.0, lambda: self._answer(item))
+            self._call_later(self.latency, lambda: self._answer(item))
 
     def _answer(self, item: Waiting) -> None:
+        self.served.append((self.now, self.cost.ticking))
         self.gate.settle(item, self.cost)
         item.settle(OperationOutcome({"client": item.client}, 7, 0.007))
 
 
-@pytest.mark.parametrize(("operation", "share", "saved"), [("inspect", 0.03, 0.4), ("remove", 0.02, 10.0)])
+@pytest.mark.parametrize(("operation", "share", "saved"), [("inspect", 0.03, 0.4), ("remove", 0.02, 8.0)])
 def test_operations_of_the_ticking_thread_take_their_share_of_its_time(
     monkeypatch: pytest.MonkeyPatch, operation: str, share: float, saved: float
 ) -> None:
@@ -66,7 +70,7 @@ def test_operations_of_the_ticking_thread_take_their_share_of_its_time(
     assert module.LOOKS + module.CHANGES == 0.05
 
 
-@pytest.mark.parametrize(("operation", "share", "saved"), [("restore", 0.02, 10.0), ("state_hash", 0.03, 0.4)])
+@pytest.mark.parametrize(("operation", "share", "saved"), [("restore", 0.02, 8.0), ("state_hash", 0.03, 0.4)])
 def test_long_operations_are_paid_back(
     monkeypatch: pytest.MonkeyPatch, operation: str, share: float, saved: float
 ) -> None:
@@ -76,6 +80,39 @@ def test_long_operations_are_paid_back(
         simulated.ask("eve", operation)
         simulated.wait(1.0)
     assert 600 * share - 1.5 <= simulated.spent <= (600 + saved) * share + 2 * 1.5
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.2])
+@pytest.mark.parametrize("operations", [("set_frame",), ("inspect",), ("set_frame", "inspect", "state_hash", "remove")])
+def test_sixteen_clients_take_at_most_a_twentieth_of_any_two_seconds(
+    monkeypatch: pytest.MonkeyPatch, operations: tuple[str, ...], latency: float
+) -> None:
+    """Each client keeps 32 requests open. Costs rise, as beside busy programs, while many requests are on their way."""
+    simulated, count = Simulated(monkeypatch, ticking=0.0001), 0
+    simulated.latency = latency
+
+    def ask(client: str) -> None:
+        nonlocal count
+        count += 1
+        operation = operations[count % len(operations)]
+        arguments = {"target": count} if operation != "set_frame" else {"name": str(count), "position": [0, 0, 0]}
+        simulated.gate.ask(operation, client, arguments, lambda outcome: later(client))
+
+    def later(client: str) -> None:
+        simulated._call_later(0.0005, lambda: ask(client))
+
+    simulated.wait(30.0)  # what may be saved up is there
+    for k in range(16 * 32):
+        ask(f"client {k % 16}")
+    for step in range(160):
+        simulated.cost = Cost(0.0015 if step % 40 >= 20 else 0.0001, 0.0)
+        simulated.wait(0.05)
+    times, costs = np.array(simulated.served).T
+    spent = np.append(0.0, np.cumsum(costs))
+    windows = spent[np.searchsorted(times, times + 2.0)] - spent[:-1]
+    assert windows.max() <= 0.05 * 2.0 + 0.2
+    lanes = {module.lane_of(operation) for operation in operations}
+    assert spent[-1] >= 4.0 * sum({"looks": 0.03, "changes": 0.02}[lane] for lane in lanes)  # half is used
 
 
 def test_many_clients_cannot_send_a_long_change_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +128,7 @@ def test_many_clients_cannot_send_a_long_change_at_the_same_time(monkeypatch: py
 
 
 def test_a_few_resets_and_spawns_wait_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    simulated = Simulated(monkeypatch, ticking=0.02)
+    simulated = Simulated(monkeypatch, ticking=0.015)
     for _ in range(5):
         simulated.ask("ann", "reset", seed=1)
         simulated.wait(0.1)

@@ -5,6 +5,9 @@ An action is checked again when it is applied if the world has changed since, or
 
 import re
 import threading
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from time import thread_time
 from typing import TYPE_CHECKING, Any
@@ -57,6 +60,7 @@ class Applier:
         self._changes = 0  # of overrides, places and frames
         self.rebuilding = threading.RLock()  # held while fleets change, and while a vehicle is looked up
         self._next_timeout: int | None = None  # None: not known
+        self.prepared: dict[int, PreparedSpawn] = {}  # vehicles of queued actions that are built, by sequence number
 
     @property
     def version(self) -> tuple[int, ...]:
@@ -121,6 +125,30 @@ class Applier:
         written = None if override.choice is None else override.choice.model_dump(mode="json")
         return actions.OverrideAction(plain_target(action.target), written)
 
+    # building ahead, outside the ticking thread ----------------------------------------------------------------------
+
+    def prepare_queued(self, queue: Sequence[actions.Posted]) -> None:
+        """Build the vehicles of queued actions; those that cannot be built are built, or refused, at their tick."""
+        more = Counter[str]()
+        for posted in queue:
+            fields = added_vehicles(posted.action)
+            with suppress(PaddockError):
+                if fields is not None and "fleet" in fields:  # room for all of them
+                    more[str(fields["fleet"])] += self.fleets.read(fields).count
+                elif fields is not None:
+                    names = [one.entry.name for one in self.prepared.values()]
+                    self.prepared[posted.sequence] = self.fleets.prepare(fields, names, ahead=True)
+        for name, count in more.items():
+            program = self.programs[name]
+            program.fleet.reserve(program.fleet.n + count)
+            for sensor in program.sensors.values():
+                sensor.grow(program.fleet.n + count)
+
+    def take_over(self, other: "Applier") -> None:
+        """Take the vehicles that another one has built for queued actions; discard cached values."""
+        self.prepared = other.prepared
+        self.forget()
+
     # applying, in the ticking thread ---------------------------------------------------------------------------------
 
     def take_up(self, posted: actions.Posted) -> None:
@@ -142,6 +170,8 @@ class Applier:
     def apply(self, posted: actions.Posted, prepared: PreparedSpawn | None = None) -> str:
         """Apply an action at this tick and log it; return the name of a spawned fleet, which may be `prepared`."""
         spawned, action = "", posted.action
+        if self.prepared and prepared is None and (built := self.prepared.pop(posted.sequence, None)) is not None:
+            prepared = built if self.fleets.fits(built) else None  # a spawn builds them otherwise
         match action:
             case actions.CommandAction():
                 self._command(action, posted)
@@ -196,7 +226,7 @@ class Applier:
             case actions.FrameAction():
                 place_frame(self.world, action)
             case actions.MissionAction():
-                self.mission.apply(action)
+                self.mission.apply(action, prepared)
             case actions.OverrideAction():
                 override = check_override(self.world, self.programs, action)
                 for part in override.parts:
@@ -227,6 +257,14 @@ class Applier:
         self._changes += 1
         self._next_timeout = None
         self.publisher.forget()
+
+
+def added_vehicles(action: actions.Action) -> Mapping[str, Any] | None:
+    """Return the entry of an action that adds vehicles; None for any other."""
+    if isinstance(action, actions.SpawnAction):
+        return action.entry
+    adds = isinstance(action, actions.MissionAction) and action.verb == "add_vehicle"
+    return action.arguments if adds else None  # type: ignore[attr-defined]
 
 
 def _at(posted: actions.Posted, tick: int) -> actions.Posted:

@@ -153,7 +153,7 @@ class Partner(Protocol):
 
 
 class AutopilotStates(Protocol):
-    """The part of a run's state that autopilots hold. The thread that saves and restores calls all methods."""
+    """The part of a run's state that autopilots hold. The thread that saves and restores calls the methods."""
 
     def refuse_restore(self) -> None:
         """Raise PaddockError if there are autopilots or simulators that cannot return to an earlier state."""
@@ -164,10 +164,10 @@ class AutopilotStates(Protocol):
     def hashed(self) -> dict[str, Any]:
         """Return the state without what watchers may change; empty if only other processes have one."""
 
-    def prepare(self, tree: dict[str, Any] | None, tick: int, own: bool = False) -> Callable[[], None]:
+    def prepare(self, tree: dict[str, Any] | None, tick: int) -> Callable[[], None]:
         """Check a state saved at a tick; return the function that loads it, or restarts all autopilots without one.
 
-        `own`: it is the state that the run has at present, so that ranges are not checked.
+        Any thread may call this method, also while the run continues. Saving what was loaded gives the same tree.
         """
 
 

@@ -5,7 +5,7 @@ dependencies in its constructor, so the order of construction below is the order
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
 from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
 from paddock.scenario import Scenario
-from paddock.world.archive import check_equal, copied, digest, pack, unpack
+from paddock.world.archive import check_equal, digest, unpack
 from paddock.world.transforms import TransformTree
 from paddock.world.world import World
 
@@ -42,11 +42,23 @@ STATE_KEYS = frozenset(
 )
 
 
+class PreparedRun(NamedTuple):
+    """A state that is built and checked, perhaps outside the thread that ticks, and may replace that of a run."""
+
+    how: str  # reset or restore
+    twin: "Engine"  # holds it
+    load_autopilots: Callable[[], None]  # after the world
+    made_for: tuple[Scenario, int]  # the scenario of the run, and the number of autopilots that have joined
+
+
 class Engine:
     """All parts of one simulation. One thread drives it at a time; any thread may `post`."""
 
-    def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True) -> None:
-        """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it."""
+    def __init__(self, scenario: Scenario, device: str = "cpu", prepared: bool = True, populated: bool = True) -> None:
+        """Without `prepared` nothing is planned or compiled yet: `prepare` or the first tick does it.
+
+        Without `populated` there are no vehicles and no mission: a saved state follows.
+        """
         if device not in MOTIONS:
             raise unknown_name("device", device, MOTIONS)
         self.scenario = scenario
@@ -77,7 +89,8 @@ class Engine:
         self.on_idle: list[Callable[[], None]] = []  # called between slices of a run, also while it is paused
         self._prepared = self._compiled = False
         self._digest: tuple[Scenario, str] | None = None  # of a scenario
-        self._populate(prepared)
+        if populated:
+            self._populate(prepared)
 
     @property
     def mission(self) -> "MissionRun | None":
@@ -196,26 +209,80 @@ class Engine:
 
         On an error, the state is as before.
         """
-        with self.thread.driving("restore()"), self.applier.rebuilding:
-            tree, before = self._checked_state(saved), copied(self.saved_state())
-            try:
-                load_autopilots = self._autopilots_of(tree)
-                self._load(tree)
-                load_autopilots()
-                check_equal(tree, self.saved_state(), "saved state")
-            except Exception as error:  # a crafted state may fail in any way
-                before = unpack(pack(before))
-                self._load(before)
-                self._autopilots_of(before, own=True)()
-                if isinstance(error, PaddockError):
-                    raise
-                why = str(error).partition("\n")[0]
-                raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
+        with self.thread.driving("restore()"):
+            self._take_over(self.prepare_restore(saved))
+
+    def prepare_restore(self, saved: bytes | dict[str, Any], apart: bool = False) -> PreparedRun:
+        """Build the state of a saved run and check it; nothing is changed.
+
+        `apart`: the run continues in another thread. Kernels are compiled, and vehicles that are queued are built.
+        """
+        made_for, tree = (self.scenario, self.autopilots.joins), self._checked_state(saved)
+        states, twin = self.autopilots.states, Engine(self.scenario, self.fleets.device, populated=False)
+        twin._digest = self._digest
+        try:
+            load = (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"])
+            twin._load(tree)
+            found = twin.saved_state()
+            if AUTOPILOTS in tree:
+                found[AUTOPILOTS] = tree[AUTOPILOTS]  # checked by `prepare`
+            check_equal(tree, found, "saved state")
+        except PaddockError:
+            raise
+        except Exception as error:  # a crafted state may fail in any way
+            why = str(error).partition("\n")[0]
+            raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
+        if apart:
+            prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
+            twin.applier.prepare_queued(twin.mailbox.queued)
+        twin._prepared = True
+        return PreparedRun("restore", twin, load, made_for)
+
+    def prepare_reset(self, seed: int | None = None) -> PreparedRun:
+        """Build the vehicles of the scenario at tick 0 and plan its mission, while another thread continues the run."""
+        made_for, scenario = (self.scenario, self.autopilots.joins), self.scenario
+        if seed is not None:
+            scenario = scenario.model_copy(update={"seed": seed})
+        twin = Engine(scenario, self.fleets.device, prepared=False)
+        prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
+        twin.prepare()
+        return PreparedRun("reset", twin, lambda: None, made_for)
+
+    def take_over(self, prepared: PreparedRun) -> None:
+        """Replace the present state by a prepared one; refused if the scenario or its autopilots have changed since."""
+        with self.thread.driving(f"{prepared.how}()"):
+            self._take_over(prepared)
+
+    def _take_over(self, prepared: PreparedRun) -> None:
+        how, twin, load_autopilots, made_for = prepared
+        with self.applier.rebuilding:
+            if made_for[0] is not self.scenario or made_for[1] != self.autopilots.joins:
+                raise PaddockError(f"{how} refused: the run changed while its state was being built; try again")
+            run, roster, self.scenario = self.world.run, self.world.roster_version, twin.scenario
+            self.programs.clear()
+            self.programs.update(twin.programs)
+            self.world.take_over(twin.world)
+            self.mailbox.take_over(twin.mailbox)
+            self.stages.behave.lost = twin.stages.behave.lost
+            self.stages.guard.failure = twin.stages.guard.failure
+            self.mission_stage.mission = twin.mission
+            if twin.mission is not None:
+                twin.mission.attach(self.world, self.fleets, self.events, self.poses)
+            self.applier.take_over(twin.applier)
             self._prepared = True
-            self.log.restart(self.world.clock.tick)
-            self.applier.forget()
+            if how == "restore":
+                self.events.take_over(twin.events)
+                load_autopilots()
+                self.log.restart(self.world.clock.tick)
+            else:
+                self.world.run, self.world.roster_version = run + 1, roster + 1
+                self.stages.guard.discarded = 0
+                self.log.clear()
+                self.events.clear()
+                for event in twin.events.since():
+                    self.events.report(event.tick, event.kind, event.subject, event.detail)
             for listener in self.on_restart:
-                listener("restore")
+                listener(how)
 
     def _checked_state(self, saved: bytes | dict[str, Any]) -> dict[str, Any]:
         """Decode a saved state; PaddockError unless it belongs to this scenario."""
@@ -233,11 +300,6 @@ class Engine:
         else:
             self.autopilots.states.refuse_restore()
         return tree
-
-    def _autopilots_of(self, tree: dict[str, Any], own: bool = False) -> Callable[[], None]:
-        """Check the autopilots of a saved state; return the function that loads them, after the world."""
-        states = self.autopilots.states
-        return (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"], own)
 
     def _load(self, tree: dict[str, Any]) -> None:
         overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
@@ -280,7 +342,7 @@ class Engine:
             world.roster_version += 1
             world.environment[:] = environment_values(self.scenario)
             world.transforms = TransformTree()
-            for part in (self.mailbox, self.events, self.log):
+            for part in (self.mailbox, self.events, self.log, self.applier.prepared):
                 part.clear()
             self._populate(prepared=True)
             for listener in self.on_restart:

@@ -58,6 +58,10 @@ class EventLog:
         self._kept.clear()
         self.count = 0
 
+    def take_over(self, other: "EventLog") -> None:
+        """Replace the events by those of another log; listeners are not called."""
+        self._kept, self.count = other._kept, other.count
+
     def save(self) -> dict[str, Any]:
         """Return the kept events."""
         return {"count": self.count, "kept": [dict(vars(event)) for event in self._kept]}

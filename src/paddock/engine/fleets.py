@@ -78,11 +78,15 @@ class Fleets:
         """Return the entry of a spawn, that of additional vehicles included."""
         return self._reinforced(fields)[1] if "fleet" in fields else read_entry(fields)
 
-    def prepare(self, fields: Mapping[str, Any], after: Sequence[str] = ()) -> PreparedSpawn:
+    def prepare(
+        self, fields: Mapping[str, Any], after: Sequence[str] = (), ahead: bool = False, where: str = "vehicles[0]"
+    ) -> PreparedSpawn:
         """Build the vehicles of a spawn and compile their kernels, outside the thread that ticks.
 
-        Nothing is changed. `after` are the names of fleets that are added before this one.
+        Nothing is changed. `after` are the names of fleets that are added before this one. `ahead`: the spawn is for a
+        later tick, when the target of its behaviour may exist. `where` is the place of the entry, for errors.
         """
+        place = partial(_entry_place, where)
         made_for, joins, named = self._made_for(), "fleet" in fields, bool(fields.get("name"))
         settled = not joins and self.scenario.mission is None  # a mission takes up fleets before their vehicles
         try:
@@ -90,13 +94,14 @@ class Fleets:
                 program, entry = self._reinforced(fields)
             else:
                 entry = self._named(read_entry(fields), after)
-                program = build_program(self.world, self.scenario, entry, _place, self.device)
-                check_target(self.world, entry, program, _place)
-            arrived = arrival(self.world, program, entry, _place)
+                program = build_program(self.world, self.scenario, entry, place, self.device)
+                if not ahead:
+                    check_target(self.world, entry, program, place)
+            arrived = arrival(self.world, program, entry, place)
             if settled:
                 settle(program, arrived, np.zeros(entry.count, np.int64))
         except MemoryError:
-            raise PaddockError(f"{_place('count')}: not enough memory for the vehicles") from None
+            raise PaddockError(f"{place('count')}: not enough memory for the vehicles") from None
         prepare_kernels(program.kernels(), apart=True)
         return PreparedSpawn(entry, program, arrived, joins, settled, named, made_for)
 
@@ -132,18 +137,9 @@ class Fleets:
         self.programs.clear()  # in place: the stages hold this dictionary
 
     def rebuild(self, entries: Mapping[str, str]) -> None:
-        """Replace all fleets by those of a saved state (name -> entry as JSON), without vehicles yet."""
-        programs = []
-        for name, text in entries.items():
-            entry, same = json.loads(text), self.programs.get(name)
-            if same is not None and same.entry == entry:  # keep its kernels
-                self._built(same)
-                programs.append(same)
-            else:
-                programs.append(self._build(read_entry(entry), _place))
-        self.clear()
-        for program in programs:
-            self._register(program)
+        """Build the fleets of a saved state (name -> entry as JSON), without vehicles yet."""
+        for text in entries.values():
+            self._register(self._build(read_entry(json.loads(text)), _place))
 
     def _build(self, entry: VehicleEntry, place: Place) -> FleetProgram:
         program = build_program(self.world, self.scenario, entry, place, self.device)
@@ -165,15 +161,20 @@ class Fleets:
         self.programs.clear()
         self.programs.update(ordered)
 
+    def fits(self, prepared: PreparedSpawn) -> bool:
+        """Return whether nothing has changed that prepared vehicles depend on."""
+        entry, same = prepared.entry, prepared.made_for == self._made_for()
+        if prepared.joins:
+            program, first = prepared.program, prepared.arrived.first_member
+            return same and self.programs.get(entry.name) is program and program.fleet.next_member == first
+        if not prepared.named:  # a replay finds the name in the same way
+            same = same and self._named(entry.model_copy(update={"name": ""})).name == entry.name
+        return same
+
     def _spawn_prepared(self, prepared: PreparedSpawn) -> str:
         """Add prepared vehicles, if nothing that they depend on has changed."""
         entry, program, fleet = prepared.entry, prepared.program, prepared.program.fleet
-        same = prepared.made_for == self._made_for()
-        if prepared.joins:
-            same &= self.programs.get(entry.name) is program and fleet.next_member == prepared.arrived.first_member
-        elif not prepared.named:  # a replay finds the name in the same way
-            same &= self._named(entry.model_copy(update={"name": ""})).name == entry.name
-        if not same:
+        if not self.fits(prepared):
             raise PaddockError("spawn refused: the fleets changed while the vehicles were being built; try again")
         if prepared.joins:
             admit(self.world, program, entry, _place, prepared.arrived)
@@ -229,6 +230,9 @@ def read_entry(fields: Mapping[str, Any]) -> VehicleEntry:
     return validated(VehicleEntry, plain(dict(fields), ("vehicles", 0)), Marks(), ("vehicles", 0))
 
 
-def _place(*path: str | int) -> str:
+def _entry_place(where: str, *path: str | int) -> str:
     """Return the place of a value in an entry that was written in Python."""
-    return dotted(("vehicles", 0, *path))
+    return dotted((where, *path))
+
+
+_place = partial(_entry_place, "vehicles[0]")

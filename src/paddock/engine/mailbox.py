@@ -72,10 +72,20 @@ class Mailbox:
         self._queue.clear()
         self.sequence = 0
 
+    @property
+    def queued(self) -> list[Posted]:
+        """The numbered actions, in order."""
+        return sorted(self._queue)
+
+    def take_over(self, other: "Mailbox") -> None:
+        """Replace all actions by those of another mailbox."""
+        self._incoming.clear()
+        self._queue, self.sequence = other._queue, other.sequence
+
     def save(self, now: int) -> dict[str, Any]:
         """Return the queued actions, renumbered from 1: only their order matters."""
         self.collect(now)
-        queue = [replace(posted, sequence=k).to_tree() for k, posted in enumerate(sorted(self._queue), start=1)]
+        queue = [replace(posted, sequence=k).to_tree() for k, posted in enumerate(self.queued, start=1)]
         return {"sequence": len(queue), "queue": queue}
 
     def restore(self, saved: dict[str, Any]) -> None:

@@ -229,9 +229,14 @@ class Behaviours:
 
     def routes(self) -> list[PlannedRoute]:
         """Return the paths and points that vehicles follow."""
+        return self.routes_later()()
+
+    def routes_later(self) -> Callable[[], list[PlannedRoute]]:
+        """Return a function that computes the paths and points which vehicles follow now, for any thread to call."""
         self._engine.thread.refuse_elsewhere("routes()")
         own = [route for program in self._engine.programs.values() for route in fleet_routes(program)]
-        return own if self._engine.mission is None else [*own, *self._engine.mission.routes()]
+        ahead = [] if self._engine.mission is None else self._engine.mission.routes_ahead()
+        return lambda: [*own, *(line for route in ahead for line in route.points())]
 
 
 class MissionControl:

@@ -32,6 +32,7 @@ from paddock.world.fleet import Fleet
 from paddock.world.world import Clock, World
 
 if TYPE_CHECKING:
+    from paddock.engine.fleets import PreparedSpawn
     from paddock.engine.mission.run import MissionRun
 
 MISSION_RATE = 10.0  # Hz of simulated time at which the mission is updated
@@ -204,9 +205,9 @@ class MissionStage:
         """Return the action in plain values; PaddockError if the mission does not accept it."""
         return self._present(action).checked(action)
 
-    def apply(self, action: MissionAction) -> None:
-        """Apply a change; the mission reacts when the stage runs next."""
-        self._present(action).carry_out(action)
+    def apply(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
+        """Apply a change, with vehicles that may be `prepared`; the mission reacts when the stage runs next."""
+        self._present(action).carry_out(action, prepared)
 
     def _present(self, action: MissionAction) -> MissionRun:
         if self.mission is None:

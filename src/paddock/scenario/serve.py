@@ -144,7 +144,7 @@ class ClientLimits(Section):
 
     vehicles: Whole = Field(default=200_000, ge=0, description="Maximum number of vehicles that clients add or load.")
     memory: Positive = Field(default=1.0, description="Maximum estimated memory of those vehicles, in GiB.")
-    tasks: Whole = Field(default=2000, ge=0, description="Maximum number of tasks of a mission that they load.")
+    tasks: Whole = Field(default=2000, ge=0, description="Maximum number of tasks that clients add or load.")
     points: Whole = Field(default=250_000, ge=0, description="Maximum number of points of one client's markers.")
     points_in_all: Whole = Field(default=1_000_000, ge=0, description="Maximum number of points of clients' markers.")
 

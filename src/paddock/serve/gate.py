@@ -10,7 +10,7 @@ cost.
 
 import asyncio
 import json
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import inf
@@ -23,8 +23,9 @@ from paddock.wire.operations import OPERATIONS
 LOOKS, CHANGES, COMMANDS = 0.03, 0.02, 0.05  # shares of the ticking thread's time
 BESIDE = 0.15  # share of a core for the other threads of its process
 SAVED = 0.4  # s of wall time whose budget may be spent at once
-CHANGES_SAVED = 10.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
+CHANGES_SAVED = 8.0  # s: the same for changes, of which people make some in quick succession, as a reset and a spawn
 LONGEST_WAIT = 4.0  # s of wall time for which work of other threads may delay the next operation
+MOST_SENT, MOST_ESTIMATED = 16, 0.01  # operations of a kind without a reply yet, and s that they may take by estimate
 UNKNOWN_COST, UNKNOWN_COMMAND = 0.002, 0.0005  # s of the first operation, or command, of a kind
 MOST_QUEUED = 256  # operations of one client that may wait
 MOST_QUEUED_IN_ALL = 4096
@@ -139,7 +140,7 @@ class OperationGate:
         self._queues: dict[str, deque[Waiting]] = {}  # by client; the first one's turn is next
         self._reads: dict[tuple[str, str], Waiting] = {}  # waiting reads by operation and arguments
         self._costs: dict[str, Cost] = {}  # recent mean by operation, or the last one if that is more
-        self._tried: set[str] = set()  # operations on their way whose cost is not known yet
+        self._unanswered: Counter[str] = Counter()  # operations on their way, by name
         self._count = self._bytes = 0  # of waiting operations
         self._timer: asyncio.TimerHandle | None = None
 
@@ -186,7 +187,7 @@ class OperationGate:
         mean = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
         now = (max(new, 0.8 * old + 0.2 * new) for old, new in zip(mean, spent, strict=True))
         self._costs[item.operation] = Cost(*now)
-        self._tried.discard(item.operation)
+        self._unanswered[item.operation] -= 1
         self._charge(item.lane, Cost(*(new - old for new, old in zip(spent, item.reserved, strict=True))))
         if self._queues:
             self._pump()
@@ -225,9 +226,9 @@ class OperationGate:
         return None
 
     def _funded(self, item: Waiting, now: float) -> bool:
-        """Return whether the budget of an operation has something left, and its cost is not being measured."""
+        """Return whether the budget of an operation has something left, and few of its kind are on their way."""
         lane = item.lane
-        if item.operation in self._tried:
+        if self._awaited(item):
             return False
         for budget in self.budgets.values():
             budget.refill(now)
@@ -235,6 +236,13 @@ class OperationGate:
         if lane in ("", "clock"):
             return not lane or beside > -SAVED * BESIDE
         return self.budgets[lane].left > 0.0 and beside > 0.0
+
+    def _awaited(self, item: Waiting) -> bool:
+        """Return whether an operation waits for replies to others of its kind: only they report their cost."""
+        if item.lane not in ("looks", "changes") or not (sent := self._unanswered[item.operation]):
+            return False
+        cost = self._costs.get(item.operation)
+        return cost is None or sent >= MOST_SENT or sent * cost.ticking >= MOST_ESTIMATED
 
     def _is_waited_for(self, lane: str) -> bool:
         """Return whether another client's operation waits for the same budget."""
@@ -252,8 +260,7 @@ class OperationGate:
         if item.operation:
             item.reserved = self._costs.get(item.operation) or Cost(*UNKNOWN[item.lane])
             self._charge(item.lane, item.reserved)
-            if item.lane == "changes" and item.operation not in self._costs:
-                self._tried.add(item.operation)
+            self._unanswered[item.operation] += 1
             self._send(item)
         else:  # after the last command of a client that has left
             item.settle(OperationError("PaddockError", ""))
@@ -278,12 +285,13 @@ class OperationGate:
         self._set_timer()
 
     def _set_timer(self) -> None:
-        if self._queues and self._timer is None:
-            wait = min(max(self.budgets[lane].wait, self.budgets["beside"].wait) for lane in self._lanes())
+        if self._timer is None and (lanes := self._lanes()):
+            wait = min(max(self.budgets[lane].wait, self.budgets["beside"].wait) for lane in lanes)
             self._timer = self._loop.call_later(wait + 0.001, self._on_timer)
 
     def _lanes(self) -> set[str]:
-        lanes = {queue[0].lane for queue in self._queues.values()}
+        """Return the budgets that operations wait for; those that wait for replies are sent after them."""
+        lanes = {queue[0].lane for queue in self._queues.values() if not self._awaited(queue[0])}
         return {lane if lane in self.budgets else "beside" for lane in lanes}
 
     def _on_timer(self) -> None:

@@ -1,4 +1,4 @@
-"""What clients may add to a run or load: a number of vehicles, and their estimated memory."""
+"""What clients may add to a run or load: numbers of vehicles and of tasks, and the vehicles' estimated memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -46,9 +46,14 @@ def refuse_state(
 ) -> None:
     """Refuse a saved state with more vehicles than the scenario has and clients may add.
 
-    `entries` are those of its fleets, `queued` the fields of those that are added later.
+    `entries` are those of its fleets, `queued` the fields of those that are added later. Its tasks are counted, too.
     """
     from paddock.engine.memory import GIB, entry_bytes, refuse_more_than_fit
+
+    if "mission" in tree:
+        plan, mail = tree["mission"]["mission"], tree["mailbox"]["queue"]
+        later_tasks = sum(one["kind"] == "mission" and one["action"]["verb"] == "add_task" for one in mail)
+        _refuse_tasks(sim, limits, len(plan["jobs"]) + len(plan["queue"]) + later_tasks)
 
     declared = {entry.name: entry.count for entry in sim.scenario.vehicles}
     present = sum(int(fleet["n"]) for fleet in tree["world"]["fleets"].values())
@@ -65,6 +70,26 @@ def refuse_state(
     place = partial(_place, 0)
     needed = sum(entry_bytes(sim.engine.world, sim.scenario, entry, place) for entry in added)
     refuse_more_than_fit(needed, saved, int(limits.memory * GIB), "restore", WHOSE)
+
+
+def refuse_task(sim: "Simulation", limits: ClientLimits) -> None:
+    """Refuse one more task than clients may add to the mission; removed ones count, because the mission keeps them."""
+    run = sim.engine.mission
+    if run is not None:
+        asked = sum(getattr(request, "task", None) is not None for request in run.mission.queue)
+        _refuse_tasks(sim, limits, len(run.mission.tasks) + asked + 1)
+
+
+def _refuse_tasks(sim: "Simulation", limits: ClientLimits, tasks: int) -> None:
+    """Refuse more tasks than those of the scenario and those that clients may add."""
+    run = sim.engine.mission
+    setup = None if run is None else run.mission.setup
+    own = 0 if setup is None else len(setup.problem.tasks) + sum(one.task is not None for one in setup.happenings)
+    if tasks > own + limits.tasks:
+        raise PaddockError(
+            f"{tasks:,} tasks exceed the {own:,} of the scenario and the {limits.tasks:,} that clients may add "
+            "(serve.limits.tasks)"
+        )
 
 
 def _read_queued(fields: Mapping[str, Any], before: Sequence[VehicleEntry]) -> VehicleEntry:

@@ -138,11 +138,10 @@ class LiveSource:
         answer = Answer()
 
         def timed() -> Any:
-            began = thread_time()
             try:
                 return work()
             finally:
-                answer.ticking_seconds = thread_time() - began
+                answer.ticking_seconds = self.sim.engine.thread.spent()
                 answer.moment = self.sim.tick, self.sim.time
 
         def finish(done: Future[Any]) -> None:

@@ -5,7 +5,7 @@ continue, with the restored autopilots.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from paddock.errors import PaddockError
 from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
 from paddock.sitl.autopilot.state import read_autopilot, save_autopilot
 from paddock.sitl.bridge import NEVER_US
-from paddock.world.archive import Tree, typed
+from paddock.world.archive import Tree, check_equal, typed
 
 if TYPE_CHECKING:
     from paddock.sitl.host import SitlHost
@@ -104,12 +104,12 @@ class SavedAutopilots(AutopilotStates):
         }
         return {"now_us": hub.times_us[0], "serviced_us": hub.times_us[1], "vehicles": numbers}
 
-    def prepare(self, tree: Any, tick: int, own: bool = False) -> Callable[[], None]:
+    def prepare(self, tree: Any, tick: int) -> Callable[[], None]:
         """Check all of a state; return the function that loads it. A state without autopilots restarts them."""
         host, parts = self.host, typed(dict[str, Any] | None, tree, AUTOPILOTS)
         if parts is None:
             return host.reboot
-        loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"), own)]
+        loads = [self._read_bridge(parts.get("bridge"), tick), *self._read_vehicles(parts.get("vehicles"))]
         loads += [*self._read_starters(parts.get("starters")), *self._read_mavlink(parts.get("mavlink"))]
 
         def load() -> None:
@@ -122,6 +122,7 @@ class SavedAutopilots(AutopilotStates):
 
     def _read_bridge(self, tree: Any, tick: int) -> Callable[[], None]:
         bridge, saved = self.host.bridge, typed(SavedBridge, tree, "bridge")
+        check_equal(tree, asdict(saved), "bridge")
         now, latest = saved.time_us, bridge.tick_time_us(tick)
         pilots, present = self._pilots(), bridge.save()
         due = {str(k): (now + pilot.period_us, NEVER_US) for k, pilot in pilots.items()}
@@ -140,20 +141,21 @@ class SavedAutopilots(AutopilotStates):
                     raise PaddockError(f"bridge: the {name} of {adapter!r} are not valid")
         return lambda: bridge.restore({name: getattr(saved, name) for name in present})
 
-    def _read_vehicles(self, tree: Any, own: bool) -> list[Callable[[], None]]:
+    def _read_vehicles(self, tree: Any) -> list[Callable[[], None]]:
         pilots, saved = self._pilots(), typed(dict[str, Any], tree, "vehicles")
         if saved.keys() != {str(sysid) for sysid in pilots}:
             raise PaddockError(f"the saved state has autopilots {', '.join(saved)!s:.60}")
         found = []
         for sysid, pilot in pilots.items():
             try:
-                found.append(read_autopilot(pilot, saved[str(sysid)], own))
+                found.append(read_autopilot(pilot, saved[str(sysid)]))
             except PaddockError as error:
                 raise PaddockError(f"saved state of vehicle {sysid}: {error}") from None
         return found
 
     def _read_starters(self, tree: Any) -> list[Callable[[], None]]:
         saved = typed(dict[str, tuple[int, int, str]], tree, "starters")
+        check_equal(tree, saved, "starters")
         known = {str(each.sysid): each for each in self.host.starters}
         for sysid, (step, next_us, note) in saved.items():
             if sysid not in known or step < 0 or not 0 <= next_us < NEVER_US or not note.isprintable():
@@ -167,6 +169,7 @@ class SavedAutopilots(AutopilotStates):
         if hub is None:
             return []
         saved = typed(SavedMavlink, tree, "MAVLink")
+        check_equal(tree, asdict(saved), "MAVLink")
         times = saved.now_us, saved.serviced_us
         if saved.vehicles.keys() != {str(sysid) for sysid in hub.vehicles} or not max(map(abs, times)) < NEVER_US:
             raise PaddockError("MAVLink: the saved state has other vehicles or times")

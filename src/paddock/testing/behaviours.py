@@ -1,7 +1,10 @@
 """Conformance checks of behaviours: equal bits as Python and compiled, finite decisions, repeatable runs."""
 
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import count
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -9,7 +12,7 @@ import numpy as np
 from paddock.behaviour.rule import Rule, Urge, find_rule
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Rows, fields
-from paddock.engine.behaviours import FleetBehaviour, set_up_rule, write_slots
+from paddock.engine.behaviours import set_up_rule, write_slots
 from paddock.engine.simulation import Simulation
 from paddock.scenario import load_scenario
 from paddock.testing.conformance import CheckedSubject, ConformanceReport, check_columns, limits
@@ -19,6 +22,7 @@ from paddock.world.pose import Pose
 
 DECISIONS, VEHICLES = 50, 16
 LEADER, FOLLOWERS = "leader", "followers"
+CHECKED = count()  # numbers of the modules made for rules
 
 
 class RuleRig(CheckedSubject):
@@ -33,7 +37,9 @@ class RuleRig(CheckedSubject):
             given["path"] = {"circle": {"radius": 30.0}}
         if rule.needs_target or "has_target" in fields(rule.options):
             given["target"] = LEADER
-        self.setup = set_up_rule(rule, {**given, **options}, lambda option: f"option {option!r}")
+        self.options = {**given, **options}
+        self.setup = set_up_rule(rule, self.options, lambda option: f"option {option!r}")
+        self.module = f"paddock_checked_{next(CHECKED)}"  # a scenario names a behaviour by its module
 
     def scene(self, n: int, motion: float = 4.0) -> dict[str, Floats]:
         """Return vehicles with random poses, urges and targets, and an empty memory; without motion all are there."""
@@ -108,6 +114,8 @@ def check_threads(rig: RuleRig) -> str:
 
 def check_run(rig: RuleRig) -> str:
     """Check that runs with one seed end in the same finite state, also from a saved state."""
+    module = sys.modules[rig.module] = ModuleType(rig.module)
+    module.RULE = rig.rule  # type: ignore[attr-defined]
     once, again = _simulated(rig), _simulated(rig)
     half = once.engine.world.clock.ticks(5.0)
     once.step(half)
@@ -130,12 +138,9 @@ def _simulated(rig: RuleRig) -> Simulation:
     grid = {"grid": {"spacing": 6.0, "z": 20.0}}
     leader = {"name": LEADER, "model": rig.model, "pose": [0, 30, 20, 0], "speed": 1.0}
     followers = {"name": FOLLOWERS, "model": rig.model, "count": 8, "spawn": grid, "speed": 1.0}
+    followers["behaviour"] = {rig.module: rig.options}
     clock = {"rate": max(100, int(np.ceil(1.0 / find_model(rig.model).dt_max)))}
-    sim = Simulation(load_scenario({"seed": rig.seed, "clock": clock, "vehicles": [leader, followers]}))
-    program = sim.engine.programs[FOLLOWERS]
-    program.behaviour = FleetBehaviour(rig.setup, program.model, program.fleet, program.varying)
-    program.behaviour.admit(slice(0, program.fleet.n))
-    return sim
+    return Simulation(load_scenario({"seed": rig.seed, "clock": clock, "vehicles": [leader, followers]}))
 
 
 CHECKS: dict[str, Callable[[RuleRig], str]] = {  # the checks in the order in which they run

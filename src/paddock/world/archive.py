@@ -104,19 +104,48 @@ def _adapter(kind: Any) -> TypeAdapter[Any]:
 
 def check_equal(given: Any, found: Any, place: str) -> None:
     """Refuse a value that differs from what was loaded from it; fields that are new since it was saved may be added."""
-    if isinstance(given, dict) and isinstance(found, dict):
-        for name, value in given.items():
-            if name not in found:
-                raise PaddockError(f"{place}: unknown field {name!r}")
-            check_equal(value, found[name], f"{place}, {name}")
-    elif isinstance(given, list) and isinstance(found, list | tuple) and len(given) == len(found):
-        for k, (one, other) in enumerate(zip(given, found, strict=True)):
-            check_equal(one, other, f"{place}, {k}")
+    difference = _difference(given, found)
+    if difference is not None:
+        path, text = difference
+        raise PaddockError(", ".join([place, *map(str, reversed(path))]) + text)
+
+
+Difference = tuple[list[str | int], str]  # keys and indices, innermost first; what is wrong there
+
+
+def _difference(given: Any, found: Any) -> Difference | None:
+    """Return the first difference between two trees; paths are made only for it, because most trees are equal."""
+    kind = type(given)
+    if kind is type(found) and kind in _COMPARABLE:
+        same = given == found
+    elif kind is dict and isinstance(found, dict):
+        return _first_difference((name, value, found.get(name, _ABSENT)) for name, value in given.items())
+    elif kind is list and isinstance(found, list | tuple) and len(given) == len(found):
+        return _first_difference((k, *pair) for k, pair in enumerate(zip(given, found, strict=True)))
     elif isinstance(given, np.ndarray) and isinstance(found, np.ndarray):
         if given.dtype != found.dtype or given.shape != found.shape or given.tobytes() != found.tobytes():
-            raise PaddockError(f"{place} is not valid: {given.dtype} of shape {given.shape}")
-    elif digest({"": _number(given)}) != digest({"": _number(found)}):  # 1 and True differ, NaN equals NaN
-        raise PaddockError(f"{place} is not valid: {given!s:.40}")
+            return [], f" is not valid: {given.dtype} of shape {given.shape}"
+        same = True
+    elif isinstance(given, float) and isinstance(found, float):
+        same = _F64.pack(given) == _F64.pack(found)  # 0 and -0 differ, NaN equals NaN
+    else:
+        same = digest({"": _number(given)}) == digest({"": _number(found)})  # 1 and True differ
+    return None if same else ([], f" is not valid: {given!s:.40}")
+
+
+def _first_difference(pairs: Iterator[tuple[str | int, Any, Any]]) -> Difference | None:
+    for key, one, other in pairs:
+        if other is _ABSENT:
+            return [], f": unknown field {key!r}"
+        difference = _difference(one, other)
+        if difference is not None:
+            difference[0].append(key)
+            return difference
+    return None
+
+
+_COMPARABLE = frozenset((int, bool, str, type(None)))
+_ABSENT = object()
 
 
 def _number(value: Any) -> Any:

@@ -264,6 +264,59 @@ def test_new_addresses_do_not_displace_an_active_ground_station() -> None:
     assert active in link.peers and silent not in link.peers and len(link.peers) == MAX_PEERS
 
 
+HEADERS = 28  # bytes of IPv4 and UDP
+
+
+@pytest.mark.parametrize("answer", ["TIMESYNC", "PING"])
+def test_an_address_gets_little_until_it_has_shown_that_it_receives(
+    make_fleet: Any, monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
+    """The source of a datagram can be forged: at most three times its bytes are sent there, as RFC 9000 has it."""
+    monkeypatch.setattr("paddock.sitl.mavlink.link.is_local", lambda address: False)
+    monkeypatch.setattr("paddock.sitl.mavlink.link.CHALLENGE_PERIOD", 0.0)
+    fleet = make_fleet(1, ports={"station_host": "127.0.0.2"})
+    station, asked = fleet.station(), 0
+    messages = [
+        mavlink.MAVLink_param_request_list_message(1, 1),
+        mavlink.MAVLink_request_data_stream_message(1, 1, 0, 50, 1),
+        *(mavlink.MAVLink_heartbeat_message(6, 8, 0, 0, 4, 3) for _ in range(6)),
+    ]
+    for message in messages:
+        station.send(message)
+        asked += len(message.get_msgbuf()) + HEADERS
+        fleet.arrived()
+        fleet.pass_time(0.5)
+    sent = sum(len(m.get_msgbuf()) + HEADERS for m in station.received)
+    assert 0.5 * asked < sent <= 3 * asked
+    assert fleet.hub.links[1].counters.withheld > 100  # 27 messages per second, and 700 parameters
+    fleet.expect(station, "HEARTBEAT")
+    station.greet()
+    challenge = fleet.expect(station, answer)
+    if answer == "TIMESYNC":
+        wrong, right = (mavlink.MAVLink_timesync_message(5, challenge.ts1 + k) for k in (1, 0))
+    else:
+        wrong, right = (mavlink.MAVLink_ping_message(5, challenge.seq + k, 1, 1) for k in (1, 0))
+    station.send(wrong)
+    fleet.arrived()
+    fleet.pass_time(0.1)
+    peer = fleet.hub.links[1].peers[("127.0.0.1", station.port)]
+    assert not peer.confirmed
+    station.send(right)
+    fleet.arrived()
+    fleet.pass_time(0.1)
+    assert peer.confirmed
+    station.forget()
+    fleet.pass_time(2.0)
+    assert len(station.received) > 100  # 50 Hz of several
+
+
+def test_addresses_of_this_machine_and_named_hosts_need_no_confirmation() -> None:
+    link = UdpLink(opened := socket.socket(socket.AF_INET, socket.SOCK_DGRAM), ("10.0.0.9", 14550))
+    opened.close()
+    for host, confirmed in (("127.0.0.1", True), ("127.8.0.1", True), ("10.0.0.9", True), ("10.0.0.8", False)):
+        assert link.peer((host, 5000), wall=1.0).confirmed is confirmed
+
+
 OPEN, LIST, CRC = 4, 3, 14
 ACK, NAK = 128, 129
 

@@ -1,6 +1,6 @@
 """The mission of a simulation: planned, executed by the vehicles of the world, reported as events."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from math import isfinite
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from paddock.engine.actions import MissionAction
 from paddock.engine.behaviours import PlannedRoute, PoseBlocks
 from paddock.engine.build import build_program
 from paddock.engine.events import EventLog
-from paddock.engine.fleets import Fleets
+from paddock.engine.fleets import Fleets, PreparedSpawn
 from paddock.engine.mission.execution import DynamicsExecution, KinematicExecution
 from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
 from paddock.engine.program import FleetProgram
@@ -18,6 +18,7 @@ from paddock.errors import InvalidValueError, unknown_name
 from paddock.planning.from_scenario import refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
+from paddock.planning.paths.path import Path
 from paddock.planning.problem import Problem
 from paddock.scenario import Scenario, ScenarioError, VehicleEntry
 from paddock.scenario.base import Section
@@ -26,6 +27,7 @@ from paddock.scenario.problems import Marks, dotted, validated
 from paddock.scenario.tasks import NoFlyZone, TaskEntry
 from paddock.wire.operations.table import OPERATIONS
 from paddock.world.archive import typed
+from paddock.world.fleet import Ints
 from paddock.world.world import World
 
 POINTS = 400  # maximum number of points of a displayed route
@@ -50,6 +52,23 @@ EVENTS = {
 STATES = {"returning": "returning", "home": "home"}
 
 
+class RouteAhead(NamedTuple):
+    """The way of a vehicle from here on."""
+
+    fleet: str
+    ids: Ints
+    path: Path
+    progress: float  # m on the path
+
+    def points(self) -> list[PlannedRoute]:
+        """Return the line to draw; none at the end of the way."""
+        path = self.path.subpath(self.progress, np.inf)
+        if not path.segments:
+            return []
+        points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
+        return [PlannedRoute(self.fleet, self.ids, "mission", False, points)]
+
+
 class MissionRun:
     """One run of the mission of a scenario."""
 
@@ -71,6 +90,15 @@ class MissionRun:
         )
         self.joined = 0  # number of entries that have joined
         self.reported = 0  # entries of the log already reported as events
+
+    def attach(self, world: World, fleets: Fleets, events: EventLog, poses: PoseBlocks) -> None:
+        """Move to a world with the same vehicles, which has taken over the state of the one it was made for."""
+        self.world, self.fleets, self.events = world, fleets, events
+        self.participants.world, self.participants.programs = world, fleets.programs
+        self.participants.forget()
+        self.execution.world = world
+        if isinstance(self.execution, DynamicsExecution):
+            self.execution.blocks = poses
 
     def built(self, program: FleetProgram) -> None:
         """Add a new fleet; its vehicles follow the mission."""
@@ -102,11 +130,14 @@ class MissionRun:
         """Return the action in plain values if its verb and arguments are valid."""
         return MissionAction(action.verb, _read(action)[0])
 
-    def carry_out(self, action: MissionAction) -> None:
-        """Apply an action; the mission reacts to it at its next update."""
+    def carry_out(self, action: MissionAction, prepared: PreparedSpawn | None = None) -> None:
+        """Apply an action, with vehicles that may be `prepared`; the mission reacts to it at its next update."""
         given = _read(action)[1]
         self.begin()
-        VERBS[action.verb].carry_out(self, given)
+        if prepared is not None:
+            add_vehicle(self, given, prepared)
+        else:
+            VERBS[action.verb].carry_out(self, given)
 
     def vehicle_name(self, vehicle: str | int) -> str:
         """Return the name of a vehicle that is given by name or id."""
@@ -149,25 +180,23 @@ class MissionRun:
             "separation": apart.share if apart is not None and isfinite(apart.share) else None,
         }
 
-    def routes(self) -> Iterator[PlannedRoute]:
-        """Yield the remaining routes of the vehicles."""
-        vehicles = self.mission.vehicles
+    def routes_ahead(self) -> list[RouteAhead]:
+        """Return the remaining routes of the vehicles; their points are computed on demand, by any thread."""
+        vehicles, found = self.mission.vehicles, list[RouteAhead]()
         for group in self.participants.vehicles()[0]:
             fleet = group.program.fleet
             for row, index in zip(group.rows.tolist(), group.indices.tolist(), strict=True):
                 vehicle = vehicles[index]
-                if vehicle.current is None:
-                    continue
-                path = vehicle.route.path.subpath(vehicle.progress, np.inf)
-                if path.segments:
-                    points = path.points(max(FINEST, path.flown / POINTS))[:, :3]
-                    yield PlannedRoute(fleet.name, fleet.ids[[row]], "mission", False, points)
+                if vehicle.current is not None:
+                    found.append(RouteAhead(fleet.name, fleet.ids[[row]], vehicle.route.path, float(vehicle.progress)))
+        return found
 
-    def enlist(self, entry: VehicleEntry) -> None:
-        """Add a fleet of vehicles to the world."""
+    def enlist(self, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
+        """Add a fleet of vehicles, which may be `prepared`, to the world."""
         self.participants.fleets.add(entry.name)
         try:
-            self.fleets.spawn(entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name})
+            fields = entry.model_dump(mode="json", exclude_defaults=True) | {"name": entry.name}
+            self.fleets.spawn(fields, prepared)
         except Exception:
             self.participants.fleets.discard(entry.name)
             raise
@@ -240,8 +269,8 @@ def _add_task(run: MissionRun, section: TaskEntry) -> None:
     run.mission.add_task(task)
 
 
-def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
-    """Add vehicles to the world and the mission now."""
+def add_vehicle(run: MissionRun, entry: VehicleEntry, prepared: PreparedSpawn | None = None) -> None:
+    """Add vehicles, which may be `prepared`, to the world and the mission now."""
 
     def place(*path: str | int) -> str:
         return dotted(("add_vehicle", *path))
@@ -249,14 +278,15 @@ def _add_vehicle(run: MissionRun, entry: VehicleEntry) -> None:
     refuse_driven(entry, place)
     if entry.name in run.fleets.programs:
         raise InvalidValueError(f"there is a vehicle {entry.name!r} already; give it another name")
-    build_program(run.world, run.scenario, entry, place)  # raises, with the location, if it cannot be built
+    if prepared is None:
+        build_program(run.world, run.scenario, entry, place)  # raises, with the location, if it cannot be built
     assert run.scenario.mission is not None
     specs = vehicles_of(run.scenario, run.scenario.mission, entry)
     for spec in specs:
         if spec.name in run.mission.fleet.row:
             raise InvalidValueError(f"there is a vehicle {spec.name!r} already; give it another name")
     Problem(tuple(specs), (), (), run.mission.setup.problem.wind)  # raises for an impossible vehicle
-    run.enlist(entry)
+    run.enlist(entry, prepared)
     for spec in specs:
         run.mission.add_vehicle(spec)
 
@@ -266,7 +296,7 @@ ARGUMENTS = {"task": "name"}
 VERBS: dict[str, Verb] = {
     "add_task": Verb(_add_task, TaskEntry, "task"),
     "add_zone": Verb(lambda run, zone: run.mission.add_zone(zone_of(zone)), NoFlyZone, "zone"),
-    "add_vehicle": Verb(_add_vehicle, VehicleEntry, "vehicle"),
+    "add_vehicle": Verb(add_vehicle, VehicleEntry, "vehicle"),
     "damage": Verb(lambda run, given: run.mission.damage(run.vehicle_name(given["vehicle"]))),
     "move_task": Verb(lambda run, given: run.mission.move_task(**given)),
     "remove_task": Verb(lambda run, given: run.mission.remove_task(**given)),

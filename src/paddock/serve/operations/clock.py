@@ -139,21 +139,28 @@ def let_go(run: LiveSource, client: str) -> None:
         run.sim.clock.release()
 
 
-def reset(run: LiveSource, client: str, seed: int | None = None) -> None:
+def reset(run: LiveSource, client: str, seed: int | None = None) -> Future[Any]:
+    """Restart; a worker thread builds the vehicles and plans the mission."""
     run.owner.check(client, "reset")
-    run.sim.reset(seed)
+
+    def build() -> Future[Any]:
+        prepared = run.sim.engine.prepare_reset(seed)
+        return run.answer(lambda: run.sim.engine.take_over(prepared))
+
+    return run.aside(build)
 
 
 def restore(run: LiveSource, client: str, state: bytes) -> Future[Any]:
     """Restore; only for the owner of the clock, if there is one. A state that names foreign code is refused.
 
-    It is decoded and checked in a worker thread.
+    A worker thread decodes, checks and builds it.
     """
     run.owner.check(client, "restore")
 
     def check() -> Future[Any]:
         tree = refuse_foreign_state(run.sim, state, run.limits)
-        return run.answer(lambda: run.sim.engine.restore(tree))
+        prepared = run.sim.engine.prepare_restore(tree, apart=True)
+        return run.answer(lambda: run.sim.engine.take_over(prepared))
 
     return run.aside(check)
 

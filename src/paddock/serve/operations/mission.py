@@ -16,7 +16,7 @@ from paddock.planning.mission.vehicles import MissionVehicle
 from paddock.planning.mission.views import tree_of
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
-from paddock.serve.limits import refuse_spawn
+from paddock.serve.limits import refuse_spawn, refuse_task
 from paddock.serve.live import Later, LiveSource
 from paddock.serve.trust import refuse_foreign
 from paddock.wire.operations.results import MemberTree, MissionTree, Place, TaskState, TaskTree, ZoneTree
@@ -38,6 +38,7 @@ def mission_view(run: LiveSource, client: str) -> Later | None:
 
 
 def add_task(run: LiveSource, client: str, task: dict[str, Any]) -> Future[Any]:
+    """Add a task, within the limit of tasks."""
     return _direct(run, client, "add_task", task)
 
 
@@ -63,12 +64,25 @@ def damage(run: LiveSource, client: str, vehicle: str | int) -> Future[Any]:
 
 
 def _direct(run: LiveSource, client: str, verb: str, arguments: dict[str, Any]) -> Future[Any]:
-    """Validate a change now; the mission applies it between two ticks."""
-    order = run.sim.engine.mission_stage.checked(MissionAction(verb, arguments))
-    if verb == "add_vehicle":
-        refuse_foreign(run.sim, order.arguments, verb)
-        refuse_spawn(run.sim, run.limits, [order.arguments])
-    return run.answer(lambda: run.sim.engine.apply_or_post(order, f"{order.verb}()", source=client))
+    """Validate a change now; the mission applies it between two ticks. A worker thread builds vehicles."""
+    engine = run.sim.engine
+    order = engine.mission_stage.checked(MissionAction(verb, arguments))
+    if verb != "add_vehicle":
+
+        def apply() -> None:
+            if verb == "add_task":
+                refuse_task(run.sim, run.limits)
+            engine.apply_or_post(order, f"{verb}()", source=client)
+
+        return run.answer(apply)
+    refuse_foreign(run.sim, order.arguments, verb)
+    refuse_spawn(run.sim, run.limits, [order.arguments])
+
+    def build() -> Future[Any]:
+        prepared = engine.fleets.prepare(order.arguments, where=verb)
+        return run.answer(lambda: engine.apply(order, f"{verb}()", client, prepared))
+
+    return run.aside(build)
 
 
 def _id_of(run: LiveSource, name: str) -> int | None:

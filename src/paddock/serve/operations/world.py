@@ -126,6 +126,12 @@ def transform(run: LiveSource, client: str, target: str, source: str, time: floa
     return {"position": found.position.tolist(), "quaternion": found.quaternion.tolist()}
 
 
+def routes(run: LiveSource, client: str) -> Later:
+    """Note between two ticks where each vehicle is on its route; another thread computes the points."""
+    compute = run.sim.behaviours.routes_later()
+    return Later(lambda: [route._asdict() for route in compute()])
+
+
 def events(run: LiveSource, client: str, since: int = 0) -> Later:
     found = run.sim.events.since(since)
     return Later(lambda: [dict(vars(event)) for event in found])

@@ -23,7 +23,7 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from paddock.errors import PaddockError
-from paddock.world.archive import Tree
+from paddock.world.archive import Tree, check_equal
 
 PACKAGE = "paddock.sitl.autopilot."
 UNSAVED = ("on_", "__")  # listeners, and what Python notes
@@ -43,15 +43,17 @@ def save_objects(roots: Mapping[str, object]) -> Tree:
     return {name: writer.attributes(roots[name], name) for name in sorted(roots)}
 
 
-def load_objects(tree: Any, roots: Mapping[str, object], own: bool = False) -> dict[str, dict[str, Any]]:
-    """Return the attributes of each root from a tree, without changing the roots; UnsavableError if it is not valid.
+def load_objects(tree: Any, roots: Mapping[str, object]) -> dict[str, dict[str, Any]]:
+    """Return the attributes of each root from a tree, without changing the roots; PaddockError if it is not valid.
 
-    The ranges of values are not checked in a run's `own` state.
+    Saving them again gives the same tree.
     """
     if not isinstance(tree, dict) or tree.keys() != roots.keys():
         raise UnsavableError(f"an autopilot's state has {', '.join(sorted(roots))}")
-    reader = _Reader(dict(roots), own)
-    return {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
+    reader, writer = _Reader(dict(roots)), _Writer({id(root): name for name, root in roots.items()})
+    found = {name: reader.attributes(type(roots[name]), tree[name], name) for name in sorted(roots)}
+    check_equal(tree, {name: writer.values(found[name], name) for name in sorted(roots)}, "saved autopilot")
+    return found
 
 
 @cache
@@ -110,7 +112,10 @@ class _Writer:
         self._kept: list[object] = []  # so that no id is used twice
 
     def attributes(self, owner: object, place: str) -> Tree:
-        return {name: self.value(vars(owner)[name], f"{place}.{name}") for name in saved_names(owner)}
+        return self.values({name: vars(owner)[name] for name in saved_names(owner)}, place)
+
+    def values(self, attributes: Mapping[str, Any], place: str) -> Tree:
+        return {name: self.value(value, f"{place}.{name}") for name, value in attributes.items()}
 
     def value(self, value: Any, place: str) -> Any:
         kind: Any = type(value)
@@ -149,8 +154,8 @@ class _Writer:
 class _Reader:
     """Turns trees into new values, in the order in which they were written."""
 
-    def __init__(self, known: dict[str, object], own: bool) -> None:
-        self._known, self._roots, self._own = known, [*known.values()], own  # place -> object
+    def __init__(self, known: dict[str, object]) -> None:
+        self._known, self._roots = known, [*known.values()]  # place -> object
         self._left = MOST_VALUES
 
     def attributes(self, kind: type, tree: Any, place: str) -> dict[str, Any]:
@@ -177,11 +182,11 @@ class _Reader:
 
     def value(self, tree: Any, place: str) -> Any:
         self._left -= 1
-        if self._left < 0 and not self._own:
+        if self._left < 0:
             raise UnsavableError(f"an autopilot has at most {MOST_VALUES:,} values")
         if isinstance(tree, list):
             return tuple(self._all(tree, place))
-        if not (self._own or in_range(tree)):
+        if not in_range(tree):
             raise UnsavableError(f"{place} is not valid: beyond the range of its type, or not printable")
         if not isinstance(tree, dict):
             return tree
@@ -229,7 +234,7 @@ class _Reader:
         self._known[place] = made
         for name, value in self.attributes(kind, tree, place).items():
             object.__setattr__(made, name, value)
-        if not (self._own or self._made(getattr(made, "check_saved", lambda: True), place)):
+        if not self._made(getattr(made, "check_saved", lambda: True), place):
             raise UnsavableError(f"{place} is not a valid {kind.__name__}")
         return made
 

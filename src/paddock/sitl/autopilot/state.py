@@ -28,20 +28,16 @@ def save_autopilot(autopilot: "BuiltInAutopilot") -> Tree:
     return {"objects": save_objects(_roots(autopilot)), "rows": rows, "note": autopilot.status.note}
 
 
-def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any, own: bool = False) -> Callable[[], None]:
-    """Return a function that loads a saved state, after checking it; UnsavableError if it is not valid.
-
-    The `own` state of the run, to which it returns, may be any: a flight can have diverged.
-    """
+def read_autopilot(autopilot: "BuiltInAutopilot", tree: Any) -> Callable[[], None]:
+    """Return a function that loads a saved state, after checking it; PaddockError if it is not valid."""
     if not isinstance(tree, dict) or tree.keys() != {"objects", "rows", "note"}:
         raise UnsavableError("an autopilot's state has objects, rows and a note")
     if not isinstance(tree["note"], str) or not in_range(tree["note"]):
         raise UnsavableError("the note of an autopilot is a short printable text")
-    found, rows = load_objects(tree["objects"], _roots(autopilot), own), tree["rows"]
-    if not own:
-        _check_rows(autopilot, rows)
-        _check_parameters(autopilot, found["parameters"])
-        _check(autopilot, found["autopilot"], rows["status"])
+    found, rows = load_objects(tree["objects"], _roots(autopilot)), tree["rows"]
+    _check_rows(autopilot, rows)
+    _check_parameters(autopilot, found["parameters"])
+    _check(autopilot, found["autopilot"], rows["status"])
 
     def load() -> None:
         for name, root in _roots(autopilot).items():

@@ -155,6 +155,7 @@ class MavlinkHub:
                 vehicle.autopilot.status.rejected = sum(each.rejected + each.dropped for each in counters)
             for link in self.links.values():
                 link.evict(wall)
+                link.challenge(wall)
             self._flush()
         if paused:
             if wall - self._moved >= PAUSED_AFTER and wall - self._polled >= PAUSED_PERIOD:
@@ -302,14 +303,18 @@ class MavlinkVehicle:
             self.autopilot.failsafes.note_gcs_heartbeat(self.now_us)
 
     def _timesync(self, message: Any, sender: Sender) -> None:
-        """Reply with simulated time, ns."""
+        """Reply with simulated time, ns; a reply may confirm an address."""
         if message.tc1 == 0:
             self.reply(mav.MAVLink_timesync_message(self.now_us * 1000, message.ts1), sender)
+        elif message.ts1 == sender.peer.challenge:
+            sender.peer.confirmed = True
 
     def _ping(self, message: Any, sender: Sender) -> None:
         if message.target_system == 0:
             ping = mav.MAVLink_ping_message(message.time_usec, message.seq, sender.system, sender.component)
             self.reply(ping, sender)
+        elif message.seq == sender.peer.challenge:
+            sender.peer.confirmed = True
 
     def _set_home(self, message: Any, sender: Sender) -> None:
         place = message.latitude / DEGREE, message.longitude / DEGREE, message.altitude / 1e3

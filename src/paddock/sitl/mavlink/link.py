@@ -1,22 +1,26 @@
 """Links to ground stations: port numbers, peers, the .tlog, and UDP sockets (TCP: `tcp`)."""
 
 import errno
+import logging
+import secrets
 import socket
 from collections import Counter, deque
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from ipaddress import ip_address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, Protocol
 
 from paddock.errors import PaddockError
-from paddock.sitl.mavlink.packets import PacketCounters, read_stream, renumbered
+from paddock.sitl.mavlink.packets import PacketCounters, mav, read_stream, renumbered
 
 if TYPE_CHECKING:
     from paddock.sitl.mavlink.hub import MavlinkVehicle
     from paddock.sitl.mavlink.streams import Streams
 
+LOG = logging.getLogger(__name__)
 LAST_PORT = 65535
 BACKLOG = 4  # TCP clients that wait to be accepted
 ARDUPILOT_TCP, TCP_STEP = 5760, 10  # ArduPilot's first TCP port, and the distance to that of the next instance
@@ -133,6 +137,11 @@ class MavlinkPeer:
     last_seen: float  # wall time, s, of its last valid packet
     permanent: bool = False
     since: float = 0.0  # wall time, s, of its first valid packet
+    confirmed: bool = True  # whether it is known to receive: a source address of UDP can be forged
+    allowance: int = 0  # bytes that may be sent to it before that, headers included
+    challenge: int = 0  # number that it has to return
+    challenges: int = 0  # sent so far
+    challenged: float = 0.0  # wall time, s, of the last one
     sequences: dict[int, int] = field(default_factory=dict)  # next number, by vehicle: each peer sees an unbroken count
     streams: "dict[int, Streams]" = field(default_factory=dict)  # by vehicle, if it has requested rates of its own
 
@@ -144,6 +153,19 @@ def open_log(path: Path) -> BinaryIO:
         return path.open("wb")
     except OSError as error:
         raise PaddockError(f"cannot write MAVLink log {path}: {error.strerror or error}") from error
+
+
+AMPLIFICATION = 3  # bytes sent for each byte received, at most, until an address is confirmed, as in RFC 9000, 8.1
+HEADERS = 28  # bytes of a datagram's IP and UDP headers
+RESERVED = 256  # bytes of that for messages by which a ground station finds a vehicle and confirms its address
+CHALLENGE_PERIOD, UNANSWERED = 1.0, 10.0  # s of wall time between challenges, and until a warning
+ESSENTIAL = frozenset((mav.MAVLINK_MSG_ID_HEARTBEAT, mav.MAVLINK_MSG_ID_PING, mav.MAVLINK_MSG_ID_TIMESYNC))
+MESSAGE_ID = slice(7, 10)  # of a packet
+
+
+def is_local(address: Address) -> bool:
+    """Return whether an address is one of the loopback network, which other machines cannot claim."""
+    return ip_address(address[0]).is_loopback
 
 
 DATAGRAM = 4096  # bytes
@@ -168,11 +190,14 @@ class UdpInbox:
 
     def step(self, wall: float) -> bool:
         """Handle the next message; return whether there may be more."""
-        messages, rest = read_stream(self.datagrams.popleft(), self.link.counters, whole=True, most=1)
+        datagram = self.datagrams.popleft()
+        messages, rest = read_stream(datagram, self.link.counters, whole=True, most=1)
         if rest:
             self.datagrams.appendleft(rest)
         for message in messages:
-            self.link.dispatch(message, self.link.peer(self.address, wall))
+            peer = self.link.peer(self.address, wall)
+            peer.allowance += AMPLIFICATION * (len(datagram) - len(rest) + (0 if rest else HEADERS))
+            self.link.dispatch(message, peer)
         if not self.datagrams:
             del self.link.inboxes[self.address]
         return bool(self.datagrams)
@@ -235,15 +260,39 @@ class UdpLink(MavlinkLink):
         if target is not None:
             self.peers[target] = MavlinkPeer(target, last_seen=0.0, permanent=True)
         self.inboxes: dict[Address, UdpInbox] = {}  # not empty
+        self._warned = False  # of an address that does not confirm itself
         self._waiting: list[tuple[bytes, Address]] = []  # packets for `flush`
 
     def peer(self, address: Address, wall: float) -> MavlinkPeer:
         """Return the peer of an address, from which a valid packet has come."""
         if address not in self.peers and len(self.peers) >= MAX_PEERS:
             del self.peers[self._least(wall).address]
-        found = self.peers.setdefault(address, MavlinkPeer(address, wall, since=wall))
+        found = self.peers.get(address)
+        if found is None:
+            named = any(one.permanent and one.address[0] == address[0] for one in self.peers.values())
+            found = MavlinkPeer(address, wall, since=wall, confirmed=named or is_local(address))
+            found.challenge = 0 if found.confirmed else 1 + secrets.randbelow((1 << 32) - 1)
+            self.peers[address] = found
         found.last_seen = wall
         return found
+
+    def challenge(self, wall: float) -> None:
+        """Send a number to each unconfirmed peer, which a ground station returns: by TIMESYNC and PING in turn."""
+        for peer in [each for each in self.peers.values() if not each.confirmed]:
+            if self.vehicles and wall - peer.challenged >= CHALLENGE_PERIOD:
+                peer.challenged, vehicle = wall, next(iter(self.vehicles.values()))
+                number = peer.challenge
+                pairs = mav.MAVLink_timesync_message(0, number), mav.MAVLink_ping_message(number, number, 0, 0)
+                message, peer.challenges = pairs[peer.challenges % 2], peer.challenges + 1
+                self.send(vehicle.pack(message, logged=False), message.crc_extra, vehicle.sysid, peer)
+                if wall - peer.since > UNANSWERED and not self._warned:
+                    self._warned = True
+                    LOG.warning(
+                        "%s:%d answers neither TIMESYNC nor PING: it gets at most %d times the bytes that it sends; "
+                        "name it with --station-host, or use TCP",
+                        *peer.address,
+                        AMPLIFICATION,
+                    )
 
     def _least(self, wall: float) -> MavlinkPeer:
         """Return the peer that gives way: idle, or of the host with most peers, and known for the shortest time."""
@@ -262,7 +311,13 @@ class UdpLink(MavlinkLink):
         self.peers = {peer.address: peer for peer in kept}
 
     def queue(self, peer: MavlinkPeer, packet: bytes) -> None:
-        """Keep a packet for the next `flush`."""
+        """Keep a packet for the next `flush`; an unconfirmed peer gets what its allowance permits."""
+        if not peer.confirmed:
+            kept = 0 if int.from_bytes(packet[MESSAGE_ID], "little") in ESSENTIAL else RESERVED
+            if len(packet) + HEADERS + kept > peer.allowance:
+                self.counters.withheld += 1
+                return
+            peer.allowance -= len(packet) + HEADERS
         self._waiting.append((packet, peer.address))
 
     def flush(self) -> None:

@@ -84,6 +84,7 @@ class PacketCounters:
     sent: int = 0
     rejected: int = 0  # truncated, with a wrong checksum or an unknown id
     dropped: int = 0  # datagrams of senders that exceed their share
+    withheld: int = 0  # packets not sent to addresses that have not confirmed that they receive
 
 
 DECODER = mav.MAVLink(None)

@@ -126,7 +126,7 @@ class Operations(Protocol):
     def let_go(self) -> None:
         """Release the clock that a step has taken; time advances again, unless the run was paused."""
 
-    @entry("change", rpc="reset", zmq="Reset", slow=True)
+    @entry("post", rpc="reset", zmq="Reset", slow=True)
     def reset(
         self,
         seed: Annotated[

@@ -151,6 +151,7 @@ EVENT = struct.Struct("=Hi")  # of a monitored socket: what happened, and a desc
 SPARE = 128  # young connections of a socket
 WATCH = 0.05  # s between looks at what connections have sent
 HANDSHAKE_MOST = 8192  # bytes of a connection before its handshake is finished
+IN_ALL = 2  # limits of a connection: what all of them together may have sent that is in no message yet
 BEATS = 128.0  # bytes per s that are taken for heartbeats, which libzmq does not report
 BYTES_RECEIVED = struct.Struct("=128xQ")  # of Linux's tcp_info
 
@@ -173,7 +174,8 @@ class Doorkeeper:
     the limit of younger ones ends the first of them (of the address that has most), or the new one itself.
 
     libzmq limits the size of a frame, from the first byte on, but not the number of frames of a message. On Linux, a
-    connection is ended if it has sent more than its limit that has not arrived as a message.
+    connection is ended if it has sent more than its limit that has not arrived as a message; and those that have sent
+    most if all of them together have sent more than the limit of two.
     """
 
     def __init__(
@@ -247,10 +249,12 @@ class Doorkeeper:
                 watched.pending = max(0.0, watched.pending + grown - BEATS * WATCH)
         self.port.look()
         self._guarded.look()  # what has arrived by now is not pending
-        for descriptor, watched in list(self._open.items()):
-            if watched.pending > (self._most_pending if watched.shaken else HANDSHAKE_MOST):
+        left = float(IN_ALL * self._most_pending)
+        for descriptor, watched in sorted(self._open.items(), key=lambda one: one[1].pending):
+            if watched.pending > min(left, self._most_pending if watched.shaken else HANDSHAKE_MOST):
                 watched.pending = 0.0
                 self._end(descriptor, "size")
+            left -= max(0.0, watched.pending)
         self._timer = asyncio.get_running_loop().call_later(WATCH, self._watch)
 
     def _end(self, descriptor: int, reason: str) -> None:
