@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from paddock.errors import InvalidValueError
+from paddock.wire import ardupilot_json
 from paddock.wire.ardupilot_json import (
     ServoPacket,
     State,
@@ -205,7 +206,16 @@ def test_numbers_with_nine_decimals_are_exact_and_as_short_as_python_writes_them
     value = billionths / 1e9
     text = encode_state(REST._replace(timestamp=value)).decode().partition(":")[2].partition(",")[0]
     assert float(text) == value
-    assert len(text) <= len(f"{value:.9f}") and text[-2] == "." or text[-1] != "0"
+    whole, _, decimals = f"{value:.9f}".partition(".")
+    assert text == f"{whole}.{decimals.rstrip('0') or '0'}"
+
+
+def test_the_compiled_writer_gives_the_bytes_of_the_plain_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    odd = (-1e-12, 1234567.125, 3e17, 5e-10, -0.1, 999999999.9999999)
+    states = [REST._replace(timestamp=value, ranges=(value,), airspeed=math.nan) for value in odd]
+    lines = [encode_state(state) for state in states]
+    monkeypatch.setattr(ardupilot_json, "fill_line", ardupilot_json.fill_line.plain)
+    assert [encode_state(state) for state in states] == lines
 
 
 def test_a_reader_is_tolerant() -> None:

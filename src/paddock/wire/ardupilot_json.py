@@ -21,7 +21,9 @@ from paddock.wire.strict_json import loads
 
 Buffer = bytes | bytearray | memoryview
 Numbers = Sequence[float]
-Bytes, Ints, Floats = NDArray[np.uint8], NDArray[np.int64], NDArray[np.float64]
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 MAGIC_16 = 18458
 MAGIC_32 = 29569
@@ -125,12 +127,16 @@ class LineWriter:
     def write(self, numbers: Floats) -> bytes:
         """Return the line with these numbers; InvalidValueError if some are missing or a required one is not finite."""
         if len(numbers) != self.count:
-            raise InvalidValueError(f"this state cannot be sent as JSON: it has {len(numbers)} numbers, not {self.count}")
+            raise InvalidValueError(
+                f"this state cannot be sent as JSON: it has {len(numbers)} numbers, not {self.count}"
+            )
         size = fill_line(self._text, self._sections, numbers, self._line)
         if size < 0:
-            before = bytes(self._text).decode().split("%")[: -size]  # the text up to the number
+            before = bytes(self._text).decode().split("%")[:-size]  # the text up to the number
             key = re.findall(r'"(\w+)":\[?%*$', "%".join(before).replace("%,", "%"))[0]
-            raise InvalidValueError(f"this state cannot be sent as JSON: {key} must be finite, not {numbers[-size - 1]}")
+            raise InvalidValueError(
+                f"this state cannot be sent as JSON: {key} must be finite, not {numbers[-size - 1]}"
+            )
         return self._line[:size].tobytes()
 
 
@@ -220,7 +226,10 @@ def encode_state(state: State) -> bytes:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
     optional = (
         (WIND, state.velocity_wind),
-        *((section, distance if distance is None else (distance,)) for section, distance in zip(RANGES, state.ranges)),
+        *(
+            (section, distance if distance is None else (distance,))
+            for section, distance in zip(RANGES, state.ranges, strict=False)
+        ),
         (WINDVANE, state.windvane),
         (AIRSPEED, state.airspeed if state.airspeed is None else (state.airspeed,)),
         (BATTERY, state.battery),
