@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from paddock.compute.kernel import cpu_source
 from paddock.engine.simulation import Simulation
 from paddock.errors import NotFiniteError
 from paddock.record import Recorder, verify
+from paddock.vehicles.model import find_model
 
 Load = Callable[..., Simulation]
 DOTS = {"name": "dots", "count": 5, "model": "point", "spawn": {"grid": {"spacing": 3, "z": 5}}}
@@ -114,10 +116,24 @@ def test_a_crash_into_the_ground_is_an_event(load: Load, strides: list[int]) -> 
     assert abs(sim.snapshot()["slow"].position[2]) < 1e-4  # sqrt(2 g 0.2) = 2 m/s is a hard landing
 
 
+def test_a_crash_is_measured_where_the_legs_touch(load: Load) -> None:
+    # onto legs of 0.03 m: at 2.6 m/s a crash, at 2.4 m/s a hard landing
+    quad = {"model": "quad", "commands": {"armed": 0}}
+    sim = load({**quad, "name": "fast"}, {**quad, "name": "slow", "pose": [9, 0, 0, 0]})
+    for name, speed in (("fast", 2.6), ("slow", 2.4)):
+        sim.engine.world.fleets[name].state[2] = speed**2 / (2 * 9.80665) + 0.03
+    sim.step(240)
+    found = [(event.subject, event.detail) for event in sim.events.since() if event.kind == "crashed"]
+    assert found == [("fast", "hit the ground at 2.6 m/s")]
+    model = find_model("quad")
+    for varying, height in (((), "leg_travel)"), (("leg_travel",), "leg_travel[i])")):
+        assert f"(environment_ground_z + parameters_{height}" in cpu_source(model.step_spec(varying))
+
+
 def test_a_landing_is_no_crash(load: Load) -> None:
     sim = load({"name": "quad", "model": "quad", "pose": [0, 0, 1, 0], "commands": {"vz": -0.7}})
     sim.step(1000)
-    assert sim.snapshot()["quad"].position[2] < 0.011 and sim.events.since() == []  # on its legs
+    assert sim.snapshot()["quad"].position[2] < 0.03 and sim.events.since() == []  # on its legs
 
 
 @pytest.mark.parametrize(

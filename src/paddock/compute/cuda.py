@@ -150,6 +150,7 @@ def cuda_source(spec: KernelSpec) -> str:
         names = ["ticks", *names[1:], "substeps", "alarms", "alarm_ticks", "raised"]
         loops = ["for tick in range(ticks):", "    for _ in range(substeps):"]
         now, new, ground = "{name}_now.{field}", "{name}_new.{field}", "environment_now.ground_z"
+        ground = f"({ground} + parameters_now.{spec.crash_gap})" if spec.crash_gap else ground
         step += alarm_lines(spec.arguments, spec.crash_sink, now, new, ground)
         step += ["if alarm != 0.0 and alarms[i] == 0.0:", "    alarms[i], alarm_ticks[i] = alarm, tick + 1"]
         step += ["    cuda.atomic.add(raised, 0, 1)"]

@@ -79,6 +79,7 @@ class KernelSpec:
     # the kernel raises alarms about the rows that it updates: values that are not finite, and contacts with the
     # ground (columns z, vx, vy, vz) at a larger sink rate, m/s; None: no alarms
     crash_sink: float | None = None
+    crash_gap: str = ""  # field of the argument `parameters`: height of the contact above the ground, m; "": 0
 
 
 class CompiledKernels(ABC):
@@ -236,7 +237,7 @@ def cpu_source(spec: KernelSpec) -> str:
             "            for _ in range(substeps):",
             "                raised = 0",
             "                for i in range(first, last):",
-            *_indent([call, *_raise_alarm(spec.arguments, spec.crash_sink), *store], 5),
+            *_indent([call, *_raise_alarm(spec), *store], 5),
             "            tick += 1",
             "        progress[0, block] = tick",
             "        if raised > known:",  # not counted: a sum over the blocks would take long to compile
@@ -245,12 +246,17 @@ def cpu_source(spec: KernelSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
+def _raise_alarm(spec: KernelSpec) -> list[str]:
     """Return the lines that set the alarm of vehicle `i` after its step, before the rows are stored, and count it.
 
     The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
     """
-    lines = alarm_lines(arguments, crash_sink, "{name}_{field}[i]", "result.{field}", "environment_ground_z")
+    ground, gap = "environment_ground_z", f"parameters_{spec.crash_gap}"
+    varying = any(isinstance(a, Shared) and spec.crash_gap in a.varying for a in spec.arguments)
+    if spec.crash_gap:
+        ground = f"({ground} + {gap}[i])" if varying else f"({ground} + {gap})"
+    assert spec.crash_sink is not None
+    lines = alarm_lines(spec.arguments, spec.crash_sink, "{name}_{field}[i]", "result.{field}", ground)
     lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
     return lines
 
@@ -258,7 +264,8 @@ def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
 def alarm_lines(arguments: Sequence[Argument], crash_sink: float, before: str, after: str, ground: str) -> list[str]:
     """Return the lines that compute `alarm` of a vehicle: 0, the squared speed of a crash (m2/s2), or NaN.
 
-    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step.
+    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step; `ground` is the height
+    of the contact.
     """
     watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other

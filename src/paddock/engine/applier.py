@@ -108,8 +108,10 @@ class Applier:
             raise InvalidValueError(f"the timeout of a command is > 0 and <= {LONGEST_TIMEOUT:g} s, not {timeout!r}")
         with self.rebuilding:
             program, rows = self.found(action.target)
-            self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
-            return replace(action, inputs=check_command(program, rows, action.inputs, action.target))
+            if self.claims.autopilots.flown:
+                self.claims.autopilots.refuse_flown(program.fleet.ids[rows])
+            values = check_command(program, rows, action.inputs, action.target)
+            return actions.CommandAction(action.target, values, timeout)
 
     def checked_now(self, action: actions.CommandAction) -> tuple[actions.CommandAction, tuple[int, ...]]:
         """Return the command with normalised values and the version at which it was checked."""

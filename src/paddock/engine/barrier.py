@@ -176,7 +176,7 @@ class Autopilots:
 
     def __init__(self) -> None:
         self.partners: tuple[Partner, ...] = ()
-        self._flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
+        self.flown: dict[int, frozenset[int]] = {}  # id(partner) -> ids of vehicles
         self.describe: list[Callable[[], list[dict[str, Any]]]] = []  # each returns trees of vehicles with autopilots
         self.states: AutopilotStates | None = None
         self.joins = 0  # number of partners that have joined
@@ -185,7 +185,7 @@ class Autopilots:
     @property
     def vehicles(self) -> frozenset[int]:
         """Ids of the vehicles that autopilots fly."""
-        return frozenset().union(*self._flown.values())
+        return frozenset().union(*self.flown.values())
 
     def status(self) -> list[dict[str, Any]]:
         """Return what the partners report on their vehicles. For the ticking thread."""
@@ -195,25 +195,28 @@ class Autopilots:
         """Add a partner from the next tick on; vehicles with these ids then refuse other commands."""
         with self._lock:
             self.partners = (*self.partners, partner)
-            self._flown = {**self._flown, id(partner): frozenset(vehicles)}
+            self.flown = {**self.flown, id(partner): frozenset(vehicles)}
             self.joins += 1
 
     def leave(self, partner: Partner) -> None:
         """Remove a partner; no effect if it has left."""
         with self._lock:
             self.partners = tuple(other for other in self.partners if other is not partner)
-            self._flown = {key: flown for key, flown in self._flown.items() if key != id(partner)}
+            self.flown = {key: flown for key, flown in self.flown.items() if key != id(partner)}
 
     def refuse_flown(self, ids: Ints) -> None:
         """Raise PaddockError if an autopilot flies one of these vehicles."""
-        if any(not flown.isdisjoint(ids.tolist()) for flown in self._flown.values()):
+        if any(not flown.isdisjoint(ids.tolist()) for flown in self.flown.values()):
             raise PaddockError(
                 "it is flown by its autopilot: send commands to the autopilot, or remove the vehicle from sitl.pilots"
             )
 
     def due(self, tick: int) -> int:
         """Return the first tick >= `tick` at which a partner is due."""
-        return min([partner.due(tick) for partner in self.partners], default=NEVER_DUE)
+        partners = self.partners
+        if len(partners) == 1:
+            return partners[0].due(tick)
+        return min([partner.due(tick) for partner in partners], default=NEVER_DUE)
 
 
 class Claims:

@@ -43,27 +43,35 @@ class ClockThread:
         self._unreported = 0.0  # s that earlier requests took after they had reported their time
         self._reported = False  # whether the present request has reported its time
 
-    @contextmanager
-    def driving(self, verb: str, idle_service: bool = False) -> Iterator[None]:
+    def driving(self, verb: str, idle_service: bool = False) -> "Driving":
         """Drive the clock while a verb changes the state; PaddockError if another thread drives."""
+        return Driving(self, verb, idle_service)
+
+    def take(self, verb: str, idle_service: bool) -> bool:
+        """Begin to drive; False if this thread drives already, inside a request."""
         if self.closed:
             raise PaddockError(f"{verb} refused: the simulation is closed")
-        if self._serving and self._owner is threading.current_thread():
-            yield
-            return
+        thread = threading.current_thread()
+        if self._serving and self._owner is thread:
+            return False
         while not self._lock.acquire(timeout=MOMENT):
             if not self._idle_service or idle_service:
-                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}")
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver()}")
         self._idle_service = idle_service
-        self._owner = threading.current_thread()
-        self._verb = f"{verb} in thread {self._owner.name!r}"
-        try:
-            yield
-        finally:
-            self._owner = None
-            self._lock.release()
-            if not idle_service:  # its loop serves what has arrived meanwhile
-                self.serve_idle()
+        self._owner, self._verb = thread, verb
+        return True
+
+    def leave(self, idle_service: bool) -> None:
+        """End to drive."""
+        self._owner = None
+        self._lock.release()
+        if not idle_service and (self._requests or self._looks):  # its loop serves what has arrived meanwhile
+            self.serve_idle()
+
+    def _driver(self) -> str:
+        """Return the verb and the thread that drives, or did last."""
+        owner = self._owner
+        return f"{self._verb} in thread {owner.name!r}" if owner is not None else self._verb
 
     @contextmanager
     def substituting(self) -> Iterator[None]:
@@ -84,7 +92,7 @@ class ClockThread:
         end = monotonic() + PATIENCE
         while self.elsewhere():
             if not self._idle_service or monotonic() > end:
-                raise PaddockError(f"{verb} refused: the clock is being driven by {self._verb}; use a snapshot")
+                raise PaddockError(f"{verb} refused: the clock is being driven by {self._driver()}; use a snapshot")
             sleep(MOMENT)  # a request is answered a moment before its thread stops driving
 
     def wake(self) -> None:
@@ -166,6 +174,22 @@ class ClockThread:
             self._serving = outer
             if self._reported:
                 self._unreported += thread_time() - self._since
+
+
+class Driving:
+    """A `with` block in which the thread drives the clock. A class: `step` of one tick is often called."""
+
+    __slots__ = ("_idle_service", "_thread", "_took", "_verb")
+
+    def __init__(self, thread: ClockThread, verb: str, idle_service: bool) -> None:
+        self._thread, self._verb, self._idle_service, self._took = thread, verb, idle_service, False
+
+    def __enter__(self) -> None:
+        self._took = self._thread.take(self._verb, self._idle_service)
+
+    def __exit__(self, *_: object) -> None:
+        if self._took:
+            self._thread.leave(self._idle_service)
 
 
 def _taken(queue: deque[Request]) -> Request | None:

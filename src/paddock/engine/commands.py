@@ -30,16 +30,17 @@ def check_command(
 ) -> dict[str, Any]:
     """Return the inputs as floats or arrays of the right length; PaddockError if the vehicles do not accept them."""
     target = f"{len(rows)} vehicles of {program.fleet.name}" if isinstance(target, np.ndarray) else target
-    refuse_driven(program, rows)
-    known = column_index(program.model.command)
-    columns = columns_of(program.model.command)
-    arrays = _clean_arrays(program.model.command, inputs, len(rows))
+    if program.acts:
+        refuse_driven(program, rows)
+    command, count = program.model.command, len(rows)
+    known, columns = column_index(command), columns_of(command)
+    arrays = _clean_arrays(command, inputs, count) if count > 1 else {}
     values: dict[str, Any] = {}
     for name, value in inputs.items():
         if name not in known:
             raise unknown_name(f"input of {target!r}", name, known)
         clean = arrays.get(name)
-        values[name] = _checked(columns[known[name]], value, len(rows), target) if clean is None else clean
+        values[name] = _checked(columns[known[name]], value, count, target) if clean is None else clean
     if not values:
         raise PaddockError(f"a command for {target!r} needs at least one input; valid: {', '.join(known)}")
     return values
@@ -104,12 +105,16 @@ def apply_command(
     """Latch inputs for `lasting` ticks (None: the fleet's timeout); return the number of vehicles out of failsafe."""
     fleet = program.fleet
     known = column_index(program.model.command)
-    whole = len(rows) == fleet.n and (fleet.n == 1 or bool((rows[1:] > rows[:-1]).all()))  # ids may be in any order
-    where: Any = slice(0, fleet.n) if whole else rows
+    where: Any
+    if one := len(rows) == 1:  # an index, because NumPy writes single items faster than slices
+        where = rows.item()
+    else:
+        whole = len(rows) == fleet.n and bool((rows[1:] > rows[:-1]).all())  # ids may be in any order
+        where = slice(0, fleet.n) if whole else rows
     commands, failed = fleet.command, fleet.tables["failed"]
     for name, value in values.items():
-        commands[known[name], where] = value
-    recovered = int(np.count_nonzero(failed[where]))
+        commands[known[name], where] = value.item() if one and isinstance(value, np.ndarray) else value
+    recovered = failed.item(where) if one else int(np.count_nonzero(failed[where]))
     lasting = program.timeout_ticks if lasting is None else lasting
     expires = NEVER if lasting is None else tick + lasting
     program.expires_from = min(program.expires_from, expires)

@@ -109,8 +109,9 @@ class ActionLog:
 
     def append(self, posted: Posted) -> None:
         """Log an action and notify the listeners."""
-        for listener in tuple(self.listeners):
-            listener(posted)
+        if self.listeners:
+            for listener in tuple(self.listeners):
+                listener(posted)
         size = _size(posted)
         if self.lost or self.kept_bytes + size > self.most_bytes:
             self.lost += 1
@@ -140,6 +141,12 @@ class ActionLog:
 
 def _size(posted: Posted) -> int:
     action = posted.action
+    if isinstance(action, CommandAction) and isinstance(action.target, str):
+        size = ENTRY_BYTES
+        for value in action.inputs.values():
+            if isinstance(value, np.ndarray):
+                size += value.nbytes
+        return size
     inputs: Any = action.inputs.values() if isinstance(action, CommandAction) else (getattr(action, "pose", None),)
     target: Any = action.target if isinstance(action, CommandAction | OverrideAction) else ()
     listed = 64 * len(target) if isinstance(target, list) else 0

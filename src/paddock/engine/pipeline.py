@@ -67,22 +67,24 @@ class Pipeline:
         self.after = after
         self._stages = (*before, *after)
         self.times = {name: StageTime() for name in (*(s.name for s in before), motion.name, *(s.name for s in after))}
+        self._before, self._after = (tuple((s, self.times[s.name]) for s in stages) for stages in (before, after))
 
     def advance(self, ticks: int) -> None:
         """Advance by exactly that many ticks, or fewer if a stage halts."""
-        end = self.clock.tick + ticks
-        while self.clock.tick < end:
+        clock, motion, time = self.clock, self.motion, self.times[self.motion.name]
+        end = clock.tick + ticks
+        while clock.tick < end:
             try:
-                self._run_due(self.before, self.clock.tick)
+                self._run_due(self._before, clock.tick)
             except HaltedError:
                 return
-            tick = self.clock.tick
+            tick = clock.tick
             stride = self._until_due(tick + 1, min(end, tick + LONGEST_STRIDE)) - tick
             started = perf_counter_ns()
-            stride = self.motion.run(tick, stride)
-            self.times[self.motion.name].add(perf_counter_ns() - started)
-            self.clock.tick += stride
-            self._run_due(self.after, self.clock.tick)
+            stride = motion.run(tick, stride)
+            time.add(perf_counter_ns() - started)
+            clock.tick += stride
+            self._run_due(self._after, clock.tick)
 
     def _until_due(self, first: int, last: int) -> int:
         """Return the tick, from `first` to `last`, at which a stage is due next."""
@@ -92,12 +94,12 @@ class Pipeline:
             last = min(last, stage.due(first))
         return last
 
-    def _run_due(self, stages: tuple[Stage, ...], tick: int) -> None:
-        for stage in stages:
+    def _run_due(self, stages: tuple[tuple[Stage, StageTime], ...], tick: int) -> None:
+        for stage, time in stages:
             if stage.due(tick) == tick:
                 started = perf_counter_ns()
                 stage.run(tick)
-                self.times[stage.name].add(perf_counter_ns() - started)
+                time.add(perf_counter_ns() - started)
 
     def reset_times(self) -> None:
         """Restart the measurement of run times."""

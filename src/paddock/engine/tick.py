@@ -229,8 +229,10 @@ class BehaveStage:
 
     def due(self, tick: int) -> int:
         """Return the next multiple of the period, if any vehicle has a behaviour."""
-        active = any(program.acts for program in self.programs.values())
-        return every(tick, self.period) if active else NEVER_DUE
+        for program in self.programs.values():
+            if program.acts:
+                return every(tick, self.period)
+        return NEVER_DUE
 
     def run(self, tick: int) -> None:
         """Run the behaviours of all fleets on the same state: no fleet sees another's decision before the next tick."""
@@ -264,6 +266,9 @@ class MoveStage:
         """Launch one kernel per fleet."""
         before = self._copies() if self.rewinds and ticks > 1 else []
         found = self._move(ticks)
+        if not found:
+            self.alarms = []
+            return ticks
         first = min((alarm.ticks for _, alarm in found if alarm.kind == NOT_FINITE), default=ticks)
         if before and first < ticks:
             for fleet, state in before:

@@ -3,10 +3,13 @@
 import threading
 from bisect import insort
 from collections.abc import Callable, Sequence
+from math import inf
 from time import monotonic
 
 import numpy as np
+from numpy.typing import NDArray
 
+from paddock.compute.routine import routine
 from paddock.errors import PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.adapter import AdapterError, SimulatorAdapter, blank_actuators, blank_sensors
@@ -17,6 +20,7 @@ RETRY = 0.1  # s of wall time per attempt while the simulation waits for a simul
 FIRST_PAUSE, LONGEST_PAUSE = 0.25, 8.0
 """s of wall time between attempts to connect; each pause is twice the previous one."""
 TIMES = np.array([k for name, k in COLUMN.items() if name.endswith("time_us")])
+Bools = NDArray[np.bool_]
 NEVER = -1.0  # time of a sensor that has not measured yet
 
 Breathe = Callable[[float], bool]
@@ -137,6 +141,7 @@ class AdapterLink:
             vehicle.sensors, vehicle.actuators = SensorData(self.sensors[k]), ActuatorCommands(self.actuators[k])
         self._raw = _shifted(self.sensors, -self._offset_us)
         self._good = self.actuators.copy()
+        self._bad = np.zeros(len(self.ids), np.bool_)  # rows that were not finite
         self._newest = self.sensors[:, 0].copy()
         self.news = np.zeros(len(self.ids), np.bool_)  # rows with data that came with the last `receive`
         self._rejected: frozenset[int] = frozenset()  # rows that were not finite when last sent
@@ -149,14 +154,9 @@ class AdapterLink:
             self.lose(problem(error))
         if self._offset_us:
             self.sensors[:] = _shifted(self._raw, self._offset_us)
-        times = self.sensors[:, 0]
-        self.news = times > self._newest
-        self._newest[:] = times
-        return (
-            self.ids
-            if np.count_nonzero(self.news) == len(self.ids)
-            else [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
-        )
+        if note_news(self.sensors, self._newest, self.news) == len(self.ids):
+            return self.ids
+        return [self.ids[k] for k in np.flatnonzero(self.news).tolist()]
 
     def rewind(self) -> None:
         """Treat whatever comes next as new, after time has decreased."""
@@ -164,14 +164,11 @@ class AdapterLink:
 
     def send(self) -> None:
         """Send the actuator rows; a row that is not finite is rejected, and the previous one holds."""
-        finite, bad = np.isfinite(self.actuators), list[int]()
-        if np.count_nonzero(finite) < finite.size:
-            bad = np.flatnonzero(~finite.all(axis=1)).tolist()
+        if hold_invalid(self.actuators, self._good, self._bad) or self._rejected:
+            bad = np.flatnonzero(self._bad).tolist()
             for k in [k for k in bad if k not in self._rejected]:
                 self.report("rejected", self.vehicles[k], "actuators are not finite; the previous ones hold")
-            self.actuators[bad] = self._good[bad]
-        self._rejected = frozenset(bad)
-        self._good[:] = self.actuators
+            self._rejected = frozenset(bad)
         try:
             self.adapter.send_block(self.ids, self.actuators)
         except Exception as error:
@@ -328,6 +325,34 @@ class AdapterLink:
         self.sensors[:], self.actuators[:] = sensors, actuators
         self._newest[:], self._good[:] = sensors[:, 0], actuators
         self._rejected = frozenset()
+
+
+def compare_times(sensors: Floats, newest: Floats, news: Bools) -> int:
+    """Note which rows have later times than the newest before, and these times; return the number of such rows."""
+    count = 0
+    for k in range(len(newest)):
+        news[k] = sensors[k, 0] > newest[k]
+        newest[k] = sensors[k, 0]
+        count += news[k]
+    return count
+
+
+def replace_invalid(actuators: Floats, good: Floats, bad: Bools) -> int:
+    """Replace rows that are not finite by the good ones before, and note them; return their number."""
+    count = 0
+    for k in range(len(actuators)):
+        finite = True
+        for j in range(actuators.shape[1]):
+            finite = finite and abs(actuators[k, j]) < inf
+        bad[k] = not finite
+        source, target = (good, actuators) if bad[k] else (actuators, good)
+        for j in range(actuators.shape[1]):
+            target[k, j] = source[k, j]
+        count += bad[k]
+    return count
+
+
+note_news, hold_invalid = routine(compare_times), routine(replace_invalid)
 
 
 def _shifted(block: Floats, offset_us: int) -> Floats:

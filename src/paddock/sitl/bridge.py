@@ -190,7 +190,9 @@ class Bridge:
     @property
     def due_us(self) -> int:
         """The simulated time of the next exchange."""
-        first = min([*self._due.values(), *[group.due_us for group in self._groups], NEVER_US])
+        first = min(self._due.values(), default=NEVER_US)
+        for group in self._groups:
+            first = min(first, group.due_us)
         return first if first < NEVER_US else (self.time_us // IDLE_PERIOD_US + 1) * IDLE_PERIOD_US
 
     def due(self, tick: int) -> int:
@@ -310,10 +312,12 @@ class Bridge:
         for link in list(self.links.values()):
             if not (link.settle(self.time_us, breathe) and link.advance(time_us, waiting, breathe)):
                 return False
+            self._grouped = self._grouped and not link.rearranged
         self.time_us = time_us
-        if not self._grouped or any(link.rearranged for link in self.links.values()):
+        if not self._grouped:
             self._group()
-        due = [self._vehicles[sysid] for sysid in sorted([k for k, due_us in self._due.items() if due_us <= time_us])]
+        at = self._due
+        due = [v for sysid, v in self._vehicles.items() if at.get(sysid, NEVER_US) <= time_us] if at else []
         groups = [group for group in self._groups if group.due_us <= time_us]
         names = [vehicle.adapter for vehicle in due] + [group.vehicles[0].adapter for group in groups]
         used = [link for name, link in self.links.items() if name in names and link.connected]

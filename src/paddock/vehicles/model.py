@@ -64,15 +64,20 @@ class VehicleModel:
     report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> more columns of snapshots
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
+    crash_gap: str = ""  # parameter: height above the ground at which it touches it, m; "": 0
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
-        """Require fields of their types, a step longer than 0, and telemetry and steady columns that exist."""
+        """Require fields of their types, a step longer than 0, and columns that exist."""
         check_fields(self)
         if not 0.0 < self.dt_max < inf:
             place = f"{users_place()}: ".removeprefix(": ")
             raise CodeError(f"{place}VehicleModel.dt_max must be a time in s above 0, not {self.dt_max:g}")
-        for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
+        for what, names, known in (
+            ("telemetry", self.telemetry, self.state),
+            ("steady", self.steady, self.command),
+            ("crash_gap", (self.crash_gap,) if self.crash_gap else (), self.parameters),
+        ):
             for name in names:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
@@ -82,7 +87,7 @@ class VehicleModel:
         parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, parameters, environment, Value("dt"))
-        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype, self.crash_sink)
+        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype, self.crash_sink, self.crash_gap)
 
     def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that writes a fleet's poses."""

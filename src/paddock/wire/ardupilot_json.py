@@ -5,17 +5,25 @@ ArduPilot does not parse the JSON: it searches for the keys and reads the number
 north-east-down and body forward-right-down.
 """
 
+import re
 import struct
 from collections.abc import Sequence
-from math import isfinite
+from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.routine import routine
 from paddock.errors import InvalidValueError
 from paddock.wire.error import WireError
 from paddock.wire.strict_json import loads
 
 Buffer = bytes | bytearray | memoryview
 Numbers = Sequence[float]
+Bytes = NDArray[np.uint8]
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 MAGIC_16 = 18458
 MAGIC_32 = 29569
@@ -82,13 +90,133 @@ def encode_servos(packet: ServoPacket) -> bytes:
         raise InvalidValueError(f"this servo packet cannot be sent: {error}") from error
 
 
-_REQUIRED = {"gyro": 3, "accel_body": 3, "position": 3, "velocity": 3, "quaternion": 4, "attitude": 3}
-"""Keys that must be finite, and their number of values."""
-_START = (
-    '\n{"timestamp":%r,"imu":{"gyro":[%r,%r,%r],"accel_body":[%r,%r,%r]},"position":[%r,%r,%r],"velocity":[%r,%r,%r],'
+DECIMALS = 9
+"""Numbers are written with the nearest multiple of 1e-9: 1 nm, 1 ns. ArduPilot computes with coarser ones."""
+LARGEST_FIXED = 1e9  # from here on, with an exponent and 17 digits
+
+
+class Section(NamedTuple):
+    """A part of the line; each `%` is a number. It is omitted if one of them is not finite, or cannot be sent."""
+
+    text: str
+    required: bool = False
+
+
+START = Section(
+    '\n{"timestamp":%,"imu":{"gyro":[%,%,%],"accel_body":[%,%,%]},"position":[%,%,%],"velocity":[%,%,%]', required=True
 )
-_QUATERNION = _START + '"quaternion":[%r,%r,%r,%r]'
-_ATTITUDE = _START + '"attitude":[%r,%r,%r]'
+QUATERNION = Section(',"quaternion":[%,%,%,%]', required=True)
+ATTITUDE = Section(',"attitude":[%,%,%]', required=True)
+WIND = Section(',"velocity_wind":[%,%,%]')
+RANGES = tuple(Section(f',"rng_{k + 1}":%') for k in range(RANGEFINDERS))
+WINDVANE = Section(',"windvane":{"direction":%,"speed":%}')
+AIRSPEED = Section(',"airspeed":%')
+BATTERY = Section(',"battery":{"voltage":%,"current":%}')
+
+
+class LineWriter:
+    """Writes lines with the same sections; `tail` is constant text before the end of the line."""
+
+    def __init__(self, sections: Sequence[Section], tail: str = "") -> None:
+        ends = [(one.text, one.text.count("%"), one.required) for one in (*sections, Section(f"{tail}}}\n"))]
+        self._text = np.frombuffer("".join(text for text, _, _ in ends).encode(), np.uint8)
+        self._sections = np.array([(len(text), count, required) for text, count, required in ends])
+        self.count = int(self._sections[:, 1].sum())  # numbers in a line
+        self._line = np.empty(len(self._text) + NUMBER_BYTES * self.count, np.uint8)
+
+    def write(self, numbers: Floats) -> bytes:
+        """Return the line with these numbers; InvalidValueError if some are missing or a required one is not finite."""
+        if len(numbers) != self.count:
+            raise InvalidValueError(
+                f"this state cannot be sent as JSON: it has {len(numbers)} numbers, not {self.count}"
+            )
+        size = fill_line(self._text, self._sections, numbers, self._line)
+        if size < 0:
+            before = bytes(self._text).decode().split("%")[:-size]  # the text up to the number
+            key = re.findall(r'"(\w+)":\[?%*$', "%".join(before).replace("%,", "%"))[0]
+            raise InvalidValueError(
+                f"this state cannot be sent as JSON: {key} must be finite, not {numbers[-size - 1]}"
+            )
+        return self._line[:size].tobytes()
+
+
+def write_line(text: Bytes, sections: Ints, numbers: Floats, line: Bytes) -> int:
+    """Write a line: the text with a number for each `%`; return its size, or -k if required number k is not finite.
+
+    `sections`, one row each: bytes of the text, numbers, whether they are required.
+    """
+    size = at = number = 0
+    for k in range(len(sections)):
+        length, count, required = sections[k, 0], sections[k, 1], sections[k, 2]
+        known = True
+        for j in range(number, number + count):
+            if not abs(numbers[j]) <= LARGEST:
+                known = False
+                if required:
+                    return -j - 1
+        for i in range(at, at + length if known else at):
+            if text[i] == PERCENT:
+                size = write_number(numbers[number], line, size)
+                number += 1
+            else:
+                line[size] = text[i]
+                size += 1
+        number += 0 if known else count
+        at += length
+    return size
+
+
+def write_number(value: float, line: Bytes, size: int) -> int:
+    """Write a finite number at an index of the line; return the index behind it."""
+    if value < 0.0:
+        line[size] = MINUS
+        size += 1
+        value = -value
+    exponent = 0
+    while value >= LARGEST_FIXED:
+        value /= 10.0
+        exponent += 1
+    billionths = int(value * 1e9 + 0.5)
+    whole, part = billionths // 1_000_000_000, billionths % 1_000_000_000
+    digits = 1
+    power = 10
+    while whole >= power:
+        power *= 10
+        digits += 1
+    for k in range(size + digits - 1, size - 1, -1):
+        line[k] = ZERO + whole % 10
+        whole //= 10
+    line[size + digits] = POINT
+    size += digits + 1
+    last = 1  # digits behind the point, without trailing zeros
+    for k in range(DECIMALS - 1, -1, -1):
+        digit = part % 10
+        part //= 10
+        line[size + k] = ZERO + digit
+        if digit and last == 1:
+            last = k + 1
+    size += last
+    if exponent:
+        line[size] = EXPONENT
+        line[size + 1], line[size + 2], line[size + 3] = (
+            ZERO + exponent // 100,
+            ZERO + exponent // 10 % 10,
+            ZERO + exponent % 10,
+        )
+        size += 4
+    return size
+
+
+PERCENT, MINUS, POINT, ZERO, EXPONENT = b"%-.0e"
+LARGEST = 1.7976931348623157e308
+NUMBER_BYTES = 26  # sign, 10 digits, point, 9 decimals, exponent
+fill_line = routine(write_line)
+
+
+@lru_cache(maxsize=64)
+def line_writer(sections: tuple[Section, ...], tail: str) -> LineWriter:
+    """Return the writer of lines with these sections."""
+    return LineWriter(sections, tail)
 
 
 def encode_state(state: State) -> bytes:
@@ -96,51 +224,31 @@ def encode_state(state: State) -> bytes:
     turned = state.attitude if state.quaternion is None else state.quaternion
     if turned is None:
         raise InvalidValueError("this state cannot be sent as JSON: it has neither quaternion nor attitude")
-    text, count = (_ATTITUDE, 16) if state.quaternion is None else (_QUATERNION, 17)
-    # repr of a float is the shortest text that reads back equal
-    timestamp, gyro, accel, position, velocity = state[:5]
-    numbers = tuple(map(float, (timestamp, *gyro, *accel, *position, *velocity, *turned)))
-    if len(numbers) != count or not _finite(numbers):
-        raise _unsendable(state)
-    return f"{text % numbers}{_optional(state)}}}\n".encode()
-
-
-def _unsendable(state: State) -> InvalidValueError:
-    """Return the error for missing or invalid required values."""
-    if not isfinite(state.timestamp):
-        return InvalidValueError(f"this state cannot be sent as JSON: timestamp is {state.timestamp}, not a number")
-    given = zip(_REQUIRED.items(), (*state[1:5], state.quaternion, state.attitude), strict=True)
-    known = [(key, count, values) for (key, count), values in given if values is not None]
-    key, count, values = next(one for one in known if len(one[2]) != one[1] or not _finite(one[2]))
-    return InvalidValueError(
-        f"this state cannot be sent as JSON: {key} must be {count} finite numbers, not {list(values)}"
+    optional = (
+        (WIND, state.velocity_wind),
+        *(
+            (section, distance if distance is None else (distance,))
+            for section, distance in zip(RANGES, state.ranges, strict=False)
+        ),
+        (WINDVANE, state.windvane),
+        (AIRSPEED, state.airspeed if state.airspeed is None else (state.airspeed,)),
+        (BATTERY, state.battery),
     )
+    parts = [
+        (START, (state.timestamp, *state.gyro, *state.accel, *state.position, *state.velocity)),
+        (ATTITUDE if state.quaternion is None else QUATERNION, turned),
+        *((section, values) for section, values in optional if values is not None),
+    ]
+    numbers = np.array([value for _, values in parts for value in values], np.float64)
+    return line_writer(tuple(section for section, _ in parts), _tail(state)).write(numbers)
 
 
-def _optional(state: State) -> str:
-    """Return the optional values, in the order that ArduPilot's search needs."""
-    found = ""
-    if state.velocity_wind is not None and _finite(state.velocity_wind):
-        found += ',"velocity_wind":[{!r},{!r},{!r}]'.format(*map(float, state.velocity_wind))
-    for k, distance in enumerate(state.ranges[:RANGEFINDERS], 1):
-        if distance is not None and isfinite(distance):
-            found += f',"rng_{k}":{float(distance)!r}'
-    if state.windvane is not None and _finite(state.windvane):
-        found += ',"windvane":{{"direction":{!r},"speed":{!r}}}'.format(*map(float, state.windvane))
-    if state.airspeed is not None and isfinite(state.airspeed):
-        found += f',"airspeed":{float(state.airspeed)!r}'
-    if state.rc:
-        channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
-        found += f',"rc":{{{channels}}}'
-    if state.battery is not None and _finite(state.battery):
-        found += ',"battery":{{"voltage":{!r},"current":{!r}}}'.format(*map(float, state.battery))
-    if state.no_time_sync:
-        found += ',"no_time_sync":1'
-    return found + ',"no_lockstep":1' if state.no_lockstep else found
-
-
-def _finite(values: Sequence[float]) -> bool:
-    return all(map(isfinite, values))
+def _tail(state: State) -> str:
+    """Return the members of the line that are whole numbers."""
+    channels = ",".join(f'"rc_{k}":{int(pwm)}' for k, pwm in enumerate(state.rc[:RC_CHANNELS], 1))
+    found = f',"rc":{{{channels}}}' if channels else ""
+    flags = {"no_time_sync": state.no_time_sync, "no_lockstep": state.no_lockstep}
+    return found + "".join(f',"{name}":1' for name, on in flags.items() if on)
 
 
 def decode_state(data: Buffer) -> State:

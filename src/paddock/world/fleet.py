@@ -52,6 +52,7 @@ class Fleet:
         self.command_fields = command
         self.single = single  # one vehicle with the fleet's own name, instead of name[0], name[1], ...
         self.n = 0
+        self._rows: Ints = np.arange(0)
         self.next_member = 0
         self.capacity = max(1, capacity)
         self.bring_back: Callable[[], None] | None = None  # set while a GPU holds a newer state than these tables
@@ -89,6 +90,14 @@ class Fleet:
     def members(self) -> Ints:
         """Member numbers (n,): 17 for `scouts[17]`; they do not change when others are removed."""
         return self.tables["members"][: self.n]
+
+    @property
+    def rows(self) -> Ints:
+        """All rows (n,), read-only."""
+        if len(self._rows) != self.n:
+            self._rows = np.arange(self.n)
+            self._rows.flags.writeable = False
+        return self._rows
 
     def add_table(self, name: str, columns: int, defaults: Floats | None = None) -> None:
         """Add a table that grows and shrinks with the fleet (behaviour memory, varying parameters)."""

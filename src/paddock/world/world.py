@@ -138,7 +138,7 @@ class World:
         target = str(target)  # 1.0 and True are neither names nor ids: an error below
         fleet = self.fleets.get(target)
         if fleet is not None:
-            return fleet, np.arange(fleet.n)
+            return fleet, fleet.rows
         name, bracket, rest = target.partition("[")
         fleet = self.fleets.get(name)
         if bracket and fleet is not None and rest.endswith("]") and rest[:-1].isdecimal():

@@ -14,7 +14,7 @@ from paddock.sitl.adapters.world import WorldAdapter
 from paddock.sitl.ardupilot.autopilot import ArduPilotAutopilot
 from paddock.sitl.equipment import VEHICLES, standard_sensors
 from paddock.sitl.mavlink import messages
-from paddock.wire.ardupilot_json import decode_state, encode_state
+from paddock.wire.ardupilot_json import decode_state
 
 Adapted = Callable[..., tuple[Any, WorldAdapter]]
 
@@ -120,9 +120,9 @@ def test_both_reach_ardupilot(adapted: Adapted) -> None:
     data = adapter.receive_sensors(1)
     assert data is not None
     pilot = ArduPilotAutopilot("plane", 0.004, port=0)
-    state = decode_state(encode_state(pilot._state(data, 1.0)))
-    assert state.airspeed == data.airspeed > 5.0
-    assert state.battery == (data.battery_voltage, data.battery_current)
+    state = decode_state(pilot._line(data, 1.0))
+    assert state.airspeed == pytest.approx(data.airspeed, abs=1e-9) and data.airspeed > 5.0
+    assert state.battery == pytest.approx((data.battery_voltage, data.battery_current), abs=1e-9)
 
 
 def test_a_rovers_battery_is_in_battery_status(own_links: Callable[[int], dict[str, Any]]) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from paddock.sitl.adapters.world import same_values
+from paddock.sitl.adapter_link import hold_invalid, note_news
+from paddock.sitl.adapters.world import limit_actuators, same_values
 from paddock.sitl.airframes.quad import power_of
 from paddock.sitl.equipment import QUATERNIONS, TRUE_ROWS, TRUE_SIGNS, copy_truth
 from paddock.sitl.sensor_data import COLUMN, TRUTH, empty_block
@@ -38,3 +39,27 @@ def test_the_same_numbers() -> None:
     for run in (same_values, same_values.plain):
         assert run(np.array([0.0, 1.0]), np.array([-0.0, 1.0]))
         assert not run(np.array([0.0, 1.0]), np.array([0.0, 1.5]))
+
+
+def test_rows_with_later_times_are_news() -> None:
+    sensors = np.array([[5.0, 1.0], [7.0, 1.0], [3.0, 1.0]])
+    for run in (note_news, note_news.plain):
+        newest, news = np.array([5.0, 6.0, -1.0]), np.ones(3, np.bool_)
+        assert run(sensors, newest, news) == 2
+        assert news.tolist() == [False, True, True] and newest.tolist() == [5.0, 7.0, 3.0]
+
+
+def test_rows_that_are_not_finite_hold_the_good_ones() -> None:
+    for run in (hold_invalid, hold_invalid.plain):
+        rows, good = np.array([[1.0, np.nan], [2.0, 3.0], [np.inf, 0.0]]), np.full((3, 2), 0.5)
+        bad = np.zeros(3, np.bool_)
+        assert run(rows, good, bad) == 2 and bad.tolist() == [True, False, True]
+        assert rows.tolist() == good.tolist() == [[0.5, 0.5], [2.0, 3.0], [0.5, 0.5]]
+
+
+def test_actuators_are_limited_and_nan_is_noticed() -> None:
+    for run in (limit_actuators, limit_actuators.plain):
+        limited = np.empty((1, 4))
+        assert not run(np.array([[-2.0, -0.5, 0.25, 9.0]]), limited)
+        assert limited.tolist() == [[-1.0, -0.5, 0.25, 1.0]]
+        assert run(np.array([[0.0, np.nan, 0.0, 0.0]]), limited)

@@ -8,6 +8,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from paddock.compute.math import maximum, minimum
 from paddock.compute.routine import routine
 from paddock.engine.actions import CommandAction
 from paddock.engine.program import FleetProgram
@@ -130,7 +131,18 @@ def all_same(values: Floats, wanted: Floats) -> bool:
     return same
 
 
-same_values = routine(all_same)
+def limit_rows(block: Floats, limited: Floats) -> bool:
+    """Write the actuator commands (n, WIDTH) within -1 to 1; return whether one is NaN."""
+    unknown = False
+    for k in range(block.shape[0]):
+        for j in range(block.shape[1]):
+            value = block[k, j]
+            unknown = unknown or value != value
+            limited[k, j] = minimum(maximum(value, -1.0), 1.0)
+    return unknown
+
+
+same_values, limit_actuators = routine(all_same), routine(limit_rows)
 
 
 class FleetPart(NamedTuple):
@@ -276,8 +288,9 @@ class WorldAdapter(BlockAdapter):
         with self.lock:
             engine, parts = self.simulation.engine, self._parts(tuple(vehicles))
             tick = engine.world.clock.tick
-            self._refuse_nan(vehicles, block)
-            limited = np.minimum(np.maximum(block, -1.0), 1.0)
+            limited = np.empty(block.shape)
+            if limit_actuators(block, limited):
+                self._refuse_nan(vehicles, block)
             for feed, rows, places in parts:
                 control = feed.control(limited[places], rows, tick)
                 if control is not None:

@@ -6,12 +6,15 @@ from math import isfinite
 from time import monotonic
 from typing import ClassVar
 
+import numpy as np
+
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.ardupilot.frames import ArduPilotFrame, find_frame, json_port
 from paddock.sitl.autopilot_contract import DEBUGGING, Autopilot, bound_socket, tick_after
 from paddock.sitl.sensor_data import COLUMN, RANGEFINDERS, SensorData
-from paddock.wire.ardupilot_json import ServoPacket, State, decode_servos, encode_state
+from paddock.wire import ardupilot_json as line
+from paddock.wire.ardupilot_json import LineWriter, ServoPacket, decode_servos
 from paddock.wire.error import WireError
 
 OUT_OF_RANGE = 10_000.0
@@ -29,13 +32,25 @@ LONGEST_US = 100_000  # ArduPilot ignores the step of a reply that is this much 
 LAST_COUNT = 2**32 - 1
 
 
-AIRSPEED = COLUMN["airspeed"]
-GYRO, ACCEL, PLACE, VELOCITY = (
-    slice(COLUMN[name], COLUMN[name] + 3) for name in ("gyro_x", "accel_x", "true_north", "true_vn")
+SECTIONS = (line.START, line.QUATERNION, *line.RANGES, line.AIRSPEED, line.BATTERY)
+SENT = np.array(
+    [
+        COLUMN[name] + k
+        for name, count in {
+            "gyro_x": 3,
+            "accel_x": 3,
+            "true_north": 3,
+            "true_vn": 3,
+            "true_qw": 4,
+            "range_1": RANGEFINDERS,
+            "airspeed": 1,
+            "battery_voltage": 2,
+        }.items()
+        for k in range(count)
+    ]
 )
-TURNED, BATTERY = slice(COLUMN["true_qw"], COLUMN["true_qz"] + 1), slice(COLUMN["battery_voltage"], AIRSPEED + 3)
-RANGES = slice(COLUMN["range_1"], COLUMN["range_1"] + RANGEFINDERS)
-"""Columns of the sensor data that ArduPilot gets."""
+"""Columns of the sensor data that ArduPilot gets after the timestamp: the IMU as measured, the rest true."""
+FIRST_RANGE = 1 + SENT.tolist().index(COLUMN["range_1"])  # in the numbers of a line
 
 
 class ArduPilotAutopilot(Autopilot):
@@ -76,7 +91,7 @@ class ArduPilotAutopilot(Autopilot):
         self._rate = 0  # Hz, of the last packet
         self._ticks = 1  # that it requested
         self._restart_time()
-        self._ranged: set[int] = set()  # rangefinders with a measurement
+        self._ranged: set[int] = set()  # rangefinders with a measurement, by their numbers in a line
         self._commands = ActuatorCommands()
         self._pwm: tuple[int, ...] = ()  # of the last frame
         self._sensors: SensorData | None = None
@@ -86,6 +101,8 @@ class ArduPilotAutopilot(Autopilot):
         self._count: int | None = None  # of the last frame
         self._owing = False  # a packet is unanswered
         self._reply = b""
+        self._writer = LineWriter(SECTIONS, "" if lockstep else ',"no_lockstep":1')
+        self._numbers = np.zeros(self._writer.count)  # of a line: the timestamp, then those of `SENT`
         self.status.note = self._waiting_note()
 
     @property
@@ -248,7 +265,7 @@ class ArduPilotAutopilot(Autopilot):
         if timestamp is None or self._peer is None:
             return
         try:
-            self._reply = encode_state(self._state(sensors, timestamp))
+            self._reply = self._line(sensors, timestamp)
         except InvalidValueError as error:
             self.status.note = f"no reply to ArduPilot: {error}"
             return
@@ -271,29 +288,17 @@ class ArduPilotAutopilot(Autopilot):
         self._stamp_us += elapsed
         return self._stamp_us * 1e-6
 
-    def _state(self, sensors: SensorData, timestamp: float) -> State:
-        """Return the state at `timestamp` s: the IMU as measured, the rest true; the encoder omits or refuses NaN."""
-        v = sensors.row.tolist()
-        distances = v[RANGES]
-        ranges: tuple[float | None, ...] = ()
-        if self._ranged or [d for d in distances if isfinite(d)]:
-            self._ranged |= {k for k, d in enumerate(distances) if isfinite(d)}
-            seen = [
-                (d if isfinite(d) else OUT_OF_RANGE) if k in self._ranged else None for k, d in enumerate(distances)
-            ]
-            ranges = tuple(seen)
-        return State(
-            timestamp,
-            v[GYRO],
-            v[ACCEL],
-            v[PLACE],
-            v[VELOCITY],
-            v[TURNED],
-            ranges=ranges,
-            airspeed=v[AIRSPEED],
-            battery=v[BATTERY],
-            no_lockstep=not self.lockstep,
-        )
+    def _line(self, sensors: SensorData, timestamp: float) -> bytes:
+        """Return the line for a state at `timestamp` s; values that are not measured are omitted."""
+        numbers, ranged = self._numbers, self._ranged
+        numbers[0] = timestamp
+        sensors.row.take(SENT, out=numbers[1:], mode="clip")
+        for k, distance in enumerate(numbers[FIRST_RANGE : FIRST_RANGE + RANGEFINDERS].tolist(), FIRST_RANGE):
+            if isfinite(distance):
+                ranged.add(k)
+            elif k in ranged:
+                numbers[k] = OUT_OF_RANGE
+        return self._writer.write(numbers)
 
     def diagnosis(self) -> str:
         """Return what is known of a silent peer."""

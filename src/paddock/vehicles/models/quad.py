@@ -8,7 +8,7 @@ from paddock.compute.math import maximum, select, sqrt
 from paddock.compute.quaternion import rotate, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
-from paddock.vehicles.parts.quad import LEG_RATE, VELOCITY, Command, Parameters, State, body, motors
+from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
 from paddock.world.pose import Environment, Pose
 
@@ -62,8 +62,8 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic (linear and rotational) and potential energy (height, compressed legs), J."""
-    legs = LEG_RATE * maximum(w.gravity / (LEG_RATE * LEG_RATE) - (s.z - w.ground_z), 0.0)
-    stored = w.gravity * (s.z - w.ground_z) + 0.5 * legs * legs
+    squared = compressed(s.z, p, w) * compressed(s.z, p, w)
+    stored = w.gravity * (s.z - w.ground_z + 0.25 * p.leg_travel * squared * squared)
     linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + stored)
     spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
     return linear + 0.5 * spin
@@ -83,6 +83,7 @@ MODEL = VehicleModel(
     order=1,
     dt_max=1.0 / 240.0,
     crash_sink=2.5,
+    crash_gap="leg_travel",
     telemetry=("charge", "voltage"),
     steady=("armed", "mode"),
 )

@@ -114,13 +114,18 @@ class Parameters(NamedTuple):
     speed_max: Annotated[float, Column("m/s", "largest horizontal speed setpoint", 0.1, 200.0)] = 15.0
     climb_max: Annotated[float, Column("m/s", "largest vertical speed setpoint", 0.1, 100.0)] = 5.0
     acceleration_max: Annotated[float, Column("m/s2", "deceleration planned for approaches", 0.1, 100.0)] = 5.0
+    leg_travel: Annotated[float, Column("m", "by how much the legs give way under the weight", 5e-3, 0.5)] = 0.03
 
 
-# landing gear: four legs on a circle, each a spring and a damper, act as one foot of that radius
-LEG_RATE = 30.0  # 1/s: natural frequency of the vehicle on its legs, which at rest carry it at the height of the ground
-LEG_DAMPING = 60.0  # 1/s: damping over mass of legs that carry the vehicle; it grows with their load, from 0
+# landing gear: four legs on a circle, each a strut like an aircraft's, act as one foot of that radius. At rest they
+# carry the vehicle at the height of the ground. Their force is 0 at the touchdown: the spring's grows with the cube of
+# the travel, as of a gas strut; the damper's with the travel, and on the way down with the square of the speed (an
+# orifice), so that most of a touchdown is absorbed within `leg_travel` at any speed
+LEG_ORIFICE = 2.0  # damping by the orifice: force over mass is this times speed squared over `leg_travel`
+LEG_VISCOUS = 0.2  # m/s: linear damping on the way down: force over mass is this times speed over `leg_travel`
+LEG_REBOUND = 2.4  # m/s: the same on the way up: strong, against bouncing
 LEG_FRICTION = 0.05  # m/s2: vertical acceleration that friction in the legs resists, so that it comes to rest
-LEG_TRAVEL = 0.03  # m: the legs give way by at most this much below the height of the ground
+LEG_STOP = 0.5  # share of `leg_travel` by which the legs give way at most, below the height of the ground
 FOOT = 0.7  # radius of the foot, share of the arm
 UPRIGHT, FALLEN = 0.5, 0.05  # cosine of the tilt at which it tips over; share of the foot's torque left beyond
 LEVELLING = 12.0  # 1/s: rate at which a tilted vehicle comes to stand on all legs
@@ -211,29 +216,32 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     vx = w.wind_x + (rx + dt * tx) * slow
     vy = w.wind_y + (ry + dt * ty) * slow
     vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
-    load, vx, vy, vz = standing(s, w, vx, vy, vz, dt)
+    load, vx, vy, vz = standing(s, p, w, vx, vy, vz, dt)
     wx, wy, wz = footed(s, p, w, load, wx, wy, wz, dt)
     qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
-    z, lowest = s.z + dt * vz, w.ground_z - LEG_TRAVEL
+    z, lowest = s.z + dt * vz, w.ground_z - LEG_STOP * p.leg_travel
     vz = select(z < lowest, maximum(vz, 0.0), vz)
     return Body(s.x + dt * vx, s.y + dt * vy, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
 
 
-def aloft(z: float, w: Environment) -> bool:
-    """Return whether the legs are clear of the ground at a height of z, m."""
-    return z - w.ground_z >= w.gravity * (1.0 / (LEG_RATE * LEG_RATE))
+def compressed(z: float, p: Parameters, w: Environment) -> float:
+    """Return by how much the legs give way at a height of z m, as a share of what they do under the weight."""
+    return maximum(1.0 - (z - w.ground_z) / p.leg_travel, 0.0)
 
 
-def standing(s: State, w: Environment, vx: float, vy: float, vz: float, dt: float) -> tuple[float, float, float, float]:
+def standing(
+    s: State, p: Parameters, w: Environment, vx: float, vy: float, vz: float, dt: float
+) -> tuple[float, float, float, float]:
     """Return the change of velocity (m/s) by the load on the legs, and the velocity after load and friction.
 
     The legs push and never pull: above their length the load is 0. Friction holds the feet in place, or gives what
     the load allows.
     """
-    spring = w.gravity - (LEG_RATE * LEG_RATE) * (s.z - w.ground_z)
-    loaded = clamp(spring * (1.0 / maximum(w.gravity, 1e-3)), 0.0, 1.0)
-    stopped = (vz + dt * spring) * (1.0 - minimum(LEG_DAMPING * dt, 1.0) * loaded)
-    stopped = select((spring > 0.0) & (absolute(stopped) < LEG_FRICTION * dt), 0.0, stopped)
+    share = compressed(s.z, p, w)
+    sprung = vz + dt * w.gravity * share * share * share
+    damping = select(sprung < 0.0, LEG_VISCOUS - LEG_ORIFICE * sprung, LEG_REBOUND) / p.leg_travel
+    stopped = sprung / (1.0 + dt * damping * minimum(share, 1.0))  # implicit: it never reverses the motion
+    stopped = select((share > 0.0) & (absolute(stopped) < LEG_FRICTION * dt), 0.0, stopped)
     load = maximum(stopped - vz, 0.0)
     held = 1.0 - minimum(w.mu * load / maximum(sqrt(vx * vx + vy * vy), 1e-9), 1.0)
     return load, vx * held, vy * held, vz + load
