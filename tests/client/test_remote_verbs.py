@@ -396,7 +396,7 @@ def test_watch_running_and_show_have_their_local_names(serve: Any) -> None:
 ONLY_LOCAL = {"autopilots", "engine"}
 """Objects of the simulation's own process."""
 NOT_REMOTE: dict[str, set[str]] = {
-    "behaviours": set(),
+    "behaviours": {"routes_later"},
     "frames": {"check", "world"},
     "markers": {"check_frame", "clear", "listeners", "now", "refused", "restart", "version"},
     "log": {"append", "clear", "kept_bytes", "listeners", "lost", "most_bytes", "restart", "restored_at"},
