@@ -17,6 +17,7 @@ from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
+from paddock.planning.routes import late_task, route_of
 from paddock.planning.tours import (
     LEG_COLUMNS,
     Detours,
@@ -102,9 +103,26 @@ class Costs:
         return tasks[able]
 
     def tour(self, vehicle: int, order: Sequence[int]) -> tuple[float, float]:
-        """Return metres flown and the time of return (s) for tasks in this order; inf if impossible."""
+        """Return metres flown and the time of return (s) for tasks in this order; inf if impossible.
+
+        Beside zones, the heading with which a task may be passed depends on the room for turns: then they are those of
+        the route that is built.
+        """
+        if self.turns_freely(vehicle, order):
+            try:
+                route = route_of(self, vehicle, order)
+            except InfeasibleError:
+                return inf, inf
+            return (route.flown, route.ends) if late_task(self, route) is None else (inf, inf)
         flown, end = self.legs(vehicle, order)[-1, [5, 4]].tolist()
         return (flown, end) if flown < inf else (inf, inf)
+
+    def turns_freely(self, vehicle: int, order: Sequence[int]) -> bool:
+        """Return whether a tour leaves a task with any heading on a way near a zone."""
+        if not self.problem.zones or not len(order):
+            return False
+        free = np.isnan(self.jobs(vehicle).leave[list(order), 2])
+        return bool(free.any() and (self._ways.rows(self.class_of[vehicle], *self._ends_of(vehicle, order)) >= 0).any())
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
         """Return the legs of a tour, rows as in `write_legs`."""

@@ -69,6 +69,11 @@ class KnownWays:
             rows = self._found_rows(kind, begins[new], ends[new])
             self._rows(kind, begins[new], ends[new], rows)
 
+    def rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
+        """Return the rows of the ways from begins to ends, pair by pair (p,); -1: no zone is near."""
+        self.know(kind, begins, ends)
+        return self._rows(kind, begins, ends)
+
     def _rows(self, kind: int, begins: Ints, ends: Ints, rows: Rows | None = None) -> Rows:
         """Return the rows of pairs, or set them."""
         a, t = self.home.shape

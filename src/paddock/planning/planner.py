@@ -31,7 +31,7 @@ from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
-ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
+ABOVE = 1.25  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
