@@ -12,7 +12,7 @@ import numpy as np
 from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
-from paddock.planning.known_ways import KnownWays
+from paddock.planning.known_ways import NEVER, KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
@@ -121,8 +121,10 @@ class Costs:
         """Return whether a tour leaves a task with any heading on a way near a zone."""
         if not self.problem.zones or not len(order):
             return False
-        free = np.isnan(self.jobs(vehicle).leave[list(order), 2])
-        return bool(free.any() and (self._ways.rows(self.class_of[vehicle], *self._ends_of(vehicle, order)) >= 0).any())
+        if not np.isnan(self.jobs(vehicle).leave[list(order), 2]).any():
+            return False
+        rows = self._ways.rows(self.class_of[vehicle], *self._ends_of(vehicle, order))
+        return bool((rows >= 0).any() and (rows != NEVER).all())
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
         """Return the legs of a tour, rows as in `write_legs`."""
@@ -205,6 +207,15 @@ class Costs:
         self._ways.know(self.class_of[vehicle], begins, ends)
         ways_between(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
         return found
+
+    def ways_along(self, vehicle: int, tasks: Ints) -> tuple[Floats, Floats, Floats]:
+        """Return metres flown from the vehicle's start to each task (n,), `between` them, and from each home (n,)."""
+        kind, own = self.class_of[vehicle], np.full(len(tasks), vehicle)
+        self._ways.know(kind, own, tasks)
+        self._ways.know(kind, self.vehicles + tasks, self.tasks + own)
+        between, found = self.between(vehicle, tasks), np.empty((3, len(tasks)))
+        write_single_ways(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
+        return found[0], between, found[1]
 
 
 Kind = tuple[float, float, Moves, float | None, float | None]
