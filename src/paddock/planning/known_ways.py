@@ -56,9 +56,9 @@ class KnownWays:
         a, t = len(self.problem.vehicles), self.home.shape[1]
         own = np.flatnonzero(self.class_of == kind)
         tasks = np.arange(t)
-        self.know(kind, np.repeat(np.append(own, a + tasks), t), np.tile(tasks, len(own) + t))
-        self.know(kind, np.tile(a + tasks, len(own)), np.repeat(t + own, t))
-        self.know(kind, own, t + own)
+        begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
+        ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
+        self.know(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
 
     def know(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Find the ways of a class of vehicles from begins to ends, pair by pair (p,)."""

@@ -147,6 +147,8 @@ def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) 
 
     Of equally many the shortest tour is taken, of long orders the beginning; waiting for windows is not included.
     """
+    if not order:
+        return [], 0.0
     if len(order) > MOST_CHOSEN:
         fitting = bisect_right(range(len(order) + 1), limit, key=lambda k: costs.tour(vehicle, order[:k])[0])
         kept = list(order[: max(fitting - 1, 0)])
