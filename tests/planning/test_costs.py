@@ -15,6 +15,7 @@ from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError, LineShape, PointShape
 from paddock.planning.exchange import to_local
 from paddock.planning.methods import MethodResult
+from paddock.planning.methods.annealing import polished
 from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
@@ -223,8 +224,8 @@ def test_a_zone_above_that_leaves_no_room_to_descend_is_named() -> None:
     assert found.reason == "the no-fly zone 'lid' leaves no room to change height from 100 to 30 m beside it"
 
 
-def tour_beside_zones(seed: int, wind: tuple[float, float]) -> tuple[Costs, list[int]]:
-    """A tour over six tasks in any order among four zones: points with and without a heading, and lines."""
+def tour_beside_zones(seed: int, wind: tuple[float, float], free: bool = False) -> tuple[Costs, list[int]]:
+    """A tour over six tasks in any order among four zones: points with and without a heading and lines, or `free`."""
     draw = np.random.default_rng(seed)
     zones: list[Zone] = []
     for k in range(4):
@@ -238,11 +239,11 @@ def tour_beside_zones(seed: int, wind: tuple[float, float]) -> tuple[Costs, list
         x, y, heading = (float(part) for part in draw.uniform((-1500, -1500, -pi), (1500, 1500, pi)))
         shape = (PointShape(x, y), PointShape(x, y), PointShape(x, y, heading), LineShape(x, y, heading, 150.0))
         if all(zone.distance(x, y) > 20.0 for zone in zones):
-            tasks.append(Task(f"t{len(tasks)}", shape[draw.integers(4)]))
+            tasks.append(Task(f"t{len(tasks)}", shape[0 if free else draw.integers(4)]))
     who = Vehicle("u", HOME, HOME, 17.5, 80.0)
     costs = Costs(Problem((who,), tuple(tasks), tuple(zones), wind))
     order = [t for t in draw.permutation(6).tolist() if np.isfinite(costs.jobs(0).cover[t])]
-    return costs.headed(chosen_headings(costs, [order])), order
+    return costs if free else costs.headed(chosen_headings(costs, [order])), order
 
 
 @pytest.mark.parametrize("count", [12, pytest.param(200, marks=pytest.mark.soak)])
@@ -259,6 +260,24 @@ def test_the_cost_of_any_tour_is_that_of_its_path(wind: tuple[float, float], cou
             assert cost == np.inf or seed > 11
     assert len(apart) > 0.8 * count and max(apart) < 0.03
     assert sum(share > 0.01 for share in apart) <= 0.01 * count
+
+
+BETWEEN = [((-3.69, 3.38), 7), ((-3.69, 3.38), 43), ((7.66, 7.89), 18), ((7.66, 7.89), 21), ((4.78, 1.48), 1)]
+
+
+@pytest.mark.parametrize(("wind", "seed"), BETWEEN)
+def test_tours_with_any_heading_cost_what_is_flown(wind: tuple[float, float], seed: int) -> None:
+    """Tasks so close to zones that the next way begins with more than one turn; metres through the air, by position."""
+    costs, order = tour_beside_zones(seed, wind, free=True)
+    path = route_of(costs, 0, order).path
+    places, steps = path.points(1.0)[:, :2], np.append(np.ones(int(path.flown)), path.flown % 1.0)
+    air = np.diff(places, axis=0) - steps[:, None] * np.array(wind) / 17.5
+    flown = float(np.hypot(*air.T).sum())
+    assert costs.tour(0, order)[0] == pytest.approx(flown, rel=0.001)
+    who = replace(costs.problem.vehicles[0], range=1.002 * flown)
+    tight = Costs(replace(costs.problem, vehicles=(who,)))
+    assert tight.fits(0, order) and len(polished(tight, [order], 200)[0]) == 6
+    assert not Costs(replace(costs.problem, vehicles=(replace(who, range=0.998 * flown),))).fits(0, order)
 
 
 def test_a_zone_needs_a_floor_below_its_ceiling() -> None:

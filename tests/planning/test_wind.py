@@ -13,7 +13,7 @@ from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.errors import InvalidValueError
 from paddock.planning.paths.dubins import dubins
 from paddock.planning.paths.path import Path, arc, line
-from paddock.planning.paths.wind import dubins_in_wind, flown_in_wind, over_ground
+from paddock.planning.paths.wind import dubins_in_wind, flown_in_wind, held_turn, over_ground
 
 TWO_PI = 2.0 * math.pi
 place = st.floats(-6.0, 6.0)
@@ -260,3 +260,13 @@ def test_winds_that_cannot_be_flown_in() -> None:
     with pytest.raises(InvalidValueError, match="drifts with the wind"):
         over_ground(dubins_in_wind((0, 0, 0), (9, 1, 0), 1.0, 20.0, (1.0, 2.0)), 20.0, (1.0, 2.0))
     assert flown_in_wind(0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 1.0, 0.0)[0] == math.inf
+
+
+@pytest.mark.parametrize("wind", [0.3, 0.65, 0.9])
+def test_a_turn_over_the_ground_takes_the_integral_of_its_pace(wind: float) -> None:
+    """At an angle x from the wind w, a metre takes (sqrt(1 - w^2 sin^2 x) - w cos x) / (1 - w^2), by small steps."""
+    for course, turn in ((0.4, 1.0), (-2.0, 6.2), (3.0, -4.5)):
+        x = course + turn * (np.arange(20_000) + 0.5) / 20_000 - 0.7
+        pace = (np.sqrt(1.0 - (wind * np.sin(x)) ** 2) - wind * np.cos(x)) / (1.0 - wind**2)
+        found = held_turn(80.0, course, turn, wind * np.cos(0.7), wind * np.sin(0.7))
+        assert found == pytest.approx(80.0 * abs(turn) * pace.mean(), rel=1e-4)

@@ -12,11 +12,12 @@ import numpy as np
 from paddock.compute.math import hypot
 from paddock.planning.coverage.polygon import FieldShape
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError, TightTurnError, rounded_up
-from paddock.planning.known_ways import KnownWays
+from paddock.planning.known_ways import NEVER, KnownWays
 from paddock.planning.obstacles.crossing import inside, known_walls
 from paddock.planning.paths.climb import along
 from paddock.planning.paths.path import Path
 from paddock.planning.problem import Moves, Problem, Task, Vehicle
+from paddock.planning.routes import late_task, route_of
 from paddock.planning.tours import (
     LEG_COLUMNS,
     Detours,
@@ -102,9 +103,28 @@ class Costs:
         return tasks[able]
 
     def tour(self, vehicle: int, order: Sequence[int]) -> tuple[float, float]:
-        """Return metres flown and the time of return (s) for tasks in this order; inf if impossible."""
+        """Return metres flown and the time of return (s) for tasks in this order; inf if impossible.
+
+        Beside zones, the heading with which a task may be passed depends on the room for turns: then they are those of
+        the route that is built.
+        """
+        if self.turns_freely(vehicle, order):
+            try:
+                route = route_of(self, vehicle, order)
+            except InfeasibleError:
+                return inf, inf
+            return (route.flown, route.ends) if late_task(self, route) is None else (inf, inf)
         flown, end = self.legs(vehicle, order)[-1, [5, 4]].tolist()
         return (flown, end) if flown < inf else (inf, inf)
+
+    def turns_freely(self, vehicle: int, order: Sequence[int]) -> bool:
+        """Return whether a tour leaves a task with any heading on a way near a zone."""
+        if not self.problem.zones or not len(order):
+            return False
+        if not np.isnan(self.jobs(vehicle).leave[list(order), 2]).any():
+            return False
+        rows = self._ways.rows(self.class_of[vehicle], *self._ends_of(vehicle, order))
+        return bool((rows >= 0).any() and (rows != NEVER).all())
 
     def legs(self, vehicle: int, order: Sequence[int]) -> Floats:
         """Return the legs of a tour, rows as in `write_legs`."""
@@ -187,6 +207,15 @@ class Costs:
         self._ways.know(self.class_of[vehicle], begins, ends)
         ways_between(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
         return found
+
+    def ways_along(self, vehicle: int, tasks: Ints) -> tuple[Floats, Floats, Floats]:
+        """Return metres flown from the vehicle's start to each task (n,), `between` them, and from each home (n,)."""
+        kind, own = self.class_of[vehicle], np.full(len(tasks), vehicle)
+        self._ways.know(kind, own, tasks)
+        self._ways.know(kind, self.vehicles + tasks, self.tasks + own)
+        between, found = self.between(vehicle, tasks), np.empty((3, len(tasks)))
+        write_single_ways(self.movers[vehicle], self.jobs(vehicle), self._known(vehicle), tasks, found)
+        return found[0], between, found[1]
 
 
 Kind = tuple[float, float, Moves, float | None, float | None]

@@ -56,9 +56,9 @@ class KnownWays:
         a, t = len(self.problem.vehicles), self.home.shape[1]
         own = np.flatnonzero(self.class_of == kind)
         tasks = np.arange(t)
-        self.know(kind, np.repeat(np.append(own, a + tasks), t), np.tile(tasks, len(own) + t))
-        self.know(kind, np.tile(a + tasks, len(own)), np.repeat(t + own, t))
-        self.know(kind, own, t + own)
+        begins = np.repeat(np.append(own, a + tasks), t), np.tile(a + tasks, len(own)), own
+        ends = np.tile(tasks, len(own) + t), np.repeat(t + own, t), t + own
+        self.know(kind, np.concatenate(begins), np.concatenate(ends))  # at once: a search from each begin
 
     def know(self, kind: int, begins: Ints, ends: Ints) -> None:
         """Find the ways of a class of vehicles from begins to ends, pair by pair (p,)."""
@@ -68,6 +68,11 @@ class KnownWays:
         if new.any():
             rows = self._found_rows(kind, begins[new], ends[new])
             self._rows(kind, begins[new], ends[new], rows)
+
+    def rows(self, kind: int, begins: Ints, ends: Ints) -> Rows:
+        """Return the rows of the ways from begins to ends, pair by pair (p,); -1: no zone is near."""
+        self.know(kind, begins, ends)
+        return self._rows(kind, begins, ends)
 
     def _rows(self, kind: int, begins: Ints, ends: Ints, rows: Rows | None = None) -> Rows:
         """Return the rows of pairs, or set them."""

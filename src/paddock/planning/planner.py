@@ -2,12 +2,13 @@
 
 1. `Costs` measures every way in metres flown: in wind, around zones, climbing.
 2. A method searches orders of tasks in those costs (`methods/`).
-3. `build` turns the orders into routes along real paths (`routes.py`), whose lengths count from here on. A tour that is
-   too long or too late on its path loses the tasks by which it is; a task that was left out is added where its path
-   fits, or given to an idle vehicle, or is undone with a reason.
+3. `build` turns the orders into routes along real paths (`routes.py`), whose lengths count from here on. Of a tour that
+   is too long on its path, the vehicle keeps as many tasks as it can do; one that is too late loses the tasks by which
+   it is. Tasks that are left go where their paths fit, or to idle vehicles, or are undone with a reason.
 """
 
 import warnings
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -27,12 +28,14 @@ from paddock.planning.obstacles.crossing import inside
 from paddock.planning.problem import Problem, Vehicle
 from paddock.planning.routes import Plan, Route, Undone, first_infeasible, late_task, route_of
 from paddock.planning.separation import separated
+from paddock.planning.tours import fits
 from paddock.planning.transits import between
 from paddock.world.columns import Floats
 
 MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as it is measured on its paths
-ABOVE = 1.1  # a cost may be this much above the range: whether the path fits is measured
+ABOVE = 1.25  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
+MOST_CHOSEN = 256  # tasks of a tour that is too long among which those to keep are chosen
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
 """Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
@@ -88,7 +91,7 @@ def build(costs: Costs, result: MethodResult, method: str, standing: Standing = 
     ]
     tasks = costs.problem.tasks
     costs = costs.headed({t: h for order in orders for t in order if (h := tasks[t].heading) is not None})
-    _place(costs, orders, routes)
+    _place(costs, orders, routes, given)
     costs = _send_idle(costs, orders, routes)
     _exchange(costs, orders, routes)
     vehicles, routes, meetings = separated(costs, orders, routes, _kept(orders, standing))
@@ -112,40 +115,73 @@ def _left(costs: Costs, orders: Sequence[Sequence[int]]) -> list[int]:
     return left
 
 
-def _worst(costs: Costs, vehicle: int, order: list[int]) -> int:
-    """Return the place of the task to leave out: the first that is impossible in this order, else the most costly."""
-    tours = [costs.tour(vehicle, order[: k + 1])[0] for k in range(len(order))]
-    if inf in tours:
-        return tours.index(inf)
-    return int(np.argmin([costs.tour(vehicle, order[:k] + order[k + 1 :])[0] for k in range(len(order))]))
-
-
 def _fitted(costs: Costs, vehicle: int, order: list[int]) -> Route:
     """Return the route along its paths, and leave only tasks in the order with which it is feasible and in range."""
     who = costs.problem.vehicles[vehicle]
-    for _ in range(len(order)):
+    limit = who.range
+    while order:
         try:
             route = route_of(costs, vehicle, order)
         except InfeasibleError:
             order.pop(first_infeasible(costs, vehicle, order))
             continue
         late = late_task(costs, route)
-        if late is None and _in_range(route, who):
+        if late is not None:
+            order.pop(late)
+        elif _in_range(route, who):
             return route
-        order.pop(_worst(costs, vehicle, order) if late is None else late)
+        else:
+            kept, cost = most_within(costs, vehicle, order, limit)
+            if len(kept) == len(order):  # its path is longer than it costs
+                limit = min(limit, cost) * who.range / route.flown
+                kept, _ = most_within(costs, vehicle, order, limit)
+            order[:] = kept
     try:
         return route_of(costs, vehicle, order)
     except InfeasibleError:  # no way home
         return Route(who.name, (), who.speed)
 
 
+def most_within(costs: Costs, vehicle: int, order: Sequence[int], limit: float) -> tuple[list[int], float]:
+    """Return as many tasks of an order, in that order, as cost a vehicle at most `limit` m, and what they cost.
+
+    Of equally many the shortest tour is taken, of long orders the beginning; waiting for windows is not included.
+    """
+    if not order:
+        return [], 0.0
+    if len(order) > MOST_CHOSEN:
+        fitting = bisect_right(range(len(order) + 1), limit, key=lambda k: costs.tour(vehicle, order[:k])[0])
+        kept = list(order[: max(fitting - 1, 0)])
+        return kept, costs.tour(vehicle, kept)[0]
+    n, tasks = len(order), np.array(order, np.int64)
+    first, between, home = costs.ways_along(vehicle, tasks)
+    cover = costs.jobs(vehicle).cover[tasks]
+    onward = np.where(np.triu(np.ones((n, n), bool), 1), between, inf) + cover
+    least, came = np.full((n, n), inf), np.zeros((n, n), np.int64)  # by the number of tasks before, and the last task
+    least[0] = first + cover
+    for count in range(1, n):
+        ways = least[count - 1, :, None] + onward
+        came[count] = ways.argmin(axis=0)
+        least[count] = ways.min(axis=0)
+    whole = least + home
+    count = max((c for c in range(n) if fits(float(whole[c].min()), limit)), default=-1)
+    if count < 0:
+        return [], 0.0
+    last = int(np.argmin(whole[count]))
+    kept, cost = list[int](), float(whole[count, last])
+    for c in range(count, -1, -1):
+        kept.append(order[last])
+        last = int(came[c, last])
+    return kept[::-1], cost
+
+
 def _in_range(route: Route, who: Vehicle) -> bool:
     return route.flown <= who.range * (1.0 + MEASURED)
 
 
-def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
+def _place(costs: Costs, orders: list[list[int]], routes: list[Route], given: Sequence[int]) -> None:
     """Give each task that is left to the vehicle where it costs least, of those whose path still fits with it."""
-    for vehicle, order in enumerate(insert_tasks(costs, orders, costs.ranges, _left(costs, orders))):
+    for vehicle, order in enumerate(_offered(costs, orders, given)):
         if order != orders[vehicle]:
             routes[vehicle], orders[vehicle] = _fitted(costs, vehicle, order), order
     for task in _left(costs, orders) if costs.problem.zones else ():
@@ -163,6 +199,26 @@ def _place(costs: Costs, orders: list[list[int]], routes: list[Route]) -> None:
                 orders[vehicle], routes[vehicle] = found[vehicle], route
                 break
             room[vehicle] = -1.0  # not this one
+
+
+def _offered(costs: Costs, orders: list[list[int]], given: Sequence[int]) -> list[list[int]]:
+    """Return orders with the tasks that are left where they cost least, or else with most of them.
+
+    Idle vehicles are also offered as many at once as they can do, in the order in which they were `given`.
+    """
+    left = _left(costs, orders)
+    found = insert_tasks(costs, orders, costs.ranges, left)
+    if not left or sum(map(len, found)) == sum(map(len, orders)) + len(left):
+        return found
+    before = {task: k for k, task in enumerate(given)}
+    rest, trial = sorted(left, key=lambda task: before.get(task, len(given))), [list(order) for order in orders]
+    for vehicle in sorted(np.flatnonzero([not order for order in orders]).tolist(), key=lambda k: -costs.ranges[k]):
+        if not rest:
+            break
+        able = [task for task in rest if np.isfinite(costs.jobs(vehicle).cover[task])]
+        trial[vehicle], _ = most_within(costs, vehicle, able, costs.ranges[vehicle])
+        rest = [task for task in rest if task not in trial[vehicle]]
+    return max(found, insert_tasks(costs, trial, costs.ranges, rest), key=lambda tried: sum(map(len, tried)))
 
 
 def _send_idle(costs: Costs, orders: list[list[int]], routes: list[Route]) -> Costs:

@@ -1,20 +1,24 @@
 """Plans and routes: legs with their times, and paths built on demand."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from math import isfinite, nan, pi
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from paddock.compute.math import hypot
 from paddock.errors import unknown_name
-from paddock.planning.costs import Costs
 from paddock.planning.coverage.shapes import InfeasibleError
 from paddock.planning.paths.path import Path, Pose, joined
 from paddock.planning.problem import Problem, Task, renamed
 from paddock.planning.transits import Goal, course_at_end
 from paddock.world.columns import Floats
+
+if TYPE_CHECKING:
+    from paddock.planning.costs import Costs  # which measures tours on their routes
 
 LegKind = Literal["transit", "wait", "coverage", "return"]
 

@@ -75,6 +75,11 @@ def value(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
     return missing, sum(flown for flown, _ in tours)
 
 
+def worth(costs: Costs, orders: Sequence[Sequence[int]]) -> tuple[int, float]:
+    """Return the value of orders, without tours that are too long."""
+    return value(costs, [order if costs.fits(vehicle, order) else [] for vehicle, order in enumerate(orders)])
+
+
 def annealed(
     costs: Costs, orders: Sequence[Sequence[int]], steps: int, options: Options,
     search: Callable[[Packed, Ints, Schedule], None] | None = None,
@@ -104,7 +109,10 @@ def annealed(
         undone = unpacked(arrays)[-1]
         if not (costs.alone[:, undone] <= costs.ranges[:, None]).any():
             break  # otherwise the way to a vehicle that could do them may lead over orders that are much longer
-    return unpacked(arrays)[:-1]
+    found = unpacked(arrays)[:-1]
+    if any(costs.turns_freely(vehicle, row) for vehicle, row in enumerate(rows)):  # a search only estimates such tours
+        return min(found, rows, key=lambda orders: worth(costs, orders))
+    return found
 
 
 def _neighbours(costs: Costs) -> Ints:

@@ -16,7 +16,7 @@ from paddock.compute.twin import rebound
 from paddock.planning.costs import Costs
 from paddock.planning.methods import Method, MethodResult, NoOptions, Progress
 from paddock.planning.methods.annealing import Options as Heat
-from paddock.planning.methods.annealing import Schedule, anneal, annealed, polished, revise, row_cost, value
+from paddock.planning.methods.annealing import Schedule, anneal, annealed, polished, revise, row_cost, worth
 from paddock.planning.methods.clustered_greedy import METHOD as CLUSTERED
 from paddock.planning.methods.routing import chosen_headings
 from paddock.planning.tours import Ints, Mover, fits, mover_of, waited
@@ -44,21 +44,16 @@ def solve(costs: Costs, options: Options, progress: Progress) -> MethodResult:
     steps = int(options.steps) or min(STEPS_A_TASK * costs.tasks, MOST_STEPS)
     if (max(costs.class_of) + 1) * costs.tasks**2 > MOST_WAYS:
         return MethodResult(polished(costs, orders, min(steps, BEYOND)), {"steps": min(steps, BEYOND)})
-    best, least, headed = MethodResult(orders, {"steps": steps}), _worth(costs, orders), costs
+    best, least, headed = MethodResult(orders, {"steps": steps}), worth(costs, orders), costs
     for k, (share, heat) in enumerate(ROUNDS):
         search = partial(search_ways, ways_of(headed))
         orders = annealed(headed, orders, max(1, int(share * steps)), Heat(0, heat), search)
         headings = chosen_headings(costs, orders)
         headed = costs.headed(headings)
-        if (reached := _worth(headed, orders)) < least:
+        if (reached := worth(headed, orders)) < least:
             best, least = MethodResult(orders, {"steps": steps}, headings), reached
         progress((k + 1) / len(ROUNDS))
     return best
-
-
-def _worth(costs: Costs, orders: list[list[int]]) -> tuple[int, float]:
-    """Return the value of orders, without tours that are too long."""
-    return value(costs, [order if costs.fits(vehicle, order) else [] for vehicle, order in enumerate(orders)])
 
 
 class Ways(NamedTuple):

@@ -67,7 +67,7 @@ class ZoneMap:
     @cached_property
     def links(self) -> Links:
         """Those lines, in the order of a search."""
-        return self.web.links()
+        return self.web.links(self.walls, self.wind)
 
     def _around(self, start: Start, goal: Goal, shortest: float, zone: Zone) -> Path:
         way = self._way(ends(start, goal, self.radius, False, self.wind), self.web.bends, self.links)
@@ -83,10 +83,10 @@ class ZoneMap:
         """Also try ways with two turns at the start and at the goal, and without any, turns anywhere near."""
         at_ends, group = ends(start, goal, self.radius, True, self.wind), len(self.web.bends)
         wider = self.web.widened(self.walls, touching(self.walls, at_ends, self.radius, group))
-        other = self._way(at_ends, wider.bends, wider.links())
+        other = self._way(at_ends, wider.bends, wider.links(self.walls, self.wind))
         if way is None and other is None:
             wider = wider.widened(self.walls, lattice(at_ends, start, self.radius, group + 3))
-            other = self._way(at_ends, wider.bends, wider.links())
+            other = self._way(at_ends, wider.bends, wider.links(self.walls, self.wind))
         return other if way is None or (other is not None and self._flown(other) < self._flown(way)) else way
 
     def _flown(self, path: Path) -> float:

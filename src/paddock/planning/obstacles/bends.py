@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import atan2, cos, hypot, sin, sqrt
 from paddock.compute.routine import parallel_range, parallel_routine, routine
-from paddock.planning.obstacles.crossing import arc_entry, line_entry, zone_at
+from paddock.planning.obstacles.crossing import FULL, arc_entry, line_entry, zone_at
 from paddock.planning.obstacles.zones import (
     CircleZone,
     Clearance,
@@ -28,6 +28,7 @@ from paddock.planning.obstacles.zones import (
     moved_out,
     normals,
 )
+from paddock.planning.paths.wind import held_line
 from paddock.world.columns import Floats
 
 MARGIN = 1e-6  # m between a border and a bend around it
@@ -109,7 +110,8 @@ class Links(NamedTuple):
     first: NDArray[np.int64]  # (n + 1,) index of the first link of each bend
     target: NDArray[np.int64]  # (e,) target bend
     heading: Floats  # (e,) rad
-    length: Floats  # (e,) m
+    flown: Floats  # (e,) m flown
+    reach: Floats  # (e,) rad of free turning on the target
 
 
 def tangent(
@@ -149,6 +151,33 @@ def _all_tangents(w: Walls, a: Floats, b: Floats) -> tuple[Floats, Floats]:
 all_tangents = parallel_routine(_all_tangents)
 
 
+def free_turn(w: Walls, bend: Floats, heading: float) -> float:
+    """Return the angle (rad) up to the first zone on a bend; inf on a point and where there is none."""
+    if bend[RADIUS] == 0.0:
+        return inf
+    begin = heading - bend[WAY] * 0.5 * pi
+    return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
+
+
+def _measure_links(
+    w: Walls,
+    bends: Floats,
+    target: NDArray[np.int64],
+    headings: Floats,
+    wx: float,
+    wy: float,
+    flown: Floats,
+    reach: Floats,
+) -> None:
+    """Write metres flown in wind, from lengths, and the free turn on the target."""
+    for e in range(len(target)):
+        flown[e] = held_line(flown[e], headings[e], wx, wy)
+        reach[e] = free_turn(w, bends[target[e]], headings[e])
+
+
+measure_links = routine(_measure_links)
+
+
 class BendGraph(NamedTuple):
     """Bends, and the lines between them."""
 
@@ -156,12 +185,14 @@ class BendGraph(NamedTuple):
     lengths: Floats  # (n, n) m; inf: there is no line, or it enters a zone
     headings: Floats  # (n, n) rad
 
-    def links(self) -> Links:
-        """Return the lines that exist."""
+    def links(self, w: Walls, wind: tuple[float, float]) -> Links:
+        """Return the lines that exist, with metres flown in a `wind` over the airspeed."""
         source, target = np.nonzero(np.isfinite(self.lengths))
         first = np.searchsorted(source, np.arange(len(self.bends) + 1)).astype(np.int64)
         headings, lengths = self.headings[source, target], self.lengths[source, target]
-        return Links(first, target.astype(np.int64), headings, lengths)
+        targets, reach = target.astype(np.int64), np.empty(len(lengths))
+        measure_links(w, self.bends, targets, headings, *wind, lengths, reach)
+        return Links(first, targets, headings, lengths, reach)
 
     def widened(self, w: Walls, more: Floats) -> BendGraph:
         """Return a network with additional bends."""

@@ -17,13 +17,12 @@ from paddock.compute import arrays
 from paddock.compute.math import atan2, cos, hypot, sin
 from paddock.compute.routine import parallel_range, parallel_routine
 from paddock.planning.obstacles.around import ZoneMap
-from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, tangent
+from paddock.planning.obstacles.bends import COLUMNS, GROUP, RADIUS, WAY, Links, WayEnds, X, Y, free_turn, tangent
 from paddock.planning.obstacles.crossing import arc_entry, known_walls, line_entry, within
 from paddock.planning.obstacles.search import (
     Heap,
     Ints,
     Visited,
-    free_turn,
     leave,
     leave_start,
     nothing_known,
@@ -66,21 +65,32 @@ def ways_around(
     index[wanted] = np.arange(len(some))
     found, left = np.full((len(some), 2, WAY_COLUMNS), np.nan), np.arange(len(some))
     found[:, :, KEPT] = (near[wanted] < 2)[:, None]
+    same_start, same_goal = _first_equal(starts), _first_equal(goals)  # ways of vehicles that stand together
     for one in charts:
         if not len(left):
             break
-        i, begin = np.unique(some[left, 0], return_inverse=True)
-        k, end = np.unique(some[left, 1], return_inverse=True)
+        each, copy = np.unique(same_start[some[left, 0]] * len(goals) + same_goal[some[left, 1]], return_inverse=True)
+        i, begin = np.unique(each // len(goals), return_inverse=True)
+        k, end = np.unique(each % len(goals), return_inverse=True)
         order = np.argsort(begin, kind="stable")
         first = np.searchsorted(begin[order], np.arange(len(i) + 1))
         ends = turns_at(goals[k], chart.radius).reshape(-1, COLUMNS)
         arrivals = np.repeat(np.where(chart.radius > 0.0, goals[k, 2], np.nan), 2)
         turns, leaves, links = turns_at(starts[i], chart.radius), starts[i, 2].copy(), one.links
-        new = np.full((len(left), 2, WAY_COLUMNS), np.nan)
+        new = np.full((len(each), 2, WAY_COLUMNS), np.nan)
         all_ways(one.walls, one.web.bends, links, turns, leaves, ends, arrivals, first, end[order], *chart.wind, new)
-        found[left[order], :, :KEPT] = new[:, :, :KEPT]
+        at = np.empty(len(each), np.int64)
+        at[order] = np.arange(len(each))
+        found[left, :, :KEPT] = new[at[copy], :, :KEPT]
         left = left[~np.isfinite(found[left, :, COST]).any(axis=1)]
     return index, found
+
+
+def _first_equal(places: Floats) -> Ints:
+    """Return the index of the first equal row for each row (n,)."""
+    known = np.where(np.isnan(places), inf, places)  # no NaN equals another
+    _, first, copy = np.unique(known, axis=0, return_index=True, return_inverse=True)
+    return np.asarray(first[copy.ravel()])
 
 
 def turns_at(places: Floats, radius: float) -> Floats:
@@ -176,7 +186,7 @@ def ways_from(
         while state >= 0:
             so_far, course, reach = known.cost[state], known.heading[state], known.reach[state]
             arrive(bends[bend], state, so_far, course, reach, tails[bend], headings[bend], arrivals, wanted, ends, best)
-            state = known.older[state]
+            state = known.later[state]
     if not free:  # without a bend between the turns at both ends
         some = WayEnds(turns, heading, goals[wanted], arrivals[wanted], 0.0, 0.0, wx, wy)
         direct, courses = tails_of(w, turns, some)

@@ -5,7 +5,7 @@ that another one reaches along the bend at no more cost is dropped.
 """
 
 from heapq import heappop, heappush
-from math import inf, isnan, pi
+from math import inf, isnan, nan, pi
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,7 @@ from paddock.planning.obstacles.bends import (
     X,
     Y,
     free_tangent,
+    free_turn,
     places,
     tangent,
 )
@@ -43,14 +44,6 @@ def turn_between(way: float, before: float, after: float) -> float:
     """Return radians on a bend from one heading to another, 0 .. 2 pi."""
     turn = ahead(way * (after - before))
     return 0.0 if turn > FULL - NO_TURN else turn
-
-
-def free_turn(w: Walls, bend: Floats, heading: float) -> float:
-    """Return the angle (rad) up to the first zone on a bend; inf on a point and where there is none."""
-    if bend[RADIUS] == 0.0:
-        return inf
-    begin = heading - bend[WAY] * 0.5 * pi
-    return arc_entry(w, bend[X], bend[Y], bend[RADIUS], begin, bend[WAY], FULL)[0]
 
 
 def turned(bend: Floats, heading: float, turn: float, ends: WayEnds) -> float:
@@ -88,8 +81,8 @@ class Visited(NamedTuple):
     heading: Floats  # rad, of the arrival
     reach: Floats  # rad of free turning from there
     parent: Ints  # the state before; -1: the start
-    older: Ints  # the state settled before on the same bend; -1: none
-    settled: Ints  # (bends,) the state settled last on each bend; -1: none
+    later: Ints  # the state settled next on the same bend; -1: none
+    settled: Ints  # (bends,) the state settled first on each bend; -1: none
     tails: Floats  # (bends, goals) m from leaving a bend to the goal
     tail_headings: Floats  # rad, when leaving it
 
@@ -99,11 +92,13 @@ def nothing_known(w: Walls, bends: Floats, links: Links, ends: WayEnds) -> Visit
     n, count = len(bends), len(ends.starts) * len(bends) + len(links.target)
     tails, tail_headings = tails_of(w, bends, ends)
     cost, heading, reach = empty(count), empty(count), empty(count)
-    parent, older, settled = empty(count, int64), empty(count, int64), empty(n, int64)
-    known = Visited(cost, heading, reach, parent, older, settled, tails, tail_headings)
+    parent, later, settled = empty(count, int64), empty(count, int64), empty(n, int64)
+    known = Visited(cost, heading, reach, parent, later, settled, tails, tail_headings)
     known.cost[:] = inf
+    known.reach[: count - len(links.reach)] = nan
+    known.reach[count - len(links.reach) :] = links.reach
     known.parent[:] = -1
-    known.older[:] = -1
+    known.later[:] = -1
     known.settled[:] = -1
     return known
 
@@ -163,11 +158,13 @@ def leave(state: int, bend: int, bends: Floats, links: Links, ends: WayEnds, kno
             )
     heads = len(ends.starts) * len(bends)
     for e in range(links.first[bend], links.first[bend + 1]):
+        least = cost + links.flown[e]
+        if least >= known.cost[heads + e] - 1e-12:
+            continue
         turn = turn_between(way, heading, links.heading[e])
         if not turn < reach:
             continue
-        along = held_line(links.length[e], links.heading[e], ends.wx, ends.wy)
-        new = cost + turned(bends[bend], heading, turn, ends) + along
+        new = least + turned(bends[bend], heading, turn, ends)
         if new < known.cost[heads + e] - 1e-12:
             _arrive(heads + e, state, bends[links.target[e]], new, links.heading[e], ends, known, heap)
 
@@ -183,17 +180,22 @@ def _arrive(
 
 def settled_at(w: Walls, state: int, bend: int, bends: Floats, ends: WayEnds, known: Visited) -> bool:
     """Settle a state, unless an earlier arrival on the bend gets where it is, for no more."""
-    other = known.settled[bend]
-    while other >= 0:
+    other, last = known.settled[bend], -1
+    while other >= 0:  # the cheapest first
         turn = turn_between(bends[bend, WAY], known.heading[other], known.heading[state])
-        if turn < known.reach[other]:
+        if turn < known.reach[other] and known.cost[other] <= known.cost[state] + 1e-9:
             cost = known.cost[other] + turned(bends[bend], known.heading[other], turn, ends)
             if cost <= known.cost[state] + 1e-9:
                 return False
-        other = known.older[other]
-    known.reach[state] = free_turn(w, bends[bend], known.heading[state])
-    known.older[state] = known.settled[bend]
-    known.settled[bend] = state
+        other, last = known.later[other], other
+    if isnan(known.reach[state]):
+        known.reach[state] = free_turn(w, bends[bend], known.heading[state])
+    if known.reach[state] <= 0.0:  # it leads nowhere
+        return False
+    if last < 0:
+        known.settled[bend] = state
+    else:
+        known.later[last] = state
     return True
 
 

@@ -268,7 +268,6 @@ def best_free_in_wind(x: float, y: float, wx: float, wy: float) -> Best:
 
 PIECE = radians(5.0)
 """Longest piece of an arc held over the ground: within a piece the pace is constant."""
-GAUSS_NODE = 0.5 * sqrt(0.6)
 NODES, WEIGHTS = arrays.gauss_legendre(8)
 
 
@@ -293,18 +292,43 @@ def held_line(length: float, course: float, wx: float, wy: float) -> float:
 
 
 def held_turn(radius: float, course: float, turn: float, wx: float, wy: float) -> float:
-    """Return metres flown on an arc over the ground that begins on a course and turns by an angle (rad, > 0 left)."""
+    """Return metres flown on an arc over the ground that begins on a course and turns by an angle (rad, > 0 left).
+
+    At an angle x from the wind w, a metre takes (sqrt(1 - w^2 sin^2 x) - w cos x) / (1 - w^2) of them. The root is
+    (1 + r) / 2 |1 + n exp(2 i x)| with r = sqrt(1 - w^2) and n = (1 - r) / (1 + r): a Fourier series in powers of n.
+    """
     if (wx == 0.0 and wy == 0.0) or turn == 0.0:
         return radius * absolute(turn)
-    pieces = int(absolute(turn)) + 1
-    part = turn / pieces
-    total = 0.0
-    for k in range(pieces):
-        middle = course + (k + 0.5) * part
-        for side in range(3):  # Gauss's nodes for three places, exact to 0.01 %
-            s, c = sincos(wrap_angle(middle + (side - 1.0) * GAUSS_NODE * part))
-            total += (8.0 / 18.0 if side == 1 else 5.0 / 18.0) * intercept(c, s, wx, wy)
-    return radius * absolute(part) * total
+    square = wx * wx + wy * wy
+    root, wind = sqrt(1.0 - square), sqrt(square)
+    n = (1.0 - root) / (1.0 + root)
+    m = n * n
+    first = _held_series(course, n, m, wind, wx, wy)
+    last = _held_series(course + turn, n, m, wind, wx, wy)
+    evenly = 1.0 + m * (1.0 / 4.0 + m * (1.0 / 64.0 + m * (1.0 / 256.0 + m * 25.0 / 16384.0)))
+    half = 0.5 * (1.0 + root)
+    along, across = half * (evenly * turn + last[0] - first[0]), last[1] - first[1]
+    return radius * absolute(along - across) / (1.0 - square)
+
+
+def _held_series(course: float, n: float, m: float, wind: float, wx: float, wy: float) -> tuple[float, float]:
+    """Return the sums of `held_turn` up to a course: of the root without its mean, and of the wind along the way."""
+    s, c = sincos(wrap_angle(course))
+    cosine, sine = (wx * c + wy * s) / wind, (wx * s - wy * c) / wind
+    two = 2.0 * (cosine * cosine - sine * sine)
+    s1 = 2.0 * sine * cosine
+    s2 = two * s1
+    s3 = two * s2 - s1
+    s4 = two * s3 - s2
+    s5 = two * s4 - s3
+    s6 = two * s5 - s4
+    total = 0.5 * s1 * n * (1.0 - m * (1.0 / 8.0 + m * (1.0 / 64.0 + m * 5.0 / 1024.0)))
+    total += 0.25 * s2 * m * (-1.0 / 4.0 + m * (1.0 / 16.0 + m * 5.0 / 512.0))
+    total += (1.0 / 6.0) * s3 * n * m * (1.0 / 8.0 - m * (5.0 / 128.0 + m * 7.0 / 1024.0))
+    total += 0.125 * s4 * m * m * (-5.0 / 64.0 + m * 7.0 / 256.0)
+    total += 0.1 * s5 * n * m * m * (7.0 / 128.0 - m * 21.0 / 1024.0)
+    total += (1.0 / 12.0) * s6 * m * m * m * (-21.0 / 512.0)
+    return total, wind * sine
 
 
 def quickest(
