@@ -26,7 +26,7 @@ from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import check_equal, copied, digest, pack, unpack
 from paddock.world.transforms import TransformTree
@@ -197,25 +197,33 @@ class Engine:
         On an error, the state is as before.
         """
         with self.thread.driving("restore()"), self.applier.rebuilding:
-            tree, before = self._checked_state(saved), copied(self.saved_state())
             try:
-                load_autopilots = self._autopilots_of(tree)
-                self._load(tree)
-                load_autopilots()
-                check_equal(tree, self.saved_state(), "saved state")
-            except Exception as error:  # a crafted state may fail in any way
-                before = unpack(pack(before))
-                self._load(before)
-                self._autopilots_of(before, own=True)()
-                if isinstance(error, PaddockError):
+                self._restore(saved)
+            except PaddockError as error:
+                if str(error).isprintable():
                     raise
-                why = str(error).partition("\n")[0]
-                raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
+                raise PaddockError(printable(str(error))) from None  # with control characters of the saved state
             self._prepared = True
             self.log.restart(self.world.clock.tick)
             self.applier.forget()
             for listener in self.on_restart:
                 listener("restore")
+
+    def _restore(self, saved: bytes | dict[str, Any]) -> None:
+        tree, before = self._checked_state(saved), copied(self.saved_state())
+        try:
+            load_autopilots = self._autopilots_of(tree)
+            self._load(tree)
+            load_autopilots()
+            check_equal(tree, self.saved_state(), "saved state")
+        except Exception as error:  # a crafted state may fail in any way
+            before = unpack(pack(before))
+            self._load(before, own=True)
+            self._autopilots_of(before, own=True)()
+            if isinstance(error, PaddockError):
+                raise
+            why = str(error).partition("\n")[0]
+            raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
 
     def _checked_state(self, saved: bytes | dict[str, Any]) -> dict[str, Any]:
         """Decode a saved state; PaddockError unless it belongs to this scenario."""
@@ -239,7 +247,8 @@ class Engine:
         states = self.autopilots.states
         return (lambda: None) if states is None else states.prepare(tree.get(AUTOPILOTS), tree["world"]["tick"], own)
 
-    def _load(self, tree: dict[str, Any]) -> None:
+    def _load(self, tree: dict[str, Any], own: bool = False) -> None:
+        """Load a state; the ranges of values are not checked in a run's `own`."""
         overrides = {name: (saved, saved_setups(saved)) for name, saved in tree.get("orders", {}).items()}
         mission = self.new_mission(tree["world"]["seed"])
         if mission is not None:
@@ -260,10 +269,12 @@ class Engine:
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():
             for kind, saved in sensors.items():
-                self.programs[name].sensors[kind].restore(saved)
-        for fleet in () if self.stages.guard.failure else self.world.fleets.values():
-            if not all(np.isfinite(fleet.tables[name][:, : fleet.n]).all() for name in ("state", "command")):
-                raise PaddockError(f"saved state: fleet {fleet.name!r} has a state or command that is not finite")
+                sensor, fleet = self.programs[name].sensors[kind], self.world.fleets[name]
+                sensor.restore(saved, self.world.clock.tick)
+                if sensor.n > fleet.n:
+                    raise PaddockError(f"saved sensor {kind!r} of {name!r} has {sensor.n} vehicles, not {fleet.n}")
+        for fleet in () if own or self.stages.guard.failure else self.world.fleets.values():
+            fleet.check_values()
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""
