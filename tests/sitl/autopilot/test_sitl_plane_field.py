@@ -102,6 +102,19 @@ def test_takeoff_mode_climbs_from_the_runway_and_circles_ahead(own_links: Links)
         assert rig.autopilot.battery.consumed > 20.0  # mAh: the battery is that of the model
 
 
+def test_a_takeoff_in_a_crosswind_stays_above_the_line_of_the_runway(own_links: Links) -> None:
+    """With the heading held instead, a wind of 6 m/s carries it 60 m off in 10 s."""
+    vehicle = {"name": "plane", "model": "fixed_wing", "preset": "mapper", "pose": [0.0, 0.0, 0.0, pi / 2]}
+    pilots = [{"vehicles": "plane", "parameters": {"TKOFF_ALT": 80, "TKOFF_DIST": 800}}]
+    scenario = {"seed": 5, "clock": {"rate": RATE}, "world": {"wind": [6, 0, 0]}, "vehicles": [vehicle]}
+    with paddock.load({**scenario, "sitl": {"pilots": pilots, "mavlink": own_links(1)}}) as sim:
+        rig = Rig(sim)
+        rig.begin(TAKEOFF)
+        run = rig.fly(20.0)
+    assert np.abs(run[:, 1]).max() < 35.0
+    assert run[-1, 2] > 300.0 and abs(run[-1, 1]) < 8.0
+
+
 def test_a_plane_without_a_throw_keeps_its_motor_off(own_links: Links) -> None:
     with plane(own_links(1), "plane", 0.0, TKOFF_THR_MINACC=15) as rig:
         rig.begin(TAKEOFF)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameter_tables import switch_prefix
-from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class RcInput:
         if position in (0, self._switch_applied) or now - self._switch_us < SWITCH_SETTLE_US:
             return
         self._switch_applied = position
-        ack = self.autopilot.set_mode(whole(f"{prefix}{position}"), "mode switch")
+        ack = self.autopilot.set_mode(whole(f"{prefix}{position}"), "mode switch", ModeReason.RC_COMMAND)
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, f"Mode switch: {ack.text}")
 

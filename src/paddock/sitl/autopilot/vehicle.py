@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paddock.errors import unknown_name
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class VehicleControl(ABC):
     def update_landed(self, dt: float) -> None:
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
-    def start_landing(self, reason: str) -> bool:
+    def start_landing(self, reason: str, by: ModeReason = ModeReason.GCS_COMMAND) -> bool:
         """Continue with a landing sequence of the mission; return whether there is one. Planes only."""
         return False
 

@@ -8,7 +8,7 @@ from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, 
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
-from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.telemetry import ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import MissionMode, Mode
 
 if TYPE_CHECKING:
@@ -300,10 +300,10 @@ class RoverAuto(MissionMode, RoverMode):
         self._follow(self.nav_target(dt))
         if autopilot.executor.finished:
             number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
-            ack = autopilot.set_mode(number, "mission complete")
+            ack = autopilot.set_mode(number, "mission complete", ModeReason.MISSION_END)
             if not ack.accepted:
                 autopilot.send_text(Severity.WARNING, ack.text)
-                autopilot.set_mode(DONE_MODES[0])
+                autopilot.set_mode(DONE_MODES[0], by=ModeReason.MISSION_END)
 
     def _follow(self, nav: NavTarget) -> None:
         speed = nav.speed if nav.speed == nav.speed else 0.0
