@@ -79,18 +79,6 @@ def test_status_texts_show_control_characters_of_a_client_escaped(rover: Any) ->
     assert text.isprintable() and "BAD\\x1b[2J\\x07" in text
 
 
-@pytest.mark.parametrize(
-    ("speed", "mode", "result"), [(100.0, 15, 4), (5.0, 15, 4), (20.0, 12, 4), (20.0, 15, 0), (-2.0, 15, 0)]
-)
-def test_a_plane_refuses_airspeeds_beyond_its_limits(make_fleet: Any, speed: float, mode: int, result: int) -> None:
-    """As ArduPlane: FAILED outside of AIRSPEED_MIN to AIRSPEED_MAX (12 to 25 m/s), and in modes that do not use it."""
-    plane = make_fleet(1, "plane")
-    station, pilot = plane.station(), plane.autopilots[0]
-    assert pilot.set_mode(mode).accepted
-    assert plane.order(station, 178, 0.0, speed) == result
-    assert (pilot.guided.speed == speed) == (result == 0 and speed > 0.0)
-
-
 def test_a_repeated_command_is_acknowledged_but_not_repeated(rover: Any, monkeypatch: Any) -> None:
     station, pilot = rover.station(), rover.autopilots[0]
     calls: list[int] = []

@@ -29,6 +29,7 @@ from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -148,8 +149,8 @@ def land(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
 
 
 def start_landing(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
-    """DO_LAND_START: a plane continues with the nearest landing sequence of its mission."""
-    require(autopilot.vehicle.kind == "plane", unsupported(autopilot, "Landing sequence"))
+    """DO_LAND_START: a plane or copter continues with the nearest landing sequence of its mission."""
+    require(not drives(autopilot.vehicle.kind), unsupported(autopilot, "Landing sequence"))
     require(autopilot.armed, rejected("Land: not armed"))
     missing = Ack(CommandResult.FAILED, "Land: no DO_LAND_START in the mission")
     require(autopilot.vehicle.start_landing("command"), missing)

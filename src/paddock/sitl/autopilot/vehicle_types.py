@@ -33,7 +33,7 @@ from paddock.sitl.autopilot.group import NOW
 from paddock.sitl.autopilot.modes import find_modes
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
 from paddock.sitl.autopilot.parameter_tables import COPTER, PLANE, ROVER
-from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
+from paddock.sitl.autopilot.telemetry import Landed, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, VehicleControl
 
 GROUND_TIME = 1.0  # s without motion and with little thrust: landed
@@ -370,18 +370,6 @@ class Plane(VehicleControl):
         self.setpoint = PlaneSetpoint()
         self.memory_row[:] = 0.0
         self.memory_row[PlaneMemory._fields.index("speed")] = speed
-
-    def start_landing(self, reason: str, by: ModeReason = ModeReason.GCS_COMMAND) -> bool:
-        """Continue with the nearest landing sequence of the mission (DO_LAND_START); return whether it has one."""
-        autopilot = self.autopilot
-        sequence = autopilot.executor.landing_start()
-        if sequence is None or not autopilot.executor.set_current(sequence).accepted:
-            return False
-        if not autopilot.executor.running:
-            if not autopilot.set_mode(PlaneAuto.number, f"landing sequence, {reason}", by).accepted:
-                return False
-            autopilot.executor.start(resume=True)
-        return True
 
     def update_landed(self, dt: float) -> None:
         """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""

@@ -1,7 +1,7 @@
 """Mission items: the supported MAV_CMDs, their ranges, the checks of an upload, and the legs that they become."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from math import atan2, cos, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, sin, tau
 from typing import TYPE_CHECKING
@@ -128,7 +128,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
     22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
     30: ItemKind("ContinueAndChangeAlt", NAV, height=True, only="plane", ranges={1: (0.0, 2.0)}, task=NavTask.CLIMB),
-    31: ItemKind("LoiterToAlt", NAV, True, True, only="plane", ranges={2: SIGNED_RADIUS}, task=NavTask.LOITER_TO_ALT),
+    31: ItemKind("LoiterToAlt", NAV, True, True, flying=True, ranges={2: SIGNED_RADIUS}, task=NavTask.LOITER_TO_ALT),
     82: ItemKind(*("SplineWaypoint", NAV, True, True), only="copter", ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
     93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
     112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
@@ -298,6 +298,7 @@ class MissionLeg:
     waited: float = 0.0  # s
     swept: float = 0.0  # rad around the centre of a circle
     bearing: float = nan  # rad, last seen from the centre
+    altitude: float = nan  # m down, to which a copter changes once it is there
 
     def done(self, autopilot: "BuiltInAutopilot", lead: float, dt: float) -> bool:
         """Return whether the item is done, `dt` s after the last call; `lead` m may shorten the acceptance radius."""
@@ -317,7 +318,11 @@ class MissionLeg:
         if task is NavTask.SPLINE:  # AUTO knows where the curve ends
             self.arrived = self.arrived or autopilot.executor.passed
             return self.arrived and self.waited >= self.wait
-        self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
+        if self.altitude == self.altitude and self.reached(here, radius):
+            north, east, _ = self.target.target
+            self.target = replace(self.target, start=self.target.target, target=(north, east, self.altitude))
+            self.altitude = nan
+        self.arrived = self.arrived or task is NavTask.DELAY or (isnan(self.altitude) and self.reached(here, radius))
         return self.arrived and self.waited >= self.wait
 
     def _levelled(self, autopilot: "BuiltInAutopilot") -> bool:
@@ -384,6 +389,9 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     if kind.task is NavTask.CLIMB:
         now, ahead = autopilot.estimate, atan2(autopilot.estimate.ve, autopilot.estimate.vn)
         start, place = now.position, (now.north + STRAIGHT * cos(ahead), now.east + STRAIGHT * sin(ahead), place[2])
+    if kind.task is NavTask.LOITER_TO_ALT and autopilot.vehicle.kind == "copter":
+        over = NavTarget(NavTask.LOITER, (place[0], place[1], autopilot.estimate.down), start)
+        return MissionLeg(sequence, over, radius, 0.0, True, yaw, altitude=place[2])
     target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
