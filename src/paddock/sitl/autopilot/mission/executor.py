@@ -41,7 +41,15 @@ AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 200
 """Items that run as the command of the same number: home, relays, servos, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 LAND_START = 189
-STAYS = (NavTask.CLIMB, NavTask.LOITER_TO_ALT, NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)
+STAYS = (
+    NavTask.HEADING,
+    NavTask.CLIMB,
+    NavTask.LOITER_TO_ALT,
+    NavTask.CIRCLE,
+    NavTask.DELAY,
+    NavTask.RETURN,
+    NavTask.LAND,
+)
 """Tasks after which the next leg starts at the vehicle's position."""
 GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""

@@ -88,6 +88,7 @@ class NavTask(Enum):
     LAND = "land"  # go there and land
     RETURN = "return"  # as the mode RTL
     DELAY = "delay"  # hold the position
+    HEADING = "heading"  # turn to `yaw` at `pace`
     DONE = "done"  # mission complete: hold
 
 
@@ -100,6 +101,7 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
+    driving: bool = False  # for rovers only
     only: str = ""  # the vehicle type that it is for; "": all
     ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
     task: NavTask | None = None  # of a NAV item
@@ -110,6 +112,7 @@ TIME = (0.0, 86_400.0)  # s
 RADIUS = (0.0, 10_000.0)  # m
 SIGNED_RADIUS = (-10_000.0, 10_000.0)  # m, + clockwise
 YAW_RANGES = {1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}  # deg, direction, 1 relative
+YAW_SPEED = {1: (-360.0, 360.0), 2: (-100.0, 100.0), 3: (0.0, 1.0)}  # deg, m/s, 1 relative
 NAV, CONDITION, DO = Role.NAV, Role.CONDITION, Role.DO
 DO_CHANGE_SPEED = 178
 CAMERA_ITEMS = {
@@ -150,6 +153,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     2000: ItemKind("ImageStartCapture", DO, ranges={2: (0.0, 3600.0), 3: (0.0, 1e6)}),
     2001: ItemKind("ImageStopCapture", DO),
     207: ItemKind("FenceEnable", DO, ranges={1: (0.0, 2.0)}),  # DO_FENCE_ENABLE
+    213: ItemKind("SetYawSpeed", NAV, driving=True, ranges=YAW_SPEED, task=NavTask.HEADING),  # NAV_SET_YAW_SPEED
     **{number: ItemKind(name, Role.CAMERA) for number, name in CAMERA_ITEMS.items()},
 }
 """Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: grippers, winches, parachutes, VTOL..."""
@@ -187,7 +191,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
 def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
     kind = ITEM_KINDS.get(item.command)
-    if kind is None or (kind.flying and drives(vehicle_kind)) or kind.only not in ("", vehicle_kind):
+    if kind is None or (kind.flying if drives(vehicle_kind) else kind.driving) or kind.only not in ("", vehicle_kind):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
     if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
@@ -237,6 +241,7 @@ ALTITUDE_REACHED = 5.0  # m: of LOITER_TO_ALT and CONTINUE_AND_CHANGE_ALT, as in
 ON_CIRCLE = 0.25  # of its radius off a circle, at most, at the end of LOITER_TO_ALT
 LINED_UP = radians(6.0)  # course from the bearing of the next waypoint, at the end of LOITER_TO_ALT
 STRAIGHT = 5000.0  # m ahead that CONTINUE_AND_CHANGE_ALT aims
+HEADED = radians(5.0)  # from the heading at the end of NAV_SET_YAW_SPEED, as in ArduRover
 MIN_CIRCLE = 1.0  # m
 ACCEPTANCE_RADIUS = {"WP_RADIUS": 1.0, "WPNAV_RADIUS": 0.01}  # parameter -> m per unit
 CIRCLE_RADIUS = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
@@ -258,6 +263,7 @@ class NavTarget:
     yaw: float = nan  # rad, NaN: along the path
     speed: float = nan  # m/s over the ground, NaN: from the parameters
     p1: float = 0.0  # of the item
+    pace: float = 0.0  # m/s along the nose while it turns to `yaw`, negative backwards
 
 
 def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
@@ -313,6 +319,8 @@ class MissionLeg:
             return self.reached(here, radius)
         if task is NavTask.CIRCLE:
             return self._circled(here)
+        if task is NavTask.HEADING:
+            return abs(remainder(self.yaw - autopilot.estimate.yaw, tau)) <= HEADED
         if task is NavTask.DELAY or (self.arrived and self.wait > 0.0):
             self.waited += dt
         if task is NavTask.SPLINE:  # AUTO knows where the curve ends
@@ -378,6 +386,10 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
         radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
+    pace = 0.0
+    if kind.task is NavTask.HEADING:
+        yaw = remainder(radians(item.p1) + (autopilot.estimate.yaw if item.p3 else 0.0), tau)
+        place, pace = autopilot.estimate.position, item.p2
     circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
         circle = item.p3
@@ -392,7 +404,7 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     if kind.task is NavTask.LOITER_TO_ALT and autopilot.vehicle.kind == "copter":
         over = NavTarget(NavTask.LOITER, (place[0], place[1], autopilot.estimate.down), start)
         return MissionLeg(sequence, over, radius, 0.0, True, yaw, altitude=place[2])
-    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1)
+    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1, pace=pace)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 

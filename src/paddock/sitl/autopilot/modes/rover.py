@@ -319,6 +319,8 @@ class RoverAuto(MissionMode, RoverMode):
             executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:
             driver.circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
+        elif nav.task is NavTask.HEADING:
+            driver.heading(nav.yaw, nav.pace)
         elif nav.task is NavTask.RETURN:
             executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
         else:
