@@ -82,6 +82,10 @@ class RcInput:
             self.sticks.throttle = self._neutral_throttle
         self._update_switch()
 
+    def reset_switch(self) -> None:
+        """Apply the position of the mode switch again."""
+        self._switch_applied = 0
+
     def _update_switch(self) -> None:
         """Apply a new position of the mode switch once it is stable."""
         now, whole = self.autopilot.now_us, self.autopilot.parameters.whole
