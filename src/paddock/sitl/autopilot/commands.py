@@ -28,6 +28,7 @@ from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guide
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
+from paddock.sitl.autopilot.modes.rover import RoverMode
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
 from paddock.sitl.autopilot.vehicle import drives
 
@@ -172,6 +173,15 @@ def return_to_launch(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int
 def loiter(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """NAV_LOITER_UNLIM: hold the current position."""
     return autopilot.set_mode(autopilot.vehicle.hold_mode)
+
+
+def set_reverse(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """DO_SET_REVERSE: p1 1 a rover drives backwards, 0 forwards, until the mode changes."""
+    require(p[0] in (0.0, 1.0), denied(f"Reverse: {p[0]:g} is neither 1 (backwards) nor 0 (forwards)"))
+    mode = autopilot.mode
+    require(isinstance(mode, RoverMode), unsupported(autopilot, "Reverse"))
+    if isinstance(mode, RoverMode):
+        mode.driver.reversed = p[0] == 1.0
 
 
 def pause(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
@@ -322,6 +332,7 @@ COMMANDS: Mapping[int, Handler] = {
     191: go_around,  # DO_GO_AROUND
     192: guided.reposition,  # DO_REPOSITION
     193: pause,  # DO_PAUSE_CONTINUE
+    194: set_reverse,  # DO_SET_REVERSE
     195: set_roi_location,  # DO_SET_ROI_LOCATION
     197: clear_roi,  # DO_SET_ROI_NONE
     201: set_roi,  # DO_SET_ROI

@@ -145,6 +145,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     183: ItemKind("SetServo", DO, ranges={1: CHANNEL, 2: WIDTH}),  # DO_SET_SERVO
     184: ItemKind("RepeatServo", DO, ranges={1: CHANNEL, 2: WIDTH, 3: COUNT, 4: PERIOD}),  # DO_REPEAT_SERVO
     189: ItemKind("LandStart", DO, flying=True),
+    194: ItemKind("SetReverse", DO, driving=True, ranges={1: (0.0, 1.0)}),  # DO_SET_REVERSE
     195: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI_LOCATION
     197: ItemKind("ClearROI", DO, flying=True),  # DO_SET_ROI_NONE
     201: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI

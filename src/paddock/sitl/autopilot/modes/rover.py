@@ -28,8 +28,8 @@ class RoverMode(Mode):
         self.driver = self.rover.driver
 
     def enter(self) -> None:
-        """Start without pivoting."""
-        self.driver.pivoting = False
+        """Start without pivoting, and forwards."""
+        self.driver.pivoting = self.driver.reversed = False
 
     def stick_speed(self) -> float:
         """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
