@@ -107,7 +107,7 @@ GENTLE = 0.6  # share of the maximum deceleration that is planned with
 
 
 class RoverDriver:
-    """Follows legs, circles and headings: it writes the setpoint. Its state is whether it pivots and drives backwards."""
+    """Follows legs, circles and headings with the setpoint. Its state is whether it pivots and drives backwards."""
 
     rover: "Rover"
     autopilot: "BuiltInAutopilot"
