@@ -175,7 +175,7 @@ def test_crafted_states_of_a_mission(offset: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("every", "offset"), [(120, 1), *(pytest.param(8, k, marks=pytest.mark.soak) for k in range(8))]
+    ("every", "offset"), [(240, 1), *(pytest.param(8, k, marks=pytest.mark.soak) for k in range(8))]
 )
 def test_crafted_states_of_autopilots(own_links: Callable[[int], dict[str, Any]], every: int, offset: int) -> None:
     with autopilots(own_links(3)) as sim:
