@@ -376,7 +376,7 @@ def item_table() -> str:
 
 def crafts_of(kind: ItemKind) -> str:
     """Return the vehicle types that support an item."""
-    return kind.only or ("copter, plane" if kind.flying else "all")
+    return kind.only or ("copter, plane" if kind.flying else "rover" if kind.driving else "all")
 
 
 def command_table() -> str:

@@ -31,6 +31,12 @@ def test_all_rules_are_listed() -> None:
     ("written", "at", "message"),
     [
         ("behaviour: {flock: {radus: 9}}", "9}", "unknown flock option 'radus'; did you mean 'radius'?"),
+        ("behaviour: {waypoints: {pth: [[0, 0, 0]]}}", "[[0", "unknown waypoints option 'pth'; did you mean 'path'?"),
+        (
+            "behaviour: {waypoints: {q: 1}}",
+            "1}",
+            "unknown waypoints option 'q'; valid: path, slow_within, speed, tolerance",
+        ),
         ("behaviour: {flock: {radius: -9}}", "-9", "flock option 'radius' must lie in 0.01 to 10000 m, not -9"),
         ("behaviour: {flock: {radius: big}}", "big", "flock option 'radius' must be a finite number, not 'big'"),
         ("behaviour: flok", "flok", "unknown behaviour 'flok'; did you mean 'flock'?"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 
 import paddock
 from paddock.engine.simulation import Simulation
-from paddock.errors import NotFiniteError, PaddockError
+from paddock.errors import PaddockError
 from paddock.world.archive import pack, unpack
 
 Load = Callable[..., Simulation]
@@ -47,6 +46,34 @@ def mission() -> Simulation:
     return sim
 
 
+def autopilots(links: dict[str, Any]) -> Simulation:
+    """Vehicles of three types with built-in autopilots, two of them on missions."""
+    vehicles = [
+        {"name": "copter", "model": "quad", "preset": "iris"},
+        {"name": "cart", "model": "rover", "preset": "skid", "pose": [0, -10, 0]},
+        {"name": "mapper", "model": "plane", "pose": [50, 0, 0, 1.57]},
+    ]
+    pilots = [
+        {"vehicles": "copter", "mission": [[0, 20, 10], [20, 20, 15]], "start": 0.1},
+        {"vehicles": "cart", "mission": [[0, 20, 0], [15, 20, 0]]},
+        {"vehicles": "mapper"},
+    ]
+    world = {"origin": [47.05, 8.31, 430], "wind": [2, 0, 0]}
+    sim = paddock.load(
+        {"clock": {"rate": 250}, "world": world, "vehicles": vehicles, "sitl": {"mavlink": links, "pilots": pilots}}
+    )
+    sim.step(250)
+    return sim
+
+
+def models(load: Load) -> Simulation:
+    """One vehicle of each model that the other worlds do not have."""
+    names = ("point", "car.kinematic", "car.bicycle", "fixed_wing")
+    sim = load(*({"name": f"v{k}", "model": m, "pose": [20 * k, 0, 30]} for k, m in enumerate(names)))
+    sim.step(40)
+    return sim
+
+
 def leaves(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Yield every value of a tree with its path; of lists the first only."""
     yield path, tree
@@ -59,24 +86,37 @@ def wrong(value: Any) -> list[Any]:
     """Values of another type, shape or range than a valid one."""
     if isinstance(value, np.ndarray):
         found = [None, value[..., :-1], np.concatenate([value, value], axis=-1), value.astype(np.float32)]
-        if value.dtype.kind == "f":
-            return [*found, *(np.full_like(value, number) for number in (np.nan, np.inf, -1.0, 1e9, -1e300))]
-        return [*found, *(np.full_like(value, number) for number in (-1, HUGE, -HUGE))]
+        numbers = (np.nan, np.inf, -1.0, 1e9, -1e300) if value.dtype.kind == "f" else (-1, 65536, HUGE, -HUGE)
+        if value.dtype.kind == "b":
+            numbers = (True, False)
+        return [*found, *(np.full_like(value, n) for n in numbers), *(one_changed(value, n) for n in numbers)]
     if isinstance(value, bool) or value is None:
-        return [7, "text"]
+        return [7, 1, "text", not value]
     if isinstance(value, int):
-        return [-1, HUGE, 10**30, float(value), "text", None]
+        return [-1, 1_000_000, HUGE, 10**30, True, float(value), "text", None]
     if isinstance(value, float):
-        return [np.nan, np.inf, -1e300, "text", None]
+        return [np.nan, np.inf, 1e9, -1e300, True, "text", None]
     if isinstance(value, str):
         return ["", "\x1b[31m", 7, None]
     return [{}, [], 7, None]
 
 
-def crafted(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield states with one wrong value, one field less or one more."""
+def one_changed(values: np.ndarray, number: float) -> np.ndarray:
+    """Return the array with another number in one place, which depends on its size only."""
+    found = values.copy()
+    if found.size:
+        found.reshape(-1)[found.size * 2 // 3] = number
+    return found
+
+
+def crafted(tree: dict[str, Any], every: int, offset: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield one of `every` states with one wrong value, one field less or one more."""
+    count = 0
     for path, value in list(leaves(tree))[1:]:
         for other in [*wrong(value), "missing", "more"]:
+            count += 1
+            if count % every != offset:
+                continue
             found = copy.deepcopy(tree)
             holder: Any = found
             for key in path[:-1]:
@@ -92,42 +132,106 @@ def crafted(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"{'/'.join(map(str, path))}: {other!s:.40}", found
 
 
-def attack(sim: Simulation, every: int, offset: int) -> tuple[int, int]:
+def attack(sim: Simulation, every: int, offset: int, steps: int = 30) -> tuple[int, int]:
     """Restore crafted states; return how many were refused and how many accepted."""
     valid = sim.save()
     before, refused, accepted = sim.state_hash(), 0, 0
-    for k, (what, tree) in enumerate(crafted(unpack(valid))):
-        if k % every != offset:
-            continue
+    for what, tree in crafted(unpack(valid), every, offset):
         try:
             blob = pack(tree)
         except PaddockError:
             continue
         try:
             sim.restore(blob)
-        except PaddockError:
-            refused += 1
+        except PaddockError as error:
+            refused, text = refused + 1, str(error)
+            assert text.isprintable(), what
             assert sim.state_hash() == before, what
             continue
         accepted += 1
-        with suppress(NotFiniteError), np.errstate(all="ignore"):  # values beyond physics end a run as `on_nan` says
-            sim.step(3)
+        with np.errstate(all="ignore"):
+            sim.step(steps)
         sim.restore(valid)
         assert sim.state_hash() == before, what
     sim.step(50)
     return refused, accepted
 
 
-@pytest.mark.parametrize("offset", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3))])
+def parts(every: int) -> list[Any]:
+    """Return the parts of all crafted states: the first for every run of the tests, the others for long runs."""
+    return [0, *(pytest.param(k, marks=pytest.mark.soak) for k in range(1, every))]
+
+
+@pytest.mark.parametrize("offset", parts(4))
 def test_crafted_states_of_behaviours_and_sensors(load: Load, offset: int) -> None:
     refused, accepted = attack(crew(load), 4, offset)
     assert refused > 2 * accepted > 0
 
 
-@pytest.mark.parametrize("offset", [0, *(pytest.param(k, marks=pytest.mark.slow) for k in (1, 2, 3, 4, 5, 6, 7))])
+@pytest.mark.parametrize("offset", parts(20))
 def test_crafted_states_of_a_mission(offset: int) -> None:
-    refused, accepted = attack(mission(), 8, offset)
+    refused, accepted = attack(mission(), 20, offset, steps=4)
     assert refused > 2 * accepted > 0
+
+
+@pytest.mark.parametrize(
+    ("every", "offset"), [(240, 1), *(pytest.param(8, k, marks=pytest.mark.soak) for k in range(8))]
+)
+def test_crafted_states_of_autopilots(own_links: Callable[[int], dict[str, Any]], every: int, offset: int) -> None:
+    with autopilots(own_links(3)) as sim:
+        refused, accepted = attack(sim, every, offset)
+    assert refused > accepted > 0
+
+
+@pytest.mark.parametrize("offset", parts(3))
+def test_crafted_states_of_other_models(load: Load, offset: int) -> None:
+    refused, accepted = attack(models(load), 3, offset)
+    assert refused > 2 * accepted > 0
+
+
+FLEET = ("world", "fleets", "crew")
+SENSOR = ("sensors", "crew", "gnss")
+
+
+def after(values: np.ndarray) -> np.ndarray:
+    return values + 2**16
+
+
+CRAFTED: dict[str, tuple[Path, Callable[[Any], Any]]] = {
+    "number of vehicles": ((*FLEET, "n"), lambda _: True),
+    "number of vehicles as a float": ((*FLEET, "n"), float),
+    "next member": ((*FLEET, "next_member"), float),
+    "samples of the future": ((*SENSOR, "ticks"), after),
+    "samples between two periods": ((*SENSOR, "ticks"), lambda ticks: ticks - 1),
+    "samples taken": ((*SENSOR, "taken"), lambda taken: taken + 1),
+    "gravity": (("world", "environment"), lambda values: one_changed(values, 1e300)),
+    "wind": (("world", "environment"), lambda values: one_changed(values, np.inf)),
+    "ids": (("world", "used_ids"), lambda spans: [[float(low), float(high) + 0.5] for low, high in spans]),
+    "state": ((*FLEET, "tables", "state"), lambda values: np.full_like(values, 1e9)),
+}
+
+
+@pytest.mark.parametrize("which", CRAFTED)
+def test_a_number_that_would_end_the_run_is_refused(load: Load, which: str) -> None:
+    sim = crew(load)
+    before, tree = sim.state_hash(), unpack(sim.save())
+    path, change = CRAFTED[which]
+    holder: Any = tree
+    for key in path[:-1]:
+        holder = holder[key]
+    holder[path[-1]] = change(holder[path[-1]])
+    with pytest.raises(PaddockError, match=r"saved|ranges of vehicle ids"):
+        sim.restore(pack(tree))
+    assert sim.state_hash() == before
+    sim.step(60)
+
+
+def test_a_refusal_shows_no_control_characters(load: Load) -> None:
+    sim = crew(load)
+    tree = unpack(sim.save())
+    tree["world"]["\x1b[31m"] = tree["\x1b[32m"] = 1
+    with pytest.raises(PaddockError, match=r"\\x1b\[3"):
+        sim.restore(pack(tree))
 
 
 @pytest.mark.parametrize("value", [1e9, -5.0, np.nan, np.inf])

@@ -203,7 +203,7 @@ def test_restore_then_continue_equals_continue(bench: Any, name: str) -> None:
     bench.take(other, wandering(9, 1), 0)  # earlier values must not matter
     saved = sensor.save()
     frozen = {key: np.copy(value) for key, value in saved.items()}
-    other.restore(saved)
+    other.restore(saved, ticks[14])
     np.testing.assert_array_equal(table(other), table(sensor))
     for tick in ticks[15:]:
         for each in (sensor, other):
@@ -221,7 +221,7 @@ def test_a_saved_state_of_another_sensor_is_refused(bench: Any) -> None:
     bench.take(gnss, bench.poses(2))
     for other in (imu, slow):
         with pytest.raises(InvalidValueError, match="saved"):
-            other.restore(gnss.save())
+            other.restore(gnss.save(), 0)
 
 
 def test_reset_starts_over(bench: Any) -> None:

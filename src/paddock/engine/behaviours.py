@@ -90,6 +90,11 @@ def _options(rule: Rule, given: Mapping[str, Any], target: str | None, where: Wh
     defaults = defaults_of(rule.options)
     required = {name: 0.0 for name, row in column_index(rule.options).items() if np.isnan(defaults[row])}
     for name, value in plain.items():  # one at a time, so that an error names its own place
+        if name not in column_index(rule.options):
+            targeted = rule.needs_target or "has_target" in column_index(rule.options)
+            taken = ["path"] * rule.needs_path + ["target"] * targeted
+            choices = [*taken, *(option for option in column_index(rule.options) if option != "has_target")]
+            raise unknown_name(f"{rule.name} option", name, choices, where(name))
         filled(rule.options, {**required, name: value}, f"{rule.name} option", where(name))
     values = filled(rule.options, plain, f"{rule.name} option", where(""))
     if "has_target" in column_index(rule.options):

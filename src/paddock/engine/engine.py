@@ -26,7 +26,7 @@ from paddock.engine.pacing import Pacer
 from paddock.engine.program import MOTIONS
 from paddock.engine.publishing import PublishStage
 from paddock.engine.tick import MissionStage, assemble_tick
-from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, unknown_name
+from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, printable, unknown_name
 from paddock.scenario import Scenario
 from paddock.world.archive import check_equal, digest, unpack
 from paddock.world.transforms import TransformTree
@@ -227,10 +227,12 @@ class Engine:
             if AUTOPILOTS in tree:
                 found[AUTOPILOTS] = tree[AUTOPILOTS]  # checked by `prepare`
             check_equal(tree, found, "saved state")
-        except PaddockError:
-            raise
+        except PaddockError as error:
+            if str(error).isprintable():
+                raise
+            raise PaddockError(printable(str(error))) from None  # with control characters of the saved state
         except Exception as error:  # a crafted state may fail in any way
-            why = str(error).partition("\n")[0]
+            why = printable(str(error).partition("\n")[0])
             raise PaddockError(f"the saved state is not valid: {type(error).__name__}: {why}") from None
         if apart:
             prepare_kernels((pair for program in twin.programs.values() for pair in program.kernels()), apart=True)
@@ -322,10 +324,12 @@ class Engine:
             program.expires_from = next_timeout(program)
         for name, sensors in tree["sensors"].items():
             for kind, saved in sensors.items():
-                self.programs[name].sensors[kind].restore(saved)
+                sensor, fleet = self.programs[name].sensors[kind], self.world.fleets[name]
+                sensor.restore(saved, self.world.clock.tick)
+                if sensor.n > fleet.n:
+                    raise PaddockError(f"saved sensor {kind!r} of {name!r} has {sensor.n} vehicles, not {fleet.n}")
         for fleet in () if self.stages.guard.failure else self.world.fleets.values():
-            if not all(np.isfinite(fleet.tables[name][:, : fleet.n]).all() for name in ("state", "command")):
-                raise PaddockError(f"saved state: fleet {fleet.name!r} has a state or command that is not finite")
+            fleet.check_values()
 
     def reset(self, seed: int | None = None) -> None:
         """Start a new run at tick 0."""

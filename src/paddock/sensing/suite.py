@@ -10,6 +10,7 @@ from paddock.compute.kernel import kernel
 from paddock.errors import InvalidValueError, PaddockError
 from paddock.sensing.sensor import PURPOSES, Sensor
 from paddock.sensing.site import Site
+from paddock.world.archive import whole
 from paddock.world.columns import Floats, column_index, filled
 
 NEVER = -1  # the tick of a sample that does not exist
@@ -160,10 +161,12 @@ class FleetSensor:
             "arrived": self._arrived,
         }
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore the result of `save`."""
+    def restore(self, saved: dict[str, Any], tick: int) -> None:
+        """Restore the result of `save` at that tick."""
         memory, samples, ticks = (np.asarray(saved[name]) for name in ("memory", "samples", "ticks"))
-        n, taken, arrived = (int(saved[name]) for name in ("n", "taken", "arrived"))
+        n, taken, arrived = (
+            whole(saved[name], f"{name} of sensor {self.sensor.name!r}") for name in ("n", "taken", "arrived")
+        )
         if memory.shape != (len(self._memory), n) or samples.shape[-1] != n:
             raise InvalidValueError(f"saved memory of sensor {self.sensor.name!r} has the wrong shape {memory.shape}")
         if samples.shape[:2] != self._samples.shape[:2] or ticks.shape != (len(self._ticks),):
@@ -173,10 +176,24 @@ class FleetSensor:
             )
         if not 0 <= arrived <= taken <= arrived + len(ticks):
             raise InvalidValueError(f"saved sensor {self.sensor.name!r} has {arrived} arrived of {taken} samples")
+        if not self._possible(ticks, taken, arrived, tick):
+            raise InvalidValueError(
+                f"saved sensor {self.sensor.name!r} has samples of ticks {ticks.tolist()!s:.60} at tick {tick}"
+            )
         self.grow(n)
         self.reset()
         self._memory[:, :n], self._samples[:, :, :n], self._ticks = memory, samples, ticks.tolist()
         self._taken, self._arrived, self.n = taken, arrived, n
+
+    def _possible(self, ticks: NDArray[Any], taken: int, arrived: int, now: int) -> bool:
+        """Return whether samples can have been taken at these ticks: ascending multiples of the period until now."""
+        slots = len(ticks)
+        kept = np.arange(max(taken - slots, 0), taken) % slots  # of the newest samples, oldest first
+        found = ticks[kept].astype(np.int64)
+        ordered = (np.diff(found, prepend=-1, append=now + 1) > 0).all() and not (found % self.period).any()
+        unused = np.delete(ticks, kept)
+        here = int(np.count_nonzero(found + self.delay > now))  # samples in transit
+        return bool(ordered and (unused == NEVER).all() and taken <= now + 1 and taken - arrived == here)
 
     def _option(self, name: str) -> float:
         return float(self.options[column_index(self.sensor.options)[name]])

@@ -15,7 +15,9 @@ from paddock.compute.philox import signed
 from paddock.compute.philox import uniforms as scalar_uniforms
 from paddock.compute.twin import vectorised
 from paddock.errors import PaddockError
-from paddock.world.columns import Floats, column_index, defaults_of
+from paddock.world.archive import whole
+from paddock.world.columns import Column, Floats, column_index, columns_of, defaults_of
+from paddock.world.pose import FARTHEST
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -40,7 +42,16 @@ def draw_uniforms(
 
 
 Ints = NDArray[np.int64]
+LARGEST = {"m": FARTHEST, "m/s": 1e4, "rad/s": 1e4}
+LARGEST_OTHER = 1e6
+"""Largest magnitude of a value in a saved state or command, by unit."""
 NEVER = (1 << 62) - 1  # expiry tick of a command that never expires
+
+
+def _largest(column: Column) -> float:
+    """Return the largest magnitude in a saved column; commands that no client sends may exceed their range a little."""
+    limits = max(abs(column.low), abs(column.high)) * 2.0
+    return min(limits, LARGEST.get(column.unit, LARGEST_OTHER))
 
 
 class Fleet:
@@ -164,19 +175,38 @@ class Fleet:
         tables = {name: table[..., : self.n] for name, table in self.tables.items()}
         return {"n": self.n, "next_member": self.next_member, "tables": tables}
 
-    def restore(self, saved: dict[str, Any]) -> None:
-        """Restore exactly what was saved."""
+    def check_saved(self, saved: dict[str, Any]) -> None:
+        """Refuse what `save` cannot have returned."""
+        most = 2**31  # as many as there are ids
+        n, last = (whole(saved[name], f"{name} of fleet {self.name!r}", most) for name in ("n", "next_member"))
         if saved["tables"].keys() != self.tables.keys():
             raise PaddockError(f"fleet {self.name!r} was saved with other tables: {sorted(saved['tables'])}")
         for name, table in saved["tables"].items():
-            own, wanted = self.tables[name], (*self.tables[name].shape[:-1], saved["n"])
+            own, wanted = self.tables[name], (*self.tables[name].shape[:-1], n)
             if not isinstance(table, np.ndarray) or table.dtype != own.dtype or table.shape != wanted:
                 raise PaddockError(f"table {name!r} of fleet {self.name!r} is not {own.dtype} of shape {wanted}")
         members, streams = saved["tables"]["members"], saved["tables"]["streams"]
-        if (np.diff(members, prepend=-1, append=saved["next_member"]) <= 0).any():
-            raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {saved['next_member'] - 1}")
+        if (np.diff(members, prepend=-1, append=last) <= 0).any():
+            raise PaddockError(f"the members of fleet {self.name!r} do not ascend from 0 to {last - 1}")
         if (streams != stream_ids(self.name, members)).any():
             raise PaddockError(f"fleet {self.name!r} has random streams that are not those of its members")
+
+    def check_values(self) -> None:
+        """Refuse states and commands that are not finite, and states beyond physics, which would end a run."""
+        for name, fields in (("state", self.state_fields), ("command", self.command_fields)):
+            table = self.tables[name][:, : self.n]
+            most = [_largest(column) for column in columns_of(fields)]
+            bad = ~(np.abs(table) <= np.array(most)[:, None])  # also NaN
+            if bad.any():
+                row, vehicle = (int(index[0]) for index in np.nonzero(bad))
+                raise PaddockError(
+                    f"the saved {name} of {self.vehicle_name(vehicle)!r} is not valid: {fields._fields[row]} is "  # type: ignore[attr-defined]
+                    f"{table[row, vehicle]:g}, the largest is {most[row]:g}"
+                )
+
+    def restore(self, saved: dict[str, Any]) -> None:
+        """Restore exactly what was saved."""
+        self.check_saved(saved)
         _ = (self.state, self.command)
         self.reserve(saved["n"])
         self.n, self.next_member = saved["n"], saved["next_member"]

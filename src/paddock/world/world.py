@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from paddock.errors import InvalidValueError, PaddockError, UnknownNameError, unknown_name
-from paddock.world.columns import Floats
+from paddock.world.archive import typed, whole
+from paddock.world.columns import Floats, checked, columns_of
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Environment
 from paddock.world.transforms import TransformTree
@@ -192,11 +193,15 @@ class World:
         self.transforms, self.fleets = other.transforms, other.fleets
 
     def restore(self, saved: dict[str, Any]) -> None:
-        """Restore exactly what was saved; the fleets must exist."""
+        """Restore exactly what was saved; the fleets must exist. On an error, nothing has changed."""
         for name, most in SAVED.items():
-            if type(saved[name]) is not int or not 0 <= saved[name] <= most:
-                raise PaddockError(f"saved {name} is {saved[name]!r}; it must be a whole number in 0 to {most}")
-        spans = [(low, high) for low, high in saved["used_ids"]]
+            whole(saved[name], name, most)
+        if saved["fleets"].keys() != self.fleets.keys():
+            raise PaddockError(f"the saved world has the fleets {', '.join(saved['fleets'])!s:.60}")
+        for name, tree in saved["fleets"].items():
+            self.fleets[name].check_saved(tree)
+        environment = _checked_environment(saved["environment"])
+        spans = typed(list[tuple[int, int]], saved["used_ids"], "ranges of vehicle ids")
         ids = np.sort(np.concatenate([tree["tables"]["ids"] for tree in saved["fleets"].values()] or [np.empty(0)]))
         low, high = np.array(spans, np.int64).reshape(-1, 2).T
         ends = np.searchsorted(high, ids, "right")  # of ids, the range that contains it
@@ -204,15 +209,23 @@ class World:
             raise PaddockError("saved vehicle ids are not unique, or not among the ids that were assigned")
         if spans != _joined(spans) or (low < 1).any() or (low >= high).any() or saved["next_id"] < high.max(initial=1):
             raise PaddockError("saved ranges of assigned vehicle ids are not valid")
+        self.transforms.restore(saved["transforms"])  # the last check
         self.clock.tick = saved["tick"]
         self.seed, self.run, self.roster_version, self.next_id = (
             saved[k] for k in ("seed", "run", "roster", "next_id")
         )
         self.used_ids = spans
-        self.environment[:] = saved["environment"]
-        self.transforms.restore(saved["transforms"])
+        self.environment[:] = environment
         for name, tree in saved["fleets"].items():
             self.fleets[name].restore(tree)
+
+
+def _checked_environment(saved: Any) -> Floats:
+    """Return the values of a saved environment, all in the ranges of their columns."""
+    columns = columns_of(Environment)
+    if not isinstance(saved, np.ndarray) or (saved.dtype, saved.shape) != (np.float64, (len(columns),)):
+        raise PaddockError(f"the saved environment is not an array of {len(columns)} numbers")
+    return np.array([checked(*pair, "saved environment") for pair in zip(columns, saved.tolist(), strict=True)])
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -102,6 +102,31 @@ def test_takeoff_mode_climbs_from_the_runway_and_circles_ahead(own_links: Links)
         assert rig.autopilot.battery.consumed > 20.0  # mAh: the battery is that of the model
 
 
+def test_a_takeoff_in_a_crosswind_stays_above_the_line_of_the_runway(own_links: Links) -> None:
+    """With the heading held instead, a wind of 6 m/s carries it 60 m off in 10 s."""
+    vehicle = {"name": "plane", "model": "fixed_wing", "preset": "mapper", "pose": [0.0, 0.0, 0.0, pi / 2]}
+    pilots = [{"vehicles": "plane", "parameters": {"TKOFF_ALT": 80, "TKOFF_DIST": 500}}]
+    scenario = {"seed": 5, "clock": {"rate": RATE}, "world": {"wind": [6, 0, 0]}, "vehicles": [vehicle]}
+    with paddock.load({**scenario, "sitl": {"pilots": pilots, "mavlink": own_links(1)}}) as sim:
+        rig = Rig(sim)
+        rig.begin(TAKEOFF)
+        run = rig.fly(20.0)
+    assert np.abs(run[:, 1]).max() < 35.0
+    assert np.abs(run[run[:, 2] > 300.0][0, 1]) < 8.0
+
+
+def test_a_plane_refuses_airspeeds_beyond_its_limits(own_links: Links) -> None:
+    """As ArduPlane: FAILED outside of AIRSPEED_MIN to AIRSPEED_MAX (12 to 25 m/s), and in modes that do not use it."""
+    with plane(own_links(1)) as rig:
+        rig.begin(GUIDED)
+        for mode, speed, result in ((GUIDED, 100.0, 4), (GUIDED, 5.0, 4), (LOITER, 20.0, 4), (GUIDED, 20.0, 0)):
+            assert rig.autopilot.set_mode(mode).accepted
+            assert rig.autopilot.command(178, [0.0, speed]).result == result
+        assert rig.autopilot.guided.speed == 20.0
+        assert rig.autopilot.command(178, [0.0, -2.0]).accepted
+        assert np.isnan(rig.autopilot.guided.speed)
+
+
 def test_a_plane_without_a_throw_keeps_its_motor_off(own_links: Links) -> None:
     with plane(own_links(1), "plane", 0.0, TKOFF_THR_MINACC=15) as rig:
         rig.begin(TAKEOFF)

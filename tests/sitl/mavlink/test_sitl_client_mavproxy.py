@@ -89,6 +89,20 @@ class Proxy:
                 pipe.close()
 
 
+def test_mavproxy_starts_and_reads_the_parameters(make_fleet: Callable[..., Any], tmp_path: Path) -> None:
+    fleet = make_fleet(1).settle()
+    fleet.run_aside(2.0)
+    proxy = Proxy(f"udpin:127.0.0.1:{fleet.ports.station(1)[1]}", tmp_path, "link,mode,arm,cmdlong,misc,param")
+    try:
+        proxy.wait("Detected vehicle 1:1")
+        proxy.wait("Received")  # ... parameters
+        proxy.type("mode HOLD")
+        proxy.wait("HOLD")
+    finally:
+        proxy.close()
+    assert fleet.hub.vehicles[1].failures == 0
+
+
 @pytest.mark.slow
 def test_mavproxy_flies_a_mission_from_its_prompt(
     make_fleet: Callable[..., Any], tmp_path: Path, standalone_world: Any

@@ -54,13 +54,29 @@ def test_refusals_have_their_own_results(rover: Any) -> None:
     assert rover.order(station, 400, float("inf")) == 2
 
 
-def test_commands_for_other_targets_are_ignored(rover: Any) -> None:
+def test_commands_for_other_systems_are_ignored(rover: Any) -> None:
     station = rover.station()
     station.command(400, 1.0, target=2)
-    station.send(mavlink.MAVLink_command_long_message(1, 154, 400, 0, 1, 0, 0, 0, 0, 0, 0))  # its gimbal
     rover.pass_time(0.5)
     assert not any(m.get_type() == "COMMAND_ACK" for m in station.received)
     assert not rover.autopilots[0].armed
+
+
+def test_commands_for_a_component_that_it_does_not_have_are_answered(rover: Any) -> None:
+    """ArduPilot handles itself what it cannot forward: a station that asks a camera or a gimbal gets an answer."""
+    station = rover.station()
+    station.send(mavlink.MAVLink_command_long_message(1, 154, 30999, 0, 1, 0, 0, 0, 0, 0, 0))
+    answer = rover.expect(station, "COMMAND_ACK")
+    assert (answer.command, answer.result) == (30999, 3)
+
+
+def test_status_texts_show_control_characters_of_a_client_escaped(rover: Any) -> None:
+    station, other = rover.station(), rover.station(system=245)
+    other.greet()
+    name = b"BAD\x1b[2J\x07"
+    station.send(mavlink.MAVLink_param_set_message(1, 1, name, 1.0, 9))
+    text = rover.expect(other, "STATUSTEXT", lambda m: "BAD" in m.text).text
+    assert text.isprintable() and "BAD\\x1b[2J\\x07" in text
 
 
 def test_a_repeated_command_is_acknowledged_but_not_repeated(rover: Any, monkeypatch: Any) -> None:

@@ -6,11 +6,13 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import pytest
 from pymavlink import DFReader
 from pymavlink.dialects.v20 import ardupilotmega as mavlink
 
 from paddock.sitl.autopilot.log import OnboardLog
 
+HOLD = 4
 DATE = 1_767_225_600  # 1 January 2026, 00:00 UTC: simulated time 0
 
 
@@ -51,6 +53,28 @@ def test_a_log_is_listed_downloaded_and_erased(rover: Any, logs: Path) -> None:
     station.send(mavlink.MAVLink_log_request_data_message(1, 1, 7, 0, 90))  # none of that number
     rover.pass_time(0.2)
     assert rover.hub.vehicles[1].failures == 0
+
+
+@pytest.mark.parametrize(("enabled", "errors", "modes"), [(0.0, [], [(4, 2)]), (1.0, [(8, 1)], [(4, 2), (11, 5)])])
+def test_a_log_has_the_failsafes_that_act_and_the_reasons_of_modes(
+    rover: Any, logs: Path, enabled: float, errors: list[Any], modes: list[Any]
+) -> None:
+    """ArduPilot's ModeReason: 2 a ground station, 5 its failsafe; its ERR of subsystem 8 is that failsafe."""
+    pilot = rover.autopilots[0]
+    pilot.log = OnboardLog(pilot, logs)
+    pilot.parameters.set("FS_GCS_ENABLE", enabled)
+    rover.settle()
+    assert pilot.set_mode(HOLD).accepted and pilot.arm().accepted
+    pilot.failsafes.note_gcs_heartbeat(pilot.now_us)
+    rover.pass_time(pilot.parameters.value("FS_GCS_TIMEOUT") + 2.0)
+    pilot.log.close()
+    reader, found = DFReader.DFReader_binary(str(pilot.log.files()[0])), []
+    while (message := reader.recv_match(type=["MODE", "ERR"])) is not None:
+        found.append(message)
+    reader.data_map.close()
+    reader.filehandle.close()
+    assert [(m.Subsys, m.ECode) for m in found if m.get_type() == "ERR"] == errors
+    assert [(m.ModeNum, m.Rsn) for m in found if m.get_type() == "MODE"] == modes
 
 
 def test_logs_are_distinguished_by_their_dates(rover: Any, logs: Path) -> None:

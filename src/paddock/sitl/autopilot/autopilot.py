@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from paddock.errors import printable
 from paddock.sitl.actuators import ActuatorCommands
 from paddock.sitl.autopilot.ack import ACCEPTED, Ack, CommandResult, RefusedError, denied, rejected
 from paddock.sitl.autopilot.arming import Arming
@@ -59,7 +60,7 @@ from paddock.sitl.autopilot.mission.items import (
 from paddock.sitl.autopilot.parameter_tables import make_parameters
 from paddock.sitl.autopilot.rc import RcInput
 from paddock.sitl.autopilot.servos import ServoOutputs
-from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Notice, Severity, StatusText, Telemetry
+from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, ModeReason, Notice, Severity, StatusText, Telemetry
 from paddock.sitl.autopilot.vehicle import Mode, VehicleControl, find_vehicle
 from paddock.sitl.autopilot_contract import Autopilot
 from paddock.sitl.sensor_data import COLUMN, SensorColumns, SensorData, empty_block
@@ -94,6 +95,7 @@ class BuiltInAutopilot(Autopilot):
     health: Health
     home_position: "HomePosition"
     mode: Mode
+    mode_reason: int = ModeReason.INITIALISED.value  # why it was entered; states saved before it existed are valid
     outbox: deque[Notice]
     paused: int | None  # mode to continue after DO_PAUSE_CONTINUE
     plans: dict[PlanKind, tuple[MissionItem, ...]]
@@ -176,7 +178,7 @@ class BuiltInAutopilot(Autopilot):
         self.vehicle = self._vehicle_type(self)
         self._use_parameters()
         self.executor = MissionExecutor(self)
-        self.mode = self.vehicle.modes[self.vehicle.first_mode](self)
+        self.mode, self.mode_reason = self.vehicle.modes[self.vehicle.first_mode](self), int(ModeReason.INITIALISED)
         self.mode.enter()
 
     def _use_parameters(self) -> None:
@@ -397,7 +399,8 @@ class BuiltInAutopilot(Autopilot):
         return next((number for number, kind in self.vehicle.modes.items() if kind.name == name), None)
 
     def send_text(self, severity: Severity, text: str) -> None:
-        """Send a status text to ground stations."""
+        """Send a status text to ground stations, control characters escaped: it may contain what a client sent."""
+        text = printable(text)
         self.outbox.append(StatusText(severity, text))
         for listener in self.on_text:
             listener(severity, text)
@@ -413,8 +416,8 @@ class BuiltInAutopilot(Autopilot):
             self._warned_us = self.now_us
             self.send_text(Severity.WARNING, text)
 
-    def set_mode(self, number: int, reason: str = "") -> Ack:
-        """Change the mode, if possible. `reason` is reported with the new mode's name."""
+    def set_mode(self, number: int, reason: str = "", by: ModeReason = ModeReason.GCS_COMMAND) -> Ack:
+        """Change the mode, if possible. `reason` is reported with the new mode's name, `by` is logged."""
         kind = self.vehicle.modes.get(number)
         if kind is None:
             return denied(f"Mode {number}: unknown mode of a {self.vehicle.kind}")
@@ -427,7 +430,7 @@ class BuiltInAutopilot(Autopilot):
         if refusal:
             return rejected(f"Mode {mode.name}: {refusal}")
         self.mode.leave()
-        self.mode = mode
+        self.mode, self.mode_reason = mode, int(by)
         mode.enter()
         if reason:
             self.send_text(Severity.INFO, f"Mode {mode.name}: {reason}")

@@ -28,7 +28,9 @@ from paddock.sitl.autopilot.guided import MAX_SPEED, GuidedTarget, require_guide
 from paddock.sitl.autopilot.mission.items import AltitudeFrame
 from paddock.sitl.autopilot.modes.copter_basic import CopterCircle
 from paddock.sitl.autopilot.modes.plane_auto import PlaneAuto
+from paddock.sitl.autopilot.modes.rover import RoverMode
 from paddock.sitl.autopilot.telemetry import HomeChanged, Landed, Severity
+from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
     from paddock.sitl.autopilot.autopilot import BuiltInAutopilot
@@ -148,8 +150,8 @@ def land(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
 
 
 def start_landing(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
-    """DO_LAND_START: a plane continues with the nearest landing sequence of its mission."""
-    require(autopilot.vehicle.kind == "plane", unsupported(autopilot, "Landing sequence"))
+    """DO_LAND_START: a plane or copter continues with the nearest landing sequence of its mission."""
+    require(not drives(autopilot.vehicle.kind), unsupported(autopilot, "Landing sequence"))
     require(autopilot.armed, rejected("Land: not armed"))
     missing = Ack(CommandResult.FAILED, "Land: no DO_LAND_START in the mission")
     require(autopilot.vehicle.start_landing("command"), missing)
@@ -171,6 +173,15 @@ def return_to_launch(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int
 def loiter(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     """NAV_LOITER_UNLIM: hold the current position."""
     return autopilot.set_mode(autopilot.vehicle.hold_mode)
+
+
+def set_reverse(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
+    """DO_SET_REVERSE: p1 1 a rover drives backwards, 0 forwards, until the mode changes."""
+    require(p[0] in (0.0, 1.0), denied(f"Reverse: {p[0]:g} is neither 1 (backwards) nor 0 (forwards)"))
+    mode = autopilot.mode
+    require(isinstance(mode, RoverMode), unsupported(autopilot, "Reverse"))
+    if isinstance(mode, RoverMode):
+        mode.driver.reversed = p[0] == 1.0
 
 
 def pause(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
@@ -260,6 +271,45 @@ def orbit(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack:
     return ack
 
 
+AUX_MODES = {
+    **{4: "RTL", 16: "AUTO", 18: "LAND", 33: "BRAKE", 51: "MANUAL", 52: "ACRO", 53: "STEERING", 54: "HOLD"},
+    **{55: "GUIDED", 56: "LOITER", 68: "STABILIZE", 69: "POSHOLD", 70: "ALT_HOLD", 72: "CIRCLE", 77: "TAKEOFF"},
+    **{92: "FBWA", 150: "CRUISE"},
+}
+"""ArduPilot's auxiliary functions that select a mode; 42 is SmartRTL."""
+AUX_RELAYS = {28: 0.0, 34: 1.0, 35: 2.0, 36: 3.0}
+AUX_CAMERA, AUX_FENCE, AUX_MISSION_RESET, AUX_SMART_RTL, AUX_DISARM, AUX_LANDING, AUX_ARM = 9, 11, 24, 42, 81, 99, 153
+LOW, MIDDLE, HIGH = 0.0, 1.0, 2.0  # positions of a switch
+
+
+def aux_function(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> Ack | None:
+    """DO_AUX_FUNCTION: p1 modes, relays, camera, fence, arming, mission reset, landing; p2 0 low, 1 middle, 2 high."""
+    number, position = require(whole(p[0]), denied(f"Aux function: no function {p[0]:g}")), p[1]
+    require(position in (LOW, MIDDLE, HIGH), denied(f"Aux function: {position:g} is not 0 (low) to 2 (high)"))
+    unknown = Ack(CommandResult.FAILED, f"Aux function {number}: not of a {autopilot.vehicle.kind}")
+    smart = autopilot.vehicle.smart_mode if number == AUX_SMART_RTL else None
+    mode = autopilot.mode_number(AUX_MODES[number]) if number in AUX_MODES else smart
+    if mode is not None:
+        if position == HIGH:
+            return autopilot.set_mode(mode)
+        if autopilot.mode.number == mode:  # back to the mode of the switch, if there is one
+            autopilot.rc.reset_switch()
+        return ACCEPTED
+    high, at_end = float(position == HIGH), position != MIDDLE
+    if number in AUX_RELAYS:
+        return COMMANDS[181](autopilot, (AUX_RELAYS[number], high), frame) if at_end else ACCEPTED
+    if number in (AUX_FENCE, AUX_ARM):
+        return COMMANDS[207 if number == AUX_FENCE else 400](autopilot, (high, 0.0), frame) if at_end else ACCEPTED
+    actions: dict[int, Callable[[], Ack | None]] = {
+        AUX_CAMERA: autopilot.camera.trigger,
+        AUX_MISSION_RESET: lambda: autopilot.executor.rewind(autopilot.executor.items),
+        AUX_DISARM: autopilot.disarm,
+        AUX_LANDING: lambda: start_landing(autopilot, p, frame),
+    }
+    act = require(actions.get(number), unknown)
+    return act() if high else ACCEPTED
+
+
 Handler = Callable[["BuiltInAutopilot", Sequence[float], int], Ack | None]
 
 COMMANDS: Mapping[int, Handler] = {
@@ -282,12 +332,14 @@ COMMANDS: Mapping[int, Handler] = {
     191: go_around,  # DO_GO_AROUND
     192: guided.reposition,  # DO_REPOSITION
     193: pause,  # DO_PAUSE_CONTINUE
+    194: set_reverse,  # DO_SET_REVERSE
     195: set_roi_location,  # DO_SET_ROI_LOCATION
     197: clear_roi,  # DO_SET_ROI_NONE
     201: set_roi,  # DO_SET_ROI
     203: camera.control_camera,  # DO_DIGICAM_CONTROL
     206: camera.set_distance,  # DO_SET_CAM_TRIGG_DIST
     207: enable_fence,  # DO_FENCE_ENABLE
+    218: aux_function,  # DO_AUX_FUNCTION
     224: set_current,  # DO_SET_MISSION_CURRENT
     241: calibration.calibrate,  # PREFLIGHT_CALIBRATION
     245: storage,  # PREFLIGHT_STORAGE

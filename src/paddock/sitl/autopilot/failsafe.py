@@ -9,7 +9,7 @@ from math import hypot, radians
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.health import CRITICAL, LOW
-from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
@@ -65,17 +65,17 @@ def mode_of(autopilot: "BuiltInAutopilot", action: str) -> int | None:
     return number
 
 
-def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
+def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str, by: ModeReason) -> bool:
     """Take the first action that is possible; return whether one was."""
     for action in actions:
         if action == DISARM:
             autopilot.send_text(Severity.EMERGENCY, f"{reason}: Disarming")
             return autopilot.disarm(force=True).accepted
-        if action == LAND_START and autopilot.vehicle.start_landing(reason):
+        if action == LAND_START and autopilot.vehicle.start_landing(reason, by):
             autopilot.send_text(Severity.WARNING, f"{reason}: landing sequence")
             return True
         number = mode_of(autopilot, action)
-        if number is not None and autopilot.set_mode(number).accepted:
+        if number is not None and autopilot.set_mode(number, by=by).accepted:
             autopilot.send_text(Severity.WARNING, f"{reason}: {autopilot.mode.name}")
             return True
     if actions:
@@ -84,6 +84,12 @@ def respond(autopilot: "BuiltInAutopilot", actions: Steps, reason: str) -> bool:
 
 
 RADIO, BATTERY, LINK, ESTIMATE = 5, 6, 8, 17  # subsystems of the log's ERR
+REASONS = {
+    RADIO: ModeReason.RADIO_FAILSAFE,
+    BATTERY: ModeReason.BATTERY_FAILSAFE,
+    LINK: ModeReason.GCS_FAILSAFE,
+    ESTIMATE: ModeReason.EKF_FAILSAFE,
+}
 POSITION_LOST = 1.0  # s
 CLEARED = 1.0  # s that a condition must be gone
 CRASH_TIME = 2.0  # s
@@ -212,7 +218,7 @@ class Failsafes:
         if failsafe.active or not failsafe.acted or failsafe.before is None:
             return
         if self.autopilot.mode.number == failsafe.chosen:
-            self.autopilot.set_mode(failsafe.before, f"{failsafe.name} cleared")
+            self.autopilot.set_mode(failsafe.before, f"{failsafe.name} cleared", ModeReason.RADIO_FAILSAFE)
         failsafe.before = None
 
     def _act(self, failsafe: Failsafe) -> None:
@@ -229,7 +235,7 @@ class Failsafes:
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: continuing in {mode}")
         elif failsafe is not self.position and self.outranks(failsafe.rank):  # without a position RTL is impossible
             self.autopilot.send_text(Severity.WARNING, f"{failsafe.name}: {mode} has precedence")
-        elif respond(self.autopilot, actions, failsafe.name):
+        elif respond(self.autopilot, actions, failsafe.name, REASONS[failsafe.subsystem]):
             failsafe.chosen = self.autopilot.mode.number
             failsafe.before = before if failsafe is self.short else None
 

@@ -12,7 +12,7 @@ from paddock.sitl.autopilot.estimate import LocalFrame, Ned
 from paddock.sitl.autopilot.failsafe import GUIDED, STOP, mode_of, respond, steps
 from paddock.sitl.autopilot.guided import GuidedTarget, set_target
 from paddock.sitl.autopilot.mission.items import MissionItem, MissionResult, PlanKind, check_position
-from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import drives
 
 if TYPE_CHECKING:
@@ -218,7 +218,7 @@ class Fence:
         if again and not acting:
             autopilot.send_text(Severity.CRITICAL, f"{NAMES[bit]} fence: {outside:.0f}m outside")
         if not autopilot.failsafes.outranks(RANK):
-            acting = acting or respond(autopilot, actions, "Fence breach")
+            acting = acting or respond(autopilot, actions, "Fence breach", ModeReason.FENCE_BREACHED)
             if acting and GUIDED in actions and autopilot.mode.name == GUIDED:
                 set_target(autopilot, GuidedTarget(position=self.return_circle()))
 

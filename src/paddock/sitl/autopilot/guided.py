@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite, isnan, nan, radians, remainder, tau
 from typing import TYPE_CHECKING
 
-from paddock.sitl.autopilot.ack import Ack, denied, rejected, require, require_position, unsupported
+from paddock.sitl.autopilot.ack import Ack, CommandResult, denied, rejected, require, require_position, unsupported
 from paddock.sitl.autopilot.estimate import Ned
 from paddock.sitl.autopilot.mission.items import CLIMB_SPEEDS
 from paddock.sitl.autopilot.vehicle import drives
@@ -112,6 +112,15 @@ def _send_to(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int, speed:
     return ack
 
 
+def require_airspeed(autopilot: BuiltInAutopilot, speed: float) -> None:
+    """Fail as ArduPlane does, unless the mode uses a commanded airspeed and the plane can fly at it; -2 is default."""
+    slowest, fastest = (autopilot.parameters.value(name) for name in ("AIRSPEED_MIN", "AIRSPEED_MAX"))
+    flown = autopilot.mode.name in ("AUTO", "GUIDED")
+    require(flown, Ack(CommandResult.FAILED, f"Speed: mode is {autopilot.mode.name}, not AUTO or GUIDED"))
+    beyond = f"Speed: {speed:g} m/s is not in {slowest:g} to {fastest:g} (AIRSPEED_MIN, AIRSPEED_MAX)"
+    require(speed == DEFAULT or slowest <= speed <= fastest, Ack(CommandResult.FAILED, beyond))
+
+
 def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) -> None:
     """DO_CHANGE_SPEED: p1 0 or 1 ground speed, 2 climb, 3 descent; p2 m/s, -1 no change, -2 default."""
     speed, parameters = p[1], autopilot.parameters
@@ -126,6 +135,8 @@ def change_speed(autopilot: BuiltInAutopilot, p: Sequence[float], frame: int) ->
             parameters.override({name: wanted})
         return
     require(p[0] in (0.0, 1.0), denied(f"Speed: unknown type {p[0]:g}"))
+    if autopilot.vehicle.kind == "plane" and p[0] == 0.0:
+        require_airspeed(autopilot, speed)
     require(speed in (NO_CHANGE, DEFAULT) or 0.0 < speed <= MAX_SPEED, invalid)
     if speed != NO_CHANGE:
         autopilot.executor.actions.change_speed(speed)

@@ -143,7 +143,7 @@ class OnboardLog:
     def _changes(self) -> None:
         """Write what has changed since the last update."""
         autopilot, now = self.autopilot, self.autopilot.now_us
-        failsafes = tuple(each.active for each in autopilot.failsafes.all)
+        failsafes = tuple(each.acted for each in autopilot.failsafes.all)
         landed = autopilot.telemetry.landed == Landed.ON_GROUND
         mode, item = autopilot.mode.number, autopilot.executor.current
         seen = (mode, item, autopilot.home, landed, autopilot.armed, failsafes, autopilot.fence.breaches)
@@ -152,7 +152,7 @@ class OnboardLog:
         if seen == before:
             return
         if seen[0] != before[0]:
-            self._write(record("MODE", now, autopilot.mode.number, autopilot.mode.number, 1))
+            self._write(record("MODE", now, autopilot.mode.number, autopilot.mode.number, autopilot.mode_reason))
         if seen[1] != before[1] and 0 < autopilot.executor.current < len(autopilot.executor.items):
             self._item(autopilot.executor.current, autopilot.executor.items[autopilot.executor.current])
         if seen[2] != before[2] and autopilot.home is not None:
@@ -163,9 +163,9 @@ class OnboardLog:
             self._write(record("EV", now, LAND_COMPLETE if landed else NOT_LANDED))
         if seen[4] != before[4]:
             self._write(record("EV", now, ARMED if autopilot.armed else DISARMED))
-        for failsafe, active, was in zip(autopilot.failsafes.all, seen[5], before[5], strict=True):
-            if active != was:
-                self._write(record("ERR", now, failsafe.subsystem, int(active)))
+        for failsafe, acts, was in zip(autopilot.failsafes.all, seen[5], before[5], strict=True):
+            if acts != was:
+                self._write(record("ERR", now, failsafe.subsystem, int(acts)))
         if seen[6] != before[6]:
             self._write(record("ERR", now, FENCE_ERROR, seen[6]))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.parameter_tables import switch_prefix
-from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import PWM_MID, PWM_MIN, drives
 
 if TYPE_CHECKING:
@@ -82,6 +82,10 @@ class RcInput:
             self.sticks.throttle = self._neutral_throttle
         self._update_switch()
 
+    def reset_switch(self) -> None:
+        """Apply the position of the mode switch again."""
+        self._switch_applied = 0
+
     def _update_switch(self) -> None:
         """Apply a new position of the mode switch once it is stable."""
         now, whole = self.autopilot.now_us, self.autopilot.parameters.whole
@@ -94,7 +98,7 @@ class RcInput:
         if position in (0, self._switch_applied) or now - self._switch_us < SWITCH_SETTLE_US:
             return
         self._switch_applied = position
-        ack = self.autopilot.set_mode(whole(f"{prefix}{position}"), "mode switch")
+        ack = self.autopilot.set_mode(whole(f"{prefix}{position}"), "mode switch", ModeReason.RC_COMMAND)
         if not ack.accepted:
             self.autopilot.send_text(Severity.WARNING, f"Mode switch: {ack.text}")
 

@@ -25,6 +25,20 @@ class Severity(IntEnum):
     INFO = 6
 
 
+class ModeReason(IntEnum):
+    """Why a mode was entered: ArduPilot's numbers in the MODE records of logs."""
+
+    RC_COMMAND = 1
+    GCS_COMMAND = 2
+    RADIO_FAILSAFE = 3
+    BATTERY_FAILSAFE = 4
+    GCS_FAILSAFE = 5
+    EKF_FAILSAFE = 6
+    MISSION_END = 8
+    FENCE_BREACHED = 10
+    INITIALISED = 26
+
+
 @dataclass(frozen=True)
 class StatusText:
     """A line of text for the operator."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from paddock.errors import unknown_name
-from paddock.sitl.autopilot.telemetry import Landed
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason
 from paddock.sitl.sensor_data import Floats
 
 if TYPE_CHECKING:
@@ -64,6 +64,10 @@ class MissionMode(Mode):
     def leave(self) -> None:
         """Pause the mission."""
         self.autopilot.executor.running = False
+
+    def resume(self) -> None:
+        """Continue the mission at its current item."""
+        self.autopilot.executor.start(resume=True)
 
     def nav_target(self, dt: float) -> "NavTarget":
         """Return the mission's target; start or resume the mission if it does not run."""
@@ -136,9 +140,18 @@ class VehicleControl(ABC):
     def update_landed(self, dt: float) -> None:
         """Set `autopilot.telemetry.landed` (50 Hz), and disarm after a landing where the type does that."""
 
-    def start_landing(self, reason: str) -> bool:
-        """Continue with a landing sequence of the mission; return whether there is one. Planes only."""
-        return False
+    def start_landing(self, reason: str, by: ModeReason = ModeReason.GCS_COMMAND) -> bool:
+        """Continue with the nearest landing sequence of the mission (DO_LAND_START); return whether it has one."""
+        autopilot, auto = self.autopilot, self.autopilot.mode_number("AUTO")
+        sequence = autopilot.executor.landing_start()
+        if sequence is None or auto is None or not autopilot.executor.set_current(sequence).accepted:
+            return False
+        if not autopilot.executor.running:
+            if not autopilot.set_mode(auto, f"landing sequence, {reason}", by).accepted:
+                return False
+            assert isinstance(autopilot.mode, MissionMode)
+            autopilot.mode.resume()
+        return True
 
     def record_path(self) -> None:  # noqa: B027
         """Note the position (10 Hz), where the type can return along its path."""

@@ -371,18 +371,6 @@ class Plane(VehicleControl):
         self.memory_row[:] = 0.0
         self.memory_row[PlaneMemory._fields.index("speed")] = speed
 
-    def start_landing(self, reason: str) -> bool:
-        """Continue with the nearest landing sequence of the mission (DO_LAND_START); return whether it has one."""
-        autopilot = self.autopilot
-        sequence = autopilot.executor.landing_start()
-        if sequence is None or not autopilot.executor.set_current(sequence).accepted:
-            return False
-        if not autopilot.executor.running:
-            if not autopilot.set_mode(PlaneAuto.number, f"landing sequence, {reason}").accepted:
-                return False
-            autopilot.executor.start(resume=True)
-        return True
-
     def update_landed(self, dt: float) -> None:
         """Count as flying by airspeed and motion over the ground; disarm LAND_DISARMDELAY after a landing."""
         autopilot, telemetry, memory, setpoint = self.autopilot, self.autopilot.telemetry, self.memory, self.setpoint

@@ -280,9 +280,9 @@ class MavlinkVehicle:
         return self.autopilot.parameters.whole("SYSID_MYGCS")
 
     def handle(self, message: Any, sender: Sender) -> None:
-        """Handle a valid message for this system; messages for other components are ignored."""
+        """Handle a valid message for this system, also for components that it does not have, as ArduPilot does."""
         echo = sender.system == self.sysid and sender.component == AUTOPILOT  # of our own
-        if self.failed or echo or getattr(message, "target_component", 0) not in (0, AUTOPILOT):
+        if self.failed or echo:
             return
         if not self.signing.accepts(message):
             return
@@ -383,7 +383,11 @@ class MavlinkVehicle:
 
     def fields(self, id: int) -> Fields:
         """Return the fields of one of the KNOWN messages; None without data."""
-        return self.vibration.fields() if id == VIBRATION else fields_of(id, self.autopilot)
+        if id != VIBRATION:
+            return fields_of(id, self.autopilot)
+        if not self.vibration.requested:
+            self.vibration.sample(self.autopilot.telemetry.time_us, self.autopilot.sensors)
+        return self.vibration.fields()
 
     def encode(self, id: int) -> Any:
         """Return one of the KNOWN messages; None without data."""

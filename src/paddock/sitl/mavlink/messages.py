@@ -258,7 +258,6 @@ def fields_of(id: int, autopilot: BuiltInAutopilot) -> Fields:
 
 
 CUTOFF = 2.0  # Hz, of the low-passes of mean and squares
-MIN_SAMPLES = 50
 CLIPPED = 16.0 * GRAVITY
 LONGEST_STEP = 0.1  # s
 
@@ -293,8 +292,8 @@ class VibrationMeter:
         self._clipped += bool(np.abs(now).max() >= CLIPPED)
 
     def fields(self) -> Fields:
-        """VIBRATION in m/s2; None before enough samples."""
+        """VIBRATION in m/s2, of the samples since the first request; None without a sample."""
         self.requested = True
-        if self._samples < MIN_SAMPLES:
+        if not self._samples:
             return None
         return self._time_us, *np.sqrt(self._square).tolist(), self._clipped, 0, 0

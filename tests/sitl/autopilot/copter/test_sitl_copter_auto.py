@@ -113,6 +113,36 @@ def test_a_mission_without_a_take_off_climbs_first(rig: Any) -> None:
     assert craft.ned == pytest.approx((30.0, 0.0, -10.0), abs=0.3)
 
 
+def test_a_copter_changes_its_altitude_above_the_place_of_loiter_to_alt(rig: Any) -> None:
+    """As ArduCopter: to the place first, then straight up or down (within WPNAV_RADIUS, 2 m)."""
+    craft = rig("iris")
+    items = [MissionItem(TAKEOFF, z=6.0), at(31, 25.0, 0.0, 16.0), MissionItem(LAND)]
+    log, reached = flown(craft, items)
+    assert reached == [1, 2, 3]
+    under_way = log[(log[:, 1] > 3.0) & (log[:, 1] < 20.0)]
+    assert np.abs(under_way[:, 3] - 6.0).max() < 1.0
+    assert log[:, 3].max() == pytest.approx(16.0, abs=2.0)
+    assert craft.distance(25.0, 0.0) < 2.0
+
+
+@pytest.mark.parametrize("restart", [0, 1])
+def test_a_landing_sequence_is_started_by_command(rig: Any, restart: int) -> None:
+    craft = rig("iris", MIS_RESTART=restart)
+    items = [MissionItem(TAKEOFF, z=6.0), at(WAYPOINT, 200.0, 0.0, 6.0), MissionItem(189), at(LAND, 0.0, 6.0, 0.0)]
+    assert craft.autopilot.command(189, [0.0] * 7).result == 1  # not armed
+    assert craft.autopilot.set_plan(PlanKind.MISSION, [at(WAYPOINT, 0.0, 0.0, 0.0), *items])[0] == 0
+    craft.ready()
+    assert craft.autopilot.command(START, [0.0] * 7).accepted
+    craft.run(20.0, lambda: craft.autopilot.executor.current == 2)
+    assert craft.autopilot.set_mode(5).accepted  # LOITER
+    craft.run(1.0)
+    assert craft.autopilot.command(189, [0.0] * 7).accepted
+    assert craft.autopilot.mode.name == "AUTO" and craft.autopilot.executor.current == 4
+    craft.run(60.0, lambda: not craft.autopilot.armed)
+    assert not craft.autopilot.armed
+    assert craft.distance(0.0, 6.0) < 2.0
+
+
 def test_set_current_changes_the_target_immediately(rig: Any) -> None:
     craft = rig("iris")
     items = [MissionItem(TAKEOFF, z=10.0), at(WAYPOINT, 80.0, 0.0, 10.0), at(WAYPOINT, 0.0, 40.0, 10.0)]

@@ -74,7 +74,7 @@ def test_pymavlink_reads_the_flight(log: tuple[Any, Path], capfd: pytest.Capture
     norths = [(m.Lat - PLACE[0]) * 110_940.0 for m in records["POS"]]  # m per degree at this latitude
     assert max(norths) == pytest.approx(flown[:, 1].max(), abs=1.5)
     assert [m.Id for m in records["EV"]].count(10) == 1 and records["EV"][-1].Id == 11  # armed, disarmed
-    assert [m.ModeNum for m in records["MODE"]] == [4, 3]
+    assert [(m.ModeNum, m.Rsn) for m in records["MODE"]] == [(4, 2), (3, 2)]  # both of a ground station
     assert [m.CId for m in records["CMD"]][:5] == [16, 22, 206, 16, 21]
     assert any(m.Message == "Mission: 1 Takeoff" for m in records["MSG"])
     assert len(records["CAM"]) == craft.autopilot.camera.taken > 0

@@ -42,6 +42,25 @@ def test_no_parameter_value_raises(copter: Any, command: int, value: float, flyi
     copter.run(0.1)
 
 
+@pytest.mark.parametrize(("function", "mode"), [(56, "LOITER"), (70, "ALT_HOLD"), (55, "GUIDED"), (18, "LAND")])
+def test_an_aux_function_selects_a_mode(copter: Any, function: int, mode: str) -> None:
+    """The numbers of ArduPilot's RCx_OPTION; 2 is the high position of the switch."""
+    before = copter.pilot.mode.name
+    assert order(copter, 218, function, 0.0) == ACCEPTED and copter.pilot.mode.name == before
+    assert order(copter, 218, function, 2.0) == ACCEPTED and copter.pilot.mode.name == mode
+
+
+def test_aux_functions_switch_relays_fence_and_camera(copter: Any) -> None:
+    copter.pilot.parameters.set("RELAY2_FUNCTION", 1)
+    for position, on in ((2.0, True), (1.0, True), (0.0, False)):
+        assert order(copter, 218, 34.0, position) == ACCEPTED
+        assert copter.pilot.servos.relays[1] is on
+    assert order(copter, 218, 11.0, 2.0) == ACCEPTED and copter.pilot.parameters.value("FENCE_ENABLE") == 1.0
+    assert order(copter, 218, 9.0, 2.0) == ACCEPTED and copter.pilot.camera.taken == 1
+    assert order(copter, 218, 54.0, 2.0) == FAILED  # HOLD: a copter does not have it
+    assert order(copter, 218, 4.0, 3.0) == DENIED
+
+
 # arming and modes -----------------------------------------------------------------------------------------------------
 
 

@@ -55,6 +55,34 @@ def test_a_car_rounds_its_corners(car: Make, speed: float) -> None:
     assert yard.reached == [1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize(("relative", "wanted"), [(0.0, 90.0), (1.0, 90.0)])
+def test_a_rover_turns_to_a_heading_at_a_speed(skid: Make, relative: float, wanted: float) -> None:
+    """NAV_SET_YAW_SPEED is done within 5 degrees of the heading, as in ArduRover; the next item continues there."""
+    yard = skid("skid", WP_SPEED=2.0)
+    turn = MissionItem(213, AltitudeFrame.MISSION, p1=90.0, p2=1.0, p3=relative)
+    yard.plan([yard.waypoint(5.0, 0.0), turn, MissionItem(93, AltitudeFrame.MISSION, p1=1.0)])
+    yard.begin(10)
+    yard.until(lambda: yard.autopilot.mode.number != 10)
+    assert yard.reached == [1, 2, 3]
+    assert degrees(yard.autopilot.estimate.yaw) == pytest.approx(wanted, abs=12.0)
+    assert 4.5 < yard.autopilot.estimate.north < 8.0 and 0.0 < yard.autopilot.estimate.east < 3.0
+
+
+@pytest.mark.parametrize("kind", ["skid", "car"])
+def test_a_rover_drives_backwards_after_set_reverse(skid: Make, car: Make, kind: str) -> None:
+    yard = skid("skid", WP_SPEED=1.5) if kind == "skid" else car(WP_SPEED=1.5)
+    reverse = MissionItem(194, AltitudeFrame.MISSION, p1=1.0)
+    yard.plan([yard.waypoint(10.0, 0.0), reverse, yard.waypoint(2.0, 0.0)])
+    yard.begin(10)
+    yard.until(lambda: yard.autopilot.executor.current == 3 and yard.autopilot.estimate.north < 6.0)
+    assert abs(degrees(yard.autopilot.estimate.yaw)) < 10.0  # the nose still points north
+    assert yard.autopilot.estimate.vn < -0.5
+    yard.until(lambda: yard.autopilot.mode.number != 10)
+    assert yard.distance((2.0, 0.0)) < 0.4
+    assert abs(degrees(yard.autopilot.estimate.yaw)) < 15.0
+    assert not yard.autopilot.mode.driver.reversed  # HOLD: a new mode drives forwards
+
+
 def test_a_car_that_must_turn_around_does_not_circle_forever(car: Make) -> None:
     """Its smallest circle has a radius of 0.86 m, so it leaves the line by twice that, at least."""
     to_and_fro = [(0.0, 0.0), (15.0, 0.0), (0.0, 0.0), (15.0, 0.0)]

@@ -107,11 +107,12 @@ GENTLE = 0.6  # share of the maximum deceleration that is planned with
 
 
 class RoverDriver:
-    """Follows legs, circles and headings: it writes the rover's setpoint. Its only state is whether it pivots."""
+    """Follows legs, circles and headings with the setpoint. Its state is whether it pivots and drives backwards."""
 
     rover: "Rover"
     autopilot: "BuiltInAutopilot"
     pivoting: bool
+    reversed: bool = False  # it drives backwards along its path (DO_SET_REVERSE)
     _stood: bool  # since the pivot began
     cruise: float  # m/s
     sideways: float  # m/s2
@@ -146,10 +147,15 @@ class RoverDriver:
         return self.autopilot.estimate.position[:2]
 
     @property
+    def yaw(self) -> float:
+        """The direction in which it drives, rad: its heading, or the opposite."""
+        return self.autopilot.estimate.yaw + (pi if self.reversed else 0.0)
+
+    @property
     def speed(self) -> float:
-        """Speed along the heading, m/s."""
+        """Speed in the direction in which it drives, m/s."""
         now = self.autopilot.estimate
-        return now.vn * cos(now.yaw) + now.ve * sin(now.yaw)
+        return now.vn * cos(self.yaw) + now.ve * sin(self.yaw)
 
     def reached(self, start: Point, end: Point, radius: float) -> bool:
         """Return whether the end of a leg is within a radius or passed."""
@@ -159,11 +165,11 @@ class RoverDriver:
     def stopping_point(self) -> Point:
         """Return where the rover stops if it brakes now."""
         way = self.speed * abs(self.speed) / (2.0 * self._deceleration)
-        return ahead(self.position, self.autopilot.estimate.yaw, way)
+        return ahead(self.position, self.yaw, way)
 
     def rates(self, speed: float, turn_rate: float) -> None:
         """Drive at m/s and turn at rad/s (clockwise)."""
-        self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, speed, turn_rate)
+        self.rover.setpoint = RoverSetpoint(RATES, 0.0, 0.0, -speed if self.reversed else speed, turn_rate)
         self.autopilot.telemetry.speed_error = speed - self.speed
 
     def halt(self) -> None:
@@ -188,7 +194,7 @@ class RoverDriver:
         """
         turn = corner(start, end, after)
         through = after if turn < pi and not self._pivots_at(turn) else None
-        position, yaw = self.position, self.autopilot.estimate.yaw
+        position, yaw = self.position, self.yaw
         wanted = speed or self.cruise
         look = self._look(self.speed)
         on = track(position, start, end)
@@ -206,7 +212,7 @@ class RoverDriver:
 
     def circle(self, centre: Point, radius: float, clockwise: bool, speed: float = 0.0) -> None:
         """Circle a point at m/s (0: WP_SPEED)."""
-        position, yaw = self.position, self.autopilot.estimate.yaw
+        position, yaw = self.position, self.yaw
         wanted = min(speed or self.cruise, sqrt(self.sideways * radius))
         look = self._look(self.speed)
         course = circle_heading(position, centre, radius, clockwise, look)

@@ -37,11 +37,19 @@ NEAR_ROI = 1.0  # m: closer, the direction to the region of interest is undefine
 YAW_REACHED = radians(5.0)
 CONDITION_DELAY, CONDITION_DISTANCE, CONDITION_YAW = 112, 114, 115  # MAV_CMD
 SET_ROI, CLEAR_ROI, SET_CAMERA_DISTANCE, SET_SERVO, SET_RELAY = (195, 201), 197, 206, 183, 181
-AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 203, 206, 207, 2000, 2001)
-"""Items that run as the command of the same number: home, relays, servos, camera, fence."""
+AS_COMMAND = (DO_CHANGE_SPEED, 179, 181, 182, 183, 184, 194, 203, 206, 207, 2000, 2001)
+"""Items that run as the command of the same number: home, relays, servos, reverse, camera, fence."""
 VERTICAL = {2.0: " climb", 3.0: " descent"}  # speed types of DO_CHANGE_SPEED
 LAND_START = 189
-STAYS = (NavTask.CLIMB, NavTask.LOITER_TO_ALT, NavTask.CIRCLE, NavTask.DELAY, NavTask.RETURN, NavTask.LAND)
+STAYS = (
+    NavTask.HEADING,
+    NavTask.CLIMB,
+    NavTask.LOITER_TO_ALT,
+    NavTask.CIRCLE,
+    NavTask.DELAY,
+    NavTask.RETURN,
+    NavTask.LAND,
+)
 """Tasks after which the next leg starts at the vehicle's position."""
 GO_THERE = (NavTask.WAYPOINT, NavTask.SPLINE, NavTask.LOITER, NavTask.LOITER_TO_ALT, NavTask.LAND)
 """Tasks whose path leads to their own position, so that a corner before them can be rounded."""

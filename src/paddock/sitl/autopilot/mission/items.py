@@ -1,7 +1,7 @@
 """Mission items: the supported MAV_CMDs, their ranges, the checks of an upload, and the legs that they become."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum, IntEnum
 from math import atan2, cos, hypot, inf, isfinite, isnan, nan, pi, radians, remainder, sin, tau
 from typing import TYPE_CHECKING
@@ -88,6 +88,7 @@ class NavTask(Enum):
     LAND = "land"  # go there and land
     RETURN = "return"  # as the mode RTL
     DELAY = "delay"  # hold the position
+    HEADING = "heading"  # turn to `yaw` at `pace`
     DONE = "done"  # mission complete: hold
 
 
@@ -100,6 +101,7 @@ class ItemKind:
     place: bool = False  # x and y are a position
     height: bool = False  # z is an altitude
     flying: bool = False  # not for rovers
+    driving: bool = False  # for rovers only
     only: str = ""  # the vehicle type that it is for; "": all
     ranges: Mapping[int, tuple[float, float]] = field(default_factory=dict)  # of p1 to p4; others are not checked
     task: NavTask | None = None  # of a NAV item
@@ -110,6 +112,7 @@ TIME = (0.0, 86_400.0)  # s
 RADIUS = (0.0, 10_000.0)  # m
 SIGNED_RADIUS = (-10_000.0, 10_000.0)  # m, + clockwise
 YAW_RANGES = {1: (-360.0, 360.0), 3: (-1.0, 1.0), 4: (0.0, 1.0)}  # deg, direction, 1 relative
+YAW_SPEED = {1: (-360.0, 360.0), 2: (-100.0, 100.0), 3: (0.0, 1.0)}  # deg, m/s, 1 relative
 NAV, CONDITION, DO = Role.NAV, Role.CONDITION, Role.DO
 DO_CHANGE_SPEED = 178
 CAMERA_ITEMS = {
@@ -128,7 +131,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     21: ItemKind("Land", NAV, True, flying=True, task=NavTask.LAND),
     22: ItemKind("Takeoff", NAV, height=True, flying=True, task=NavTask.TAKEOFF),
     30: ItemKind("ContinueAndChangeAlt", NAV, height=True, only="plane", ranges={1: (0.0, 2.0)}, task=NavTask.CLIMB),
-    31: ItemKind("LoiterToAlt", NAV, True, True, only="plane", ranges={2: SIGNED_RADIUS}, task=NavTask.LOITER_TO_ALT),
+    31: ItemKind("LoiterToAlt", NAV, True, True, flying=True, ranges={2: SIGNED_RADIUS}, task=NavTask.LOITER_TO_ALT),
     82: ItemKind(*("SplineWaypoint", NAV, True, True), only="copter", ranges={1: TIME}, task=NavTask.SPLINE, wait=nan),
     93: ItemKind("Delay", NAV, ranges={1: TIME}, task=NavTask.DELAY, wait=nan),
     112: ItemKind("CondDelay", CONDITION, ranges={1: TIME}),  # CONDITION_DELAY
@@ -142,6 +145,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     183: ItemKind("SetServo", DO, ranges={1: CHANNEL, 2: WIDTH}),  # DO_SET_SERVO
     184: ItemKind("RepeatServo", DO, ranges={1: CHANNEL, 2: WIDTH, 3: COUNT, 4: PERIOD}),  # DO_REPEAT_SERVO
     189: ItemKind("LandStart", DO, flying=True),
+    194: ItemKind("SetReverse", DO, driving=True, ranges={1: (0.0, 1.0)}),  # DO_SET_REVERSE
     195: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI_LOCATION
     197: ItemKind("ClearROI", DO, flying=True),  # DO_SET_ROI_NONE
     201: ItemKind("SetROI", DO, True, True, flying=True),  # DO_SET_ROI
@@ -150,6 +154,7 @@ ITEM_KINDS: Mapping[int, ItemKind] = {
     2000: ItemKind("ImageStartCapture", DO, ranges={2: (0.0, 3600.0), 3: (0.0, 1e6)}),
     2001: ItemKind("ImageStopCapture", DO),
     207: ItemKind("FenceEnable", DO, ranges={1: (0.0, 2.0)}),  # DO_FENCE_ENABLE
+    213: ItemKind("SetYawSpeed", NAV, driving=True, ranges=YAW_SPEED, task=NavTask.HEADING),  # NAV_SET_YAW_SPEED
     **{number: ItemKind(name, Role.CAMERA) for number, name in CAMERA_ITEMS.items()},
 }
 """Any other MAV_CMD is refused with MAV_MISSION_UNSUPPORTED: grippers, winches, parachutes, VTOL..."""
@@ -187,7 +192,7 @@ def check_mission(items: Sequence[MissionItem], vehicle_kind: str) -> tuple[int,
 def check_mission_item(item: MissionItem, vehicle_kind: str) -> int:
     """Return the MAV_MISSION_RESULT of one item for a vehicle type. A NaN yaw is valid."""
     kind = ITEM_KINDS.get(item.command)
-    if kind is None or (kind.flying and drives(vehicle_kind)) or kind.only not in ("", vehicle_kind):
+    if kind is None or (kind.flying if drives(vehicle_kind) else kind.driving) or kind.only not in ("", vehicle_kind):
         return MissionResult.UNSUPPORTED
     frame = altitude_frame(item.frame)
     if frame is None or (frame is AltitudeFrame.MISSION and (kind.place or kind.height)):
@@ -237,6 +242,7 @@ ALTITUDE_REACHED = 5.0  # m: of LOITER_TO_ALT and CONTINUE_AND_CHANGE_ALT, as in
 ON_CIRCLE = 0.25  # of its radius off a circle, at most, at the end of LOITER_TO_ALT
 LINED_UP = radians(6.0)  # course from the bearing of the next waypoint, at the end of LOITER_TO_ALT
 STRAIGHT = 5000.0  # m ahead that CONTINUE_AND_CHANGE_ALT aims
+HEADED = radians(5.0)  # from the heading at the end of NAV_SET_YAW_SPEED, as in ArduRover
 MIN_CIRCLE = 1.0  # m
 ACCEPTANCE_RADIUS = {"WP_RADIUS": 1.0, "WPNAV_RADIUS": 0.01}  # parameter -> m per unit
 CIRCLE_RADIUS = {"CIRC_RADIUS": 1.0, "CIRCLE_RADIUS": 0.01, "WP_LOITER_RAD": 1.0}  # of rovers, copters, planes
@@ -258,6 +264,7 @@ class NavTarget:
     yaw: float = nan  # rad, NaN: along the path
     speed: float = nan  # m/s over the ground, NaN: from the parameters
     p1: float = 0.0  # of the item
+    pace: float = 0.0  # m/s along the nose while it turns to `yaw`, negative backwards
 
 
 def place_of(item: MissionItem, autopilot: "BuiltInAutopilot", default: Ned) -> Ned:
@@ -298,6 +305,7 @@ class MissionLeg:
     waited: float = 0.0  # s
     swept: float = 0.0  # rad around the centre of a circle
     bearing: float = nan  # rad, last seen from the centre
+    altitude: float = nan  # m down, to which a copter changes once it is there
 
     def done(self, autopilot: "BuiltInAutopilot", lead: float, dt: float) -> bool:
         """Return whether the item is done, `dt` s after the last call; `lead` m may shorten the acceptance radius."""
@@ -312,12 +320,18 @@ class MissionLeg:
             return self.reached(here, radius)
         if task is NavTask.CIRCLE:
             return self._circled(here)
+        if task is NavTask.HEADING:
+            return abs(remainder(self.yaw - autopilot.estimate.yaw, tau)) <= HEADED
         if task is NavTask.DELAY or (self.arrived and self.wait > 0.0):
             self.waited += dt
         if task is NavTask.SPLINE:  # AUTO knows where the curve ends
             self.arrived = self.arrived or autopilot.executor.passed
             return self.arrived and self.waited >= self.wait
-        self.arrived = self.arrived or task is NavTask.DELAY or self.reached(here, radius)
+        if self.altitude == self.altitude and self.reached(here, radius):
+            north, east, _ = self.target.target
+            self.target = replace(self.target, start=self.target.target, target=(north, east, self.altitude))
+            self.altitude = nan
+        self.arrived = self.arrived or task is NavTask.DELAY or (isnan(self.altitude) and self.reached(here, radius))
         return self.arrived and self.waited >= self.wait
 
     def _levelled(self, autopilot: "BuiltInAutopilot") -> bool:
@@ -373,6 +387,10 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     if kind.task is NavTask.WAYPOINT:
         yaw = radians(item.p4) if item.p4 != 0.0 else nan  # 0 means unspecified, as in ArduPilot
         radius = max(item.p2, MIN_RADIUS) if item.p2 > 0.0 else radius
+    pace = 0.0
+    if kind.task is NavTask.HEADING:
+        yaw = remainder(radians(item.p1) + (autopilot.estimate.yaw if item.p3 else 0.0), tau)
+        place, pace = autopilot.estimate.position, item.p2
     circle, turns = 0.0, item.p1 if kind.task is NavTask.CIRCLE else 0.0
     if kind.task in (NavTask.CIRCLE, NavTask.LOITER) and abs(item.p3) >= MIN_CIRCLE:  # planes circle to loiter
         circle = item.p3
@@ -384,7 +402,10 @@ def make_leg(sequence: int, item: MissionItem, autopilot: "BuiltInAutopilot", st
     if kind.task is NavTask.CLIMB:
         now, ahead = autopilot.estimate, atan2(autopilot.estimate.ve, autopilot.estimate.vn)
         start, place = now.position, (now.north + STRAIGHT * cos(ahead), now.east + STRAIGHT * sin(ahead), place[2])
-    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1)
+    if kind.task is NavTask.LOITER_TO_ALT and autopilot.vehicle.kind == "copter":
+        over = NavTarget(NavTask.LOITER, (place[0], place[1], autopilot.estimate.down), start)
+        return MissionLeg(sequence, over, radius, 0.0, True, yaw, altitude=place[2])
+    target = NavTarget(kind.task, place, start, radius=circle, turns=turns, hold=hold, yaw=yaw, p1=item.p1, pace=pace)
     return MissionLeg(sequence, target, radius, wait, not drives(autopilot.vehicle.kind), yaw)
 
 

@@ -42,6 +42,11 @@ class CopterAuto(MissionMode, CopterMode):
         self._nav = self._legs = self._spline = self._manoeuvre = self._take_off = None
         self._waiting = True
 
+    def resume(self) -> None:
+        """Continue the mission at its current item."""
+        super().resume()
+        self._waiting = False
+
     def shift(self, north: float, east: float, down: float) -> None:
         """Replan from the track: waypoints stay on the map."""
         self._legs = self._spline = None

@@ -9,7 +9,7 @@ from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
 from paddock.sitl.autopilot.modes.plane import PlaneMode
 from paddock.sitl.autopilot.modes.plane_runway import Landing, LandingStage, TakeoffRun
-from paddock.sitl.autopilot.telemetry import Landed, Severity
+from paddock.sitl.autopilot.telemetry import Landed, ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import MissionMode
 
 HOME_FIRST, LAND_AT_ONCE = 1, 2  # values of RTL_AUTOLAND
@@ -193,7 +193,7 @@ class PlaneAuto(MissionMode, PlaneMode):
         if self.landing.update(self, nav, dt):
             self.landing = None
             if not self.plane.start_landing("go-around"):
-                autopilot.set_mode(self.plane.return_mode, "no landing sequence")
+                autopilot.set_mode(self.plane.return_mode, "no landing sequence", ModeReason.MISSION_END)
 
     @property
     def flaring(self) -> bool:

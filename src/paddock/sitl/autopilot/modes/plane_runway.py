@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from math import atan2, degrees, hypot, isfinite, radians, sin
+from math import atan2, cos, degrees, hypot, isfinite, radians, sin
 from typing import TYPE_CHECKING
 
 from paddock.sitl.autopilot.control.l1 import roll_for_line
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 LEAST_PITCH = radians(5.0)  # of a climb below AIRSPEED_CRUISE
 TURNING_HEIGHT = 3.0  # TKOFF_LVL_ALTs above the start: the full roll limit
 EXTRA = 3.0  # m that a take-off aims above its altitude, to pass it
+AHEAD = 5000.0  # m along the runway to which the line of a take-off is flown
 GRAVITY = 9.80665
 
 
@@ -55,14 +56,12 @@ class TakeoffRun:
         level, free = radians(mode.value("LEVEL_ROLL_LIMIT")), radians(mode.value("ROLL_LIMIT_DEG"))
         low = max(mode.value("TKOFF_LVL_ALT"), 0.1)
         share = min(max((height - low) / (low * (TURNING_HEIGHT - 1.0)), 0.0), 1.0)
-        mode.head(
-            self.heading,
-            down - EXTRA,
-            pitch_least=least,
-            throttle_least=most,
-            roll_limit=level + share * (free - level),
-            steering=steering,
-        )
+        limits = {"pitch_least": least, "throttle_least": most, "roll_limit": level + share * (free - level)}
+        if steering or not estimate.position_ok:
+            mode.head(self.heading, down - EXTRA, steering=steering, **limits)
+        else:  # wind must not carry it off the line of the runway
+            north, east = self.start[0] + AHEAD * cos(self.heading), self.start[1] + AHEAD * sin(self.heading)
+            mode.follow(self.start[:2], (north, east), down - EXTRA, **limits)
 
     def _wait(self, mode: "PlaneMode", dt: float) -> None:
         """Launch immediately, or some time after the acceleration of a throw."""

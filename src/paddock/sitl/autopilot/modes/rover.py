@@ -8,7 +8,7 @@ from paddock.sitl.autopilot.control.rover_path import STOP_RADIUS, RoverDriver, 
 from paddock.sitl.autopilot.estimate import Ned, Point
 from paddock.sitl.autopilot.guided import GuidedTarget
 from paddock.sitl.autopilot.mission.items import NavTarget, NavTask
-from paddock.sitl.autopilot.telemetry import Severity
+from paddock.sitl.autopilot.telemetry import ModeReason, Severity
 from paddock.sitl.autopilot.vehicle import MissionMode, Mode
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ class RoverMode(Mode):
         self.driver = self.rover.driver
 
     def enter(self) -> None:
-        """Start without pivoting."""
-        self.driver.pivoting = False
+        """Start without pivoting, and forwards."""
+        self.driver.pivoting = self.driver.reversed = False
 
     def stick_speed(self) -> float:
         """Return the speed that the throttle stick asks for, m/s: full stick is WP_SPEED."""
@@ -300,10 +300,10 @@ class RoverAuto(MissionMode, RoverMode):
         self._follow(self.nav_target(dt))
         if autopilot.executor.finished:
             number = DONE_MODES[autopilot.parameters.whole("MIS_DONE_BEHAVE")]
-            ack = autopilot.set_mode(number, "mission complete")
+            ack = autopilot.set_mode(number, "mission complete", ModeReason.MISSION_END)
             if not ack.accepted:
                 autopilot.send_text(Severity.WARNING, ack.text)
-                autopilot.set_mode(DONE_MODES[0])
+                autopilot.set_mode(DONE_MODES[0], by=ModeReason.MISSION_END)
 
     def _follow(self, nav: NavTarget) -> None:
         speed = nav.speed if nav.speed == nav.speed else 0.0
@@ -319,6 +319,8 @@ class RoverAuto(MissionMode, RoverMode):
             executor.lead = driver.along(start, end, nav.after[:2] if nav.after is not None else None, speed)
         elif nav.task is NavTask.CIRCLE:
             driver.circle(end, abs(nav.radius), nav.radius >= 0.0, speed)
+        elif nav.task is NavTask.HEADING:
+            driver.heading(nav.yaw, nav.pace)
         elif nav.task is NavTask.RETURN:
             executor.lead = driver.along(start, end, speed=self.value("RTL_SPEED") or speed)
         else:
