@@ -174,19 +174,20 @@ class PolygonShape:
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep
-        if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0):
+        if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0) or field.confines(radius):
             region = polygons_of(self.region - field.closed)
             if region.is_empty:
                 raise InfeasibleError(f"it lies in the no-fly zone {field.barriers[-1].name!r}")
             angles = [sweep.angle] if self.angle is not None else [sweep.angle, sweep.angle + 0.5 * pi]
-            sweep = best_sweep(region, Limits(field.stops, field.walls, radius), self.spacing, angles)
+            sweep = best_sweep(region, field.limits(radius), self.spacing, angles)
             if not sweep.swaths:
                 raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:.3g} m")
         path = self._along(sweep, field, radius, drift)
         if drift == CALM or self.angle is not None or not self.margin or not (outside := self.beyond(path)):
             return path
-        limits, region = Limits(field.stops, field.walls, radius), polygons_of(self.region - field.closed)
-        other = best_sweep(region, limits, self.spacing, [sweep.angle + 0.5 * pi])  # turns drift to another side
+        region = polygons_of(self.region - field.closed)
+        turned = [sweep.angle + 0.5 * pi]  # turns drift to another side
+        other = best_sweep(region, field.limits(radius), self.spacing, turned)
         across = self._along(other, field, radius, drift) if other.swaths else path
         return across if self.beyond(across) < outside else path
 
