@@ -1,9 +1,10 @@
 """The path of a vehicle over a field: every swath once, and turns between them that avoid holes and no-fly zones.
 
 A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
-field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and of two
-such circles the convex hull, which holds the turn, is inside a convex field. Otherwise they stay as close as possible. Turns are computed for tours
-that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
+field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and in a
+convex field the hull of two such circles, which contains the turn, is inside. Otherwise they stay as close to it as
+possible. Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are checked,
+and it is ordered again.
 """
 
 from collections.abc import Sequence
