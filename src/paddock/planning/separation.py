@@ -20,9 +20,9 @@ from paddock.planning.tours import Ints
 from paddock.world.columns import Floats
 
 LAYERS = 8
-DELAYS = (0.0, 5.0, 10.0, 20.0, 40.0, 80.0)  # s by which a vehicle may depart later, where no layer is free
-ROUNDS, MOST_OPTIONS = 4, 400
-"""Rounds over all pairs that meet, and flights that are built for them."""
+DELAYS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0)  # s by which a vehicle may depart later, where no layer is free
+ROUNDS, MOST_OPTIONS, MOST_TRIED = 4, 400, 2000
+"""Rounds over all pairs that meet, flights that are built for them, and changes that are tried."""
 MARGIN = 1.25  # layers are this much farther apart than required, as no vehicle holds its height exactly
 FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
@@ -151,6 +151,7 @@ class Airspace:
             self.places[row] = self._places(row, flight)
         self.near = np.zeros((len(who) + 1, len(who) + 1), np.int64)  # [row, earlier row]: first meeting; -1: none
         self.options: dict[tuple[int, float, float], Flight | None] = {}
+        self.tried = 0  # changes
         self.look(inf)
 
     def look(self, height: float) -> None:
@@ -214,30 +215,33 @@ class Airspace:
 
     def _part(self, rows: Sequence[int], delay: float) -> None:
         """Make the change to these flights, with a delay (s) of one of them, with which the fewest pairs meet."""
-        ways = [{row: self.option(row, lift, delay)} for row in rows for lift in self.layers]
-        for a, b in (rows, rows[::-1]) if len(rows) == 2 else ():  # each in the layer of the other
-            up, down = self.flights[a].vehicle.lift, self.flights[b].vehicle.lift
-            ways.append({a: self.option(a, down, delay), b: self.option(b, up)})
+        lifts = {row: self.flights[row].vehicle.lift for row in rows}
+        swaps = [{a: (lifts[b], delay), b: (lifts[a], 0.0)} for a, b in (rows, rows[::-1])] if len(rows) == 2 else []
         best, least = None, (len(self.pairs()), -1.0, 0.0)
-        for way in ways:
-            flights = {row: flight for row, flight in way.items() if flight is not None}
-            if len(flights) == len(way) and (found := self._result(flights)) < least:
+        for way in swaps + [{row: (lift, delay)} for row in rows for lift in self.layers]:
+            flights = {row: flight for row, how in way.items() if (flight := self.option(row, *how)) is not None}
+            if len(flights) < len(way) or self.tried >= MOST_TRIED:
+                continue
+            alone, found = self._result(flights)
+            if found < least:
                 best, least = flights, found
+            if alone and not self.kept.spread:  # the first one is the lowest
+                break
         for row, flight in (best or {}).items():
             self.change(row, flight)
 
-    def _result(self, flights: Mapping[int, Flight]) -> tuple[int, float, float]:
-        """Return how many pairs meet with other flights, how many share a layer, and the height (m) of all."""
-        before, near = {row: self.flights[row] for row in flights}, self.near.copy()
+    def _result(self, flights: Mapping[int, Flight]) -> tuple[bool, tuple[int, float, float]]:
+        """Return whether other flights meet none, how many pairs meet and share a layer, and the height (m) of all."""
+        before = {row: (self.flights[row], self.places[row].copy()) for row in flights}
+        near, self.tried = self.near.copy(), self.tried + 1
         for row, flight in flights.items():
             self.change(row, flight)
-        lifts = [flight.vehicle.lift for flight in self.flights]
+        pairs, lifts = self.pairs(), [flight.vehicle.lift for flight in self.flights]
         crowd = sum(lifts.count(lift) for lift in lifts) if self.kept.spread else 0
-        result = len(self.pairs()), float(crowd), sum(lifts)
-        for row, flight in before.items():
-            self.take(row, flight)
+        for row, kept in before.items():
+            self.flights[row], self.places[row] = kept
         self.near = near
-        return result
+        return not any(row in pair for pair in pairs for row in flights), (len(pairs), float(crowd), sum(lifts))
 
 
 def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:

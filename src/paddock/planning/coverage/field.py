@@ -3,8 +3,8 @@
 A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
 field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and in a
 convex field the hull of two such circles, which contains the turn, is inside. Otherwise they stay as close to it as
-possible. Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are checked,
-and it is ordered again.
+possible. Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are
+checked, and it is ordered again.
 """
 
 from collections.abc import Sequence

@@ -246,6 +246,15 @@ FieldShape = AreaShape | PolygonShape
 """Shapes that are swept in rows, around no-fly zones; they can be divided into parts."""
 
 
+def swept_area(shape: FieldShape, path: Path) -> BaseGeometry:
+    """Return the part of a field, with its holes, within half a spacing of the rows of a path."""
+    whole = Polygon(shape.outline()) if isinstance(shape, AreaShape) else shape.area
+    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
+    rows = whole if isinstance(shape, AreaShape) else shape.region
+    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
+    return whole & covered_by(straight, shape.spacing)
+
+
 def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
     """Return the share of a field (without holes and zones) within half a spacing of the rows of a path.
 
@@ -253,10 +262,7 @@ def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, 
     """
     whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
     area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
-    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
-    rows = shape.region if isinstance(shape, PolygonShape) else whole
-    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
-    if area.area == 0.0 or not len(straight):
+    if area.area == 0.0:
         return 0.0, 0.0
-    share = area.intersection(covered_by(straight, shape.spacing)).area / area.area
+    share = area.intersection(swept_area(shape, path)).area / area.area
     return float(share), (shape if isinstance(shape, PolygonShape) else shape.polygon).beyond(path)
