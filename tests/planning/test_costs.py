@@ -354,6 +354,25 @@ def test_a_reason_names_the_nearest_idle_vehicle_and_drives_rovers() -> None:
     )
 
 
+def test_a_reason_names_the_vehicle_that_needs_least() -> None:
+    """Four side by side in strong wind: which one needs least is decided by the paths, not by estimates."""
+    fleet = tuple(
+        Vehicle(f"u{k}", (0.0, y, 100.0, 0.5 * np.pi), (0.0, 0.0, 100.0, 0.0), 15.0, 100.0, 4500.0)
+        for k, y in enumerate((-100.0, -33.3, 33.3, 100.0))
+    )
+    problem = Problem(fleet, (task("near", -868.85, 159.38), task("far", -1267.67, 162.5)), wind=(-7.048, 8.446))
+    (found,) = solve(problem, "greedy").undone
+    lengths = {
+        who.name: solve(
+            replace(problem, vehicles=(replace(who, range=1e6),), tasks=problem.tasks[1:]), "local_search"
+        ).total
+        for who in fleet
+    }
+    least = min(lengths, key=lambda name: lengths[name])
+    assert found.reason.startswith(f"it takes {lengths[least]:,.0f} m there and back")
+    assert f", {least} has a range of 4,500 m left" in found.reason and found.reason.count("has a range") == 1
+
+
 @pytest.mark.parametrize("wind", [(0.0, 0.0), WIND])
 def test_the_metres_of_a_reason_are_the_range_that_is_enough(wind: tuple[float, float]) -> None:
     """The method chooses the heading of a task that it plans: the reason states the path that it would build."""

@@ -8,6 +8,7 @@ from math import cos, nan, pi, sin
 
 import numpy as np
 import pytest
+import shapely
 
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.polygon import PolygonShape
@@ -227,3 +228,28 @@ def test_impossible_values_are_named(given: dict[str, object], says: str) -> Non
 def test_an_invalid_radius_is_refused() -> None:
     with pytest.raises(InvalidValueError, match=r"turn radius is -1\.0"):
         PolygonShape(SQUARE, spacing=30.0).path(-1.0)
+
+
+def regular(sides: int, reach: float, turned: float) -> list[tuple[float, float]]:
+    angles = turned + 2.0 * np.pi * np.arange(sides) / sides
+    return [(float(x), float(y)) for x, y in reach * np.stack([np.cos(angles), np.sin(angles)], axis=1)]
+
+
+@pytest.mark.parametrize("outline", [
+    *(regular(sides, 400.0, 0.1) for sides in (4, 5, 6)), [(0.0, 0.0), (1400.0, 0.0), (400.0, 900.0)],
+    [(0.0, 0.0), (900.0, -200.0), (1100.0, 300.0), (300.0, 700.0)],
+], ids=["square", "pentagon", "hexagon", "triangle", "quadrangle"])  # fmt: skip
+@pytest.mark.parametrize("spacing", [90.0, 200.0])
+def test_turns_stay_inside_a_convex_field_whose_margin_is_the_turn_radius(
+    outline: list[tuple[float, float]], spacing: float
+) -> None:
+    shape = PolygonShape(tuple(outline), spacing=spacing, margin=100.0)
+    path = shape.path(100.0)
+    field = shapely.Polygon(outline)
+    points = shapely.points(path.sample(2.0)[:, :2])
+    assert shapely.distance(field, points).max() < 0.05
+    rows = [s for s in path.segments if s.curvature == 0.0]
+    ends = [((s.x, s.y), (s.x + s.length * np.cos(s.heading), s.y + s.length * np.sin(s.heading))) for s in rows]
+    near = shapely.union_all(shapely.linestrings(ends)).buffer(0.5 * spacing)
+    inner = field.buffer(-100.0, join_style="mitre")
+    assert near.intersection(inner).area > 0.93 * inner.area  # as if all rows were straight through

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from paddock.planning import plan as plan_of
 from paddock.planning import separation as layers
 from paddock.planning.coverage.shapes import LineShape
 from paddock.planning.from_scenario import setup_of
@@ -18,7 +19,7 @@ from paddock.planning.metrics import foreseen, separation
 from paddock.planning.mission.kinematic import KinematicRun, trace
 from paddock.planning.mission.mission import Mission
 from paddock.planning.planner import solve
-from paddock.planning.problem import Problem, Separation, Task, Vehicle
+from paddock.planning.problem import MissionSetup, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import generate
 from paddock.planning.routes import Plan
 
@@ -91,13 +92,69 @@ def test_one_of_two_that_meet_head_on_flies_one_layer_higher() -> None:
     assert nearest(level)["u0", "u1"] < 0.1 and plan.meetings == ()
 
 
-def test_what_cannot_be_separated_is_named() -> None:
-    """Both tasks are at a height of their own, so that no layer helps."""
+def at_one_height(closes: float) -> Problem:
+    """Both tasks at the same height, so that no layer helps, to be begun before a time (s)."""
     problem = head_on()
-    plan = solve(replace(problem, tasks=tuple(replace(task, z=100.0) for task in problem.tasks)), "greedy")
+    return replace(problem, tasks=tuple(replace(task, z=100.0, closes=closes) for task in problem.tasks))
+
+
+def test_what_cannot_be_separated_is_named() -> None:
+    """Both begin after 10 s: there is no time to wait."""
+    plan = solve(at_one_height(12.0), "greedy")
     ((first, second, time),) = plan.meetings
     assert (first, second) == ("u0", "u1") and time == pytest.approx(25.0 - 51.0 / 40.0, abs=0.6)
     check(plan)
+
+
+def test_one_of_two_with_tasks_at_one_height_waits_above_the_other() -> None:
+    """It departs when the other one has passed its task: 40 s after 10 s, less the 10 s of its own way there."""
+    problem = at_one_height(np.inf)
+    plan = solve(problem, "greedy")
+    assert plan.meetings == () and plan.done == 2
+    check(plan)
+    (later,) = [route for route in plan.routes if route.legs[0].kind == "wait"]
+    assert later.legs[0].flown == 0.0 and 30.0 <= later.legs[0].ends <= 80.0
+    run = KinematicRun(Mission(MissionSetup(problem, "greedy", execute="kinematic")))
+    run.advance(20.0)
+    other = KinematicRun(Mission(run.mission.setup))
+    other.restore(run.save())
+    run.advance(40.0)
+    other.advance(40.0)
+    assert np.array_equal(run.poses(), other.poses())
+    run.finish()
+    near = separation(trace(run, 0.5), KEPT.height)
+    assert near is None or near.distance >= 50.0
+
+
+@pytest.mark.parametrize("altitude", [40.0, 70.0, 85.0])
+@pytest.mark.parametrize("x", [-14.0, 300.0])
+def test_a_vehicle_that_sinks_to_its_task_starts_below_its_neighbour(altitude: float, x: float) -> None:
+    """40 m apart, side by side: from a layer above it would sink through the height of the other."""
+    line = {"line": {"start": [0, -20, 100], "end": [0, 20, 100]}}
+    tasks = [
+        {"name": "a", "point": {"at": [300, 1600]}, "altitude": altitude},
+        {"name": "b", "point": {"at": [x, 1412]}},
+    ]
+    mission = {"base": [0, 0, 100, 0], "range": 8000, "speed": 15, "objective": "makespan", "tasks": tasks}
+    quads = {"name": "q", "count": 2, "model": "quad", "preset": "long_range", "spawn": line}
+    found = plan_of({"vehicles": [quads], "mission": mission})
+    assert found.meetings == () and found.done == 2
+    check(found)
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_routes_that_change_height_are_checked_after_they_are_raised(seed: int) -> None:
+    """Paths in other layers climb and sink elsewhere, so that others may meet than before."""
+    setup = setup_of(generate(seed, 12, 30, area=(1500.0, 1500.0), execute="kinematic", method="clustered_greedy"))
+    heights = np.random.default_rng(seed).choice([np.nan, 40.0, 70.0, 150.0], len(setup.problem.tasks))
+    tasks = tuple(
+        task if np.isnan(z) else replace(task, z=z)
+        for task, z in zip(setup.problem.tasks, heights.tolist(), strict=True)
+    )
+    vehicles = tuple(replace(vehicle, slope=0.2) for vehicle in setup.problem.vehicles)
+    plan = solve(replace(setup.problem, tasks=tasks, vehicles=vehicles), setup.method)
+    check(plan)
+    assert plan.meetings == ()
 
 
 def test_a_mission_that_is_flown_keeps_its_layers() -> None:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
+from itertools import combinations
 from math import inf, pi
 from pathlib import Path as File
 from typing import Any
@@ -24,6 +25,8 @@ from PIL import Image
 from pymap3d import enu2geodetic
 
 from paddock.errors import MissingFeatureError
+from paddock.planning import plan as plan_of
+from paddock.planning.coverage.polygon import PolygonShape
 from paddock.planning.coverage.shapes import LineShape, PointShape
 from paddock.planning.metrics import ClosestApproach, done_times, foreseen, to_csv
 from paddock.planning.obstacles.zones import CircleZone
@@ -371,3 +374,32 @@ def test_ranges_without_limit_are_shown() -> None:
     plan = by_hand()
     free = replace(plan.problem, vehicles=tuple(replace(vehicle, range=inf) for vehicle in plan.problem.vehicles))
     assert "no limit" in report_html(replace(plan, problem=free), "mission")
+
+
+def test_the_map_shows_what_is_swept_and_names_do_not_overlap() -> None:
+    """A field in parts and points 10 m apart; the swept area on the map is the share that the metrics report."""
+    outline = [[300, 200], [1500, 100], [1700, 900], [800, 1300], [200, 800]]
+    points = [{"name": name, "point": {"at": [310 + 10 * k, 230]}} for k, name in enumerate(("gate", "barn", "well"))]
+    field = {"name": "meadow", "polygon": {"outline": outline, "spacing": 80, "margin": 100}}
+    mission = {"base": [0, 0, 100, 0], "range": 12000, "turn_radius": 100, "tasks": [field, *points]}
+    start = {"line": {"start": [0, 0, 100], "end": [0, 100, 100]}}
+    aircraft = {"name": "u", "count": 2, "model": "fixed_wing", "spawn": start}
+    found = plan_of({"vehicles": [aircraft], "mission": mission}, "greedy")
+    parts = {task.name: task.covered for task in foreseen(found).tasks if task.covered is not None}
+    assert len(parts) > 1
+    with styled() as figure_class:
+        figure = draw_routes(figure_class, found, "meadow")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    names = [text for text in axes.texts if text.get_text() in {task.name for task in found.problem.tasks}]
+    boxes = [text.get_window_extent() for text in names]
+    assert len(boxes) == len(found.problem.tasks)
+    assert not any(one.overlaps(other) for one, other in combinations(boxes, 2))
+    drawn = {patch.get_gid(): patch.get_path() for patch in axes.patches if patch.get_gid()}
+    for task in found.problem.tasks:
+        assert isinstance(task.shape, PolygonShape) == (f"margin {task.name}" in drawn)
+        if isinstance(task.shape, PolygonShape) and task.name in parts:
+            (ring,) = drawn[f"swept {task.name}"].to_polygons()
+            x, y = np.array(ring).T
+            area = 0.5 * abs(np.dot(x[:-1], y[1:]) - np.dot(x[1:], y[:-1]))
+            assert area == pytest.approx(parts[task.name] * task.shape.area.area, rel=1e-6)

@@ -202,3 +202,15 @@ def test_two_recorders(small: Simulation, tmp_path: Path) -> None:
     a, b = (decoded(tmp_path / name) for name in ("a.mcap", "b.mcap"))
     assert len(of(a, "/paddock/actions")) == len(of(b, "/paddock/actions")) == 1
     assert of(a, "/paddock/state")[-1].blocks == of(b, "/paddock/state")[-1].blocks
+
+
+def test_a_mission_that_was_planned_before_is_among_the_events(tmp_path: Path) -> None:
+    quad = {"name": "q", "model": "quad", "pose": [0, 0, 100, 0]}
+    mission = {"base": [0, 0, 100, 0], "execute": "kinematic", "tasks": [{"name": "a", "point": {"at": [60, 0]}}]}
+    with paddock.load({"vehicles": [quad], "mission": mission}) as sim:
+        sim.engine.prepare()
+        assert [event.kind for event in sim.events.since()] == ["mission_planned"]
+        with Recorder(sim, tmp_path / "run.mcap", rate=1):
+            sim.run(until=2.0)
+        kinds = Counter(event.kind for event in sim.events.since())
+    assert Counter(event.kind for event in of(decoded(tmp_path / "run.mcap"), "/paddock/events")) == kinds

@@ -36,6 +36,7 @@ MEASURED = 1e-9  # relative: a route that fits may exceed the range by this, as 
 ABOVE = 1.25  # a cost may be this much above the range: whether the path fits is measured
 TRIES = 8  # vehicles that are tried for a task that was left out
 MOST_CHOSEN = 256  # tasks of a tour that is too long among which those to keep are chosen
+SIMILAR = 4  # vehicles of which the reason of an undone task names the one that needs least
 NOTHING: Mapping[Any, Any] = MappingProxyType({})
 Standing = Mapping[int, tuple[list[int], Route]]
 """Vehicle -> its tasks in order and its route, which is kept until its tasks change."""
@@ -274,6 +275,18 @@ def _beyond(costs: Costs, task: int) -> Floats:
     return np.asarray(np.subtract(ways, costs.ranges, out=np.full(len(ways), inf), where=ways < inf))
 
 
+def _nearest(costs: Costs, task: int, vehicles: Sequence[int]) -> int:
+    """Return the vehicle that a task alone takes beyond its range by least; of similar ones measured on paths."""
+    beyond, ways = _beyond(costs, task), costs.alone_of(task)
+    order = sorted(vehicles, key=lambda k: beyond[k])
+    similar = beyond[order[0]] + (ABOVE - 1.0) * ways[order[0]]
+    lengths = {}
+    for k in [k for k in order if beyond[k] <= similar][:SIMILAR] if similar < inf else ():
+        with suppress(InfeasibleError):
+            lengths[k] = alone(costs, k, task)[0].flown - costs.ranges[k]
+    return min(lengths, key=lambda k: lengths[k], default=order[0])
+
+
 def alone(costs: Costs, vehicle: int, task: int) -> tuple[Route, dict[int, float]]:
     """Return the shortest route on which a vehicle does one task, and its heading there if that is chosen."""
     free = Costs(_only(costs.problem, vehicle, task), transits=costs.transits)
@@ -310,13 +323,12 @@ def reason(costs: Costs, task: int, orders: Sequence[Sequence[int]]) -> str:
         return f"the base lies in the no-fly zone {closed[0]!r}"
     if not np.isfinite(costs.alone_of(task)).any() and costs.problem.tasks[task].closes < inf:
         return _too_late(costs, task)
-    idle = _idle(costs, task, orders)[:1]
     able = [k for k in range(costs.vehicles) if not isinstance(wrong[k], InfeasibleError)]
-    beyond = _beyond(costs, task)
-    nearest = min(able, key=lambda k: (beyond[k], bool(orders[k])))
+    nearest = _nearest(costs, task, sorted(able, key=lambda k: bool(orders[k])))
+    idle = [_nearest(costs, task, found)] if (found := _idle(costs, task, orders)) and orders[nearest] else found[:1]
     far = _why_not(costs, nearest, task)
     why = far or _too_busy(costs, task, orders)
-    if idle and idle[0] != nearest and (other := _why_not(costs, idle[0], task)):
+    if idle and orders[nearest] and (other := _why_not(costs, idle[0], task)):
         return f"{why}; nearest idle vehicle: {other}"
     return why if far or idle else f"{why}; no vehicle is idle"
 

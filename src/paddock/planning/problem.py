@@ -48,6 +48,7 @@ class Vehicle:
     aloft: bool = False  # an aircraft that starts in the air: it waits in circles even before departure
     tightest: float | None = None  # m, radius of its tightest turn through the air; None: as planned
     lift: float = 0.0  # m by which the plan has raised it to its layer
+    departs: float = 0.0  # s: until then the plan lets it wait where it is free, as it would meet another vehicle
 
     @property
     def travels_at(self) -> float:

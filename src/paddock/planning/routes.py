@@ -150,6 +150,8 @@ def predictable(costs: Costs, vehicle: int, order: Sequence[int]) -> bool:
     """Return whether compiled lengths are exact, so that paths can wait: no zones, one height, no waiting in wind."""
     problem = costs.problem
     tasks, who = [problem.tasks[t] for t in order], problem.vehicles[vehicle]
+    if who.departs > who.ready:
+        return False
     level = who.pose[2] == who.home[2] == who.travels_at and all(task.z is None for task in tasks)
     return level and not problem.zones and (problem.wind == (0.0, 0.0) or all(task.opens == 0.0 for task in tasks))
 
@@ -263,6 +265,7 @@ class _Writer:
         z, free = self.who.travels_at if task.z is None else task.z, task.shape.entry.heading is None
         if chosen is not None:
             heading = leave = chosen
+        self.depart(task)
         try:
             way = self.onward((x, y, z, heading))
         except InfeasibleError:
@@ -289,7 +292,16 @@ class _Writer:
     @property
     def stays(self) -> bool:
         """Whether it is an aircraft before departure: it waits in place."""
-        return self.who.moves == "aircraft" and not (self.who.under_way or self.who.aloft or self.legs)
+        departed = self.who.under_way or self.who.aloft or any(leg.flown for leg in self.legs)
+        return self.who.moves == "aircraft" and not departed
+
+    def depart(self, task: Task) -> None:
+        """Wait until the vehicle may depart to its first task: in place, or in circles in the air."""
+        seconds = self.who.departs - self.time
+        if self.stays or self.who.moves != "aircraft":
+            self.stay(task, self.who.departs)
+        elif seconds > SOON:
+            self.circle(task, seconds)
 
     def stay(self, task: Task, until: float) -> None:
         """Wait in place until a time (s)."""
@@ -301,9 +313,13 @@ class _Writer:
         if self.who.moves != "aircraft":
             self.stay(task, task.opens)
         elif task.opens - self.time > SOON:
-            turn = self.costs.transits.circle(self.who, self.here)
-            path = _circles(turn, max((task.opens - self.time) * self.who.speed, turn.flown))
-            self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
+            self.circle(task, task.opens - self.time)
+
+    def circle(self, task: Task, seconds: float) -> None:
+        """Wait for that long in circles, for one at least."""
+        turn = self.costs.transits.circle(self.who, self.here)
+        path = _circles(turn, max(seconds * self.who.speed, turn.flown))
+        self.add("wait", task, path.flown, path.flown / self.who.speed, self.here, lambda: path)
 
 
 def lifted(path: Path, z: float) -> Path:

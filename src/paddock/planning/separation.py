@@ -1,8 +1,9 @@
 """Separation in plans: aircraft that would meet fly in different height layers; what still meets is reported."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf, isnan, nan
+from typing import NamedTuple
 
 import numpy as np
 from numpy import empty
@@ -19,6 +20,9 @@ from paddock.planning.tours import Ints
 from paddock.world.columns import Floats
 
 LAYERS = 8
+DELAYS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0)  # s by which a vehicle may depart later, where no layer is free
+ROUNDS, MOST_OPTIONS, MOST_TRIED = 4, 400, 2000
+"""Rounds over all pairs that meet, flights that are built for them, and changes that are tried."""
 MARGIN = 1.25  # layers are this much farther apart than required, as no vehicle holds its height exactly
 FINE, COARSE = 0.5, 2.0
 """s between the moments at which distances between vehicles are looked at: as a rule, and at most."""
@@ -87,8 +91,9 @@ def separated(
     """Return vehicles and routes in layers in which none meet, and those that still do; `fixed` keep their routes.
 
     A vehicle takes the lowest layer that is free of meetings; with `spread`, the one with the fewest vehicles first.
+    Those that then meet, as they climb or sink to tasks, are tried in other layers, and later.
     """
-    kept, vehicles, found = costs.problem.separation, costs.problem.vehicles, list(routes)
+    kept, vehicles = costs.problem.separation, costs.problem.vehicles
     spread = kept is not None and kept.spread  # then those without tasks are in the air, too
     who = [k for k, route in enumerate(routes) if (route.legs or spread) and vehicles[k].moves != "ground"]
     who.sort(key=lambda k: (k not in fixed, k))
@@ -96,45 +101,161 @@ def separated(
     end = max((routes[k].ends for k in who), default=0.0)
     step = pause(end - begin, len(who))
     if kept is None or step is None:
-        return vehicles, found, ()
-    first, count = floor(begin / step), ceil(end / step) - floor(begin / step) + 1  # moments: whole steps since 0 s
-    places = np.array([_places(vehicles[k], routes[k], step, first, count) for k in who])
-    reach, near = kept.distance + CHORD, np.zeros((len(who), len(who)), np.int64)
-    first_meetings(places, reach, inf, near)
-    layers = [n * spacing_of_layers(len(who), kept.height) for n in range(LAYERS)]
-    chosen = list(vehicles)
+        return vehicles, list(routes), ()
+    air = Airspace(costs, orders, routes, who, step, (begin, end))
+    chosen: list[float] = []
     for row, k in enumerate(who):
-        lifts = [chosen[other].lift for other in who[:row]]
-        met = [lift for lift, moment in zip(lifts, near[row].tolist(), strict=False) if moment >= 0]
-        options = sorted(layers, key=lambda lift: (lifts.count(lift) if spread else 0, lift))
+        met = [lift for lift, moment in zip(chosen, air.near[row].tolist(), strict=False) if moment >= 0]
+        options = sorted(air.layers, key=lambda lift: (chosen.count(lift) if spread else 0, lift))
         own = [vehicles[k].lift] if k in fixed or vehicles[k].under_way else []
         tried = own if k in fixed else own + options
         free = (lift for lift in tried if all(abs(lift - other) >= kept.height for other in met))
-        chosen[k] = raised(vehicles[k], next(free, tried[0]))
-    lifted = Costs(replace(costs.problem, vehicles=tuple(chosen)), costs.covered, costs.transits)
-    for row, k in enumerate(who):
-        if chosen[k] is not vehicles[k]:
-            found[k], chosen[k] = _rebuilt(lifted, k, orders[k]) or (routes[k], vehicles[k])
-            if predictable(costs, k, orders[k]):  # the same, only higher
-                places[row, :, 2] += chosen[k].lift - vehicles[k].lift
-            else:
-                places[row] = _places(chosen[k], found[k], step, first, count)
-    first_meetings(places, reach, kept.height, near)
-    pairs = ((row, other) for row in range(len(who)) for other in range(row) if near[row, other] >= 0)
-    named = (
-        Meeting(vehicles[who[b]].name, vehicles[who[a]].name, float(step * (first + near[a, b]))) for a, b in pairs
-    )
-    return tuple(chosen), found, tuple(named)
+        chosen.append(next(free, tried[0]))
+    for row, lift in enumerate(chosen):
+        if lift != vehicles[who[row]].lift and (flight := air.option(row, lift)) is not None:
+            air.take(row, flight)
+    air.look(kept.height)
+    air.resolve({row for row, k in enumerate(who) if k not in fixed})
+    found, moved = list(routes), list(vehicles)
+    for k, flight in zip(who, air.flights, strict=True):
+        moved[k], found[k] = flight
+    return tuple(moved), found, air.meetings()
+
+
+class Flight(NamedTuple):
+    """A vehicle in its layer, and its route."""
+
+    vehicle: Vehicle
+    route: Route
+
+
+class Airspace:
+    """The flights (n) of a plan at the same moments; each can be tried in another layer or with a later departure."""
+
+    def __init__(
+        self, costs: Costs, orders: Sequence[Sequence[int]], routes: Sequence[Route], who: Sequence[int], step: float,
+        times: tuple[float, float],
+    ) -> None:  # fmt: skip
+        """`who` flies; `step` between moments, and the `times` of the first begin and the last end, in s."""
+        assert costs.problem.separation is not None
+        self.costs, self.kept, self.step = costs, costs.problem.separation, step
+        self.orders = [orders[k] for k in who]
+        self.planned = [Flight(costs.problem.vehicles[k], routes[k]) for k in who]
+        self.flights = list(self.planned)
+        self.layers = [n * spacing_of_layers(len(who), self.kept.height) for n in range(LAYERS)]
+        self.alike = [predictable(costs, k, orders[k]) for k in who]  # in each layer
+        self.first = floor(times[0] / step)  # moments are whole steps since 0 s
+        self.count = ceil((times[1] + DELAYS[-1]) / step) - self.first + 2
+        self.places = np.full((len(who) + 1, self.count, 3), np.nan)  # the last one is tried
+        for row, flight in enumerate(self.flights):
+            self.places[row] = self._places(row, flight)
+        self.near = np.zeros((len(who) + 1, len(who) + 1), np.int64)  # [row, earlier row]: first meeting; -1: none
+        self.options: dict[tuple[int, float, float], Flight | None] = {}
+        self.tried = 0  # changes
+        self.look(inf)
+
+    def look(self, height: float) -> None:
+        """Find the first meeting of each pair, with less than `height` (m) between them."""
+        self.near[:-1], self.near[-1] = 0, -1
+        first_meetings(self.places, self.kept.distance + CHORD, height, self.near)
+
+    def option(self, row: int, lift: float, delay: float = 0.0) -> Flight | None:
+        """Return a flight in a layer (m), and later (s); None: impossible, too long, too late, or one too many."""
+        key, (planned, _) = (row, lift, delay), self.planned[row]
+        if lift == planned.lift and not delay:
+            return self.planned[row]
+        if key not in self.options and len(self.options) < MOST_OPTIONS + len(self.flights):
+            who = replace(raised(planned, lift), departs=planned.ready + delay if delay else planned.departs)
+            flight = _rebuilt(self.costs, who, self.orders[row])
+            late = flight is not None and flight.route.ends > self.step * (self.first + self.count - 2)
+            self.options[key] = None if late else flight
+        return self.options.get(key)
+
+    def _places(self, row: int, flight: Flight) -> Floats:
+        lifted = flight.vehicle.lift - self.planned[row].vehicle.lift
+        same = self.alike[row] and flight.vehicle.departs == self.planned[row].vehicle.departs  # only higher
+        places = _places(*(self.planned[row] if same else flight), self.step, self.first, self.count)
+        places[:, 2] += lifted if same else 0.0
+        return places
+
+    def take(self, row: int, flight: Flight) -> None:
+        """Exchange the flight of a vehicle."""
+        self.flights[row], self.places[row] = flight, self._places(row, flight)
+
+    def change(self, row: int, flight: Flight) -> None:
+        """Exchange the flight of a vehicle, and find out whom it meets."""
+        self.take(row, flight)
+        self.places[-1] = self.places[row]
+        found = np.full_like(self.near, -1)
+        found[-1] = 0
+        found[-1, row] = found[-1, -1] = -1
+        first_meetings(self.places, self.kept.distance + CHORD, self.kept.height, found)
+        self.near[row, :row], self.near[row + 1 : -1, row] = found[-1, :row], found[-1, row + 1 : -1]
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """Return the pairs of flights that meet, the later row first."""
+        return [(int(a), int(b)) for a, b in np.argwhere(np.tril(self.near[:-1, :-1] >= 0, -1))]
+
+    def meetings(self) -> tuple[Meeting, ...]:
+        """Return the vehicles that meet, and when they first do."""
+        names, times = [flight.vehicle.name for flight in self.flights], self.step * (self.first + self.near)
+        return tuple(Meeting(names[b], names[a], float(times[a, b])) for a, b in self.pairs())
+
+    def resolve(self, free: Collection[int]) -> None:
+        """Exchange flights of the rows `free` as long as fewer meet."""
+        for _ in range(ROUNDS):
+            before = self.pairs()
+            for a, b in before:
+                rows = [row for row in (a, b) if row in free]
+                for delay in DELAYS:
+                    if self.near[a, b] >= 0:
+                        self._part(rows, delay)
+            if len(self.pairs()) == len(before):
+                break
+
+    def _part(self, rows: Sequence[int], delay: float) -> None:
+        """Make the change to these flights, with a delay (s) of one of them, with which the fewest pairs meet."""
+        lifts = {row: self.flights[row].vehicle.lift for row in rows}
+        swaps = [{a: (lifts[b], delay), b: (lifts[a], 0.0)} for a, b in (rows, rows[::-1])] if len(rows) == 2 else []
+        best, least = None, (len(self.pairs()), -1.0, 0.0)
+        for way in swaps + [{row: (lift, delay)} for row in rows for lift in self.layers]:
+            flights = {row: flight for row, how in way.items() if (flight := self.option(row, *how)) is not None}
+            if len(flights) < len(way) or self.tried >= MOST_TRIED:
+                continue
+            alone, found = self._result(flights)
+            if found < least:
+                best, least = flights, found
+            if alone and not self.kept.spread:  # the first one is the lowest
+                break
+        for row, flight in (best or {}).items():
+            self.change(row, flight)
+
+    def _result(self, flights: Mapping[int, Flight]) -> tuple[bool, tuple[int, float, float]]:
+        """Return whether other flights meet none, how many pairs meet and share a layer, and the height (m) of all."""
+        before = {row: (self.flights[row], self.places[row].copy()) for row in flights}
+        near, self.tried = self.near.copy(), self.tried + 1
+        for row, flight in flights.items():
+            self.change(row, flight)
+        pairs, lifts = self.pairs(), [flight.vehicle.lift for flight in self.flights]
+        crowd = sum(lifts.count(lift) for lift in lifts) if self.kept.spread else 0
+        for row, kept in before.items():
+            self.flights[row], self.places[row] = kept
+        self.near = near
+        return not any(row in pair for pair in pairs for row in flights), (len(pairs), float(crowd), sum(lifts))
 
 
 def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int) -> Floats:
-    """Return x, y, z (count, 3) of a vehicle at whole steps (s) from the `first` on, NaN while it is not under way."""
+    """Return x, y, z (count, 3) of a vehicle at whole steps (s) from the `first` on, NaN while it is not under way.
+
+    At the steps before it begins and after it ends it is where it begins and ends.
+    """
     found = np.full((count, 3), np.nan)
     if not route.legs:
         return found
-    begin, until = ceil(route.legs[0].begins / step), floor(route.ends / step) + 1
+    begin, until = floor(route.legs[0].begins / step), ceil(route.ends / step) + 1
     if step not in route.sampled:  # routes that stand are looked at again after each event
-        poses, statuses = poses_on(vehicle, route, step * np.arange(begin, until, dtype=np.float64))
+        moments = np.clip(step * np.arange(begin, until, dtype=np.float64), route.legs[0].begins, route.ends)
+        poses, statuses = poses_on(vehicle, route, moments)
         route.sampled[step] = np.where(np.isin(statuses, AIRBORNE)[:, None], poses[:, :3], np.nan)
     skip = max(first - begin, 0)
     part = route.sampled[step][skip : skip + count]
@@ -142,14 +263,15 @@ def _places(vehicle: Vehicle, route: Route, step: float, first: int, count: int)
     return found
 
 
-def _rebuilt(costs: Costs, vehicle: int, order: Sequence[int]) -> tuple[Route, Vehicle] | None:
-    """Return the route in another layer; None where that is impossible, too long or too late."""
-    who = costs.problem.vehicles[vehicle]
+def _rebuilt(costs: Costs, who: Vehicle, order: Sequence[int]) -> Flight | None:
+    """Return the flight of a vehicle that was changed; None where that is impossible, too long or too late."""
+    alone = Costs(replace(costs.problem, vehicles=(who,)), costs.covered, costs.transits)
     try:
-        route = route_of(costs, vehicle, order)
+        route = route_of(alone, 0, order)
     except InfeasibleError:
         return None
-    return (route, who) if route.flown <= who.range * (1.0 + 1e-9) and late_task(costs, route) is None else None
+    fits = route.flown <= who.range * (1.0 + 1e-9) and late_task(alone, route) is None
+    return Flight(who, route) if fits else None
 
 
 def _first_meetings(places: Floats, distance: float, height: float, found: Ints) -> None:

@@ -132,6 +132,8 @@ class Recorder(AbstractContextManager["Recorder"]):
         self._unwatch = sim.watch(self._on_sample, self.every)
         untouched = sim.tick == 0 and log.restored_at is None and not (log.entries or log.lost)
         self._begin("start", with_state=not untouched)
+        for event in sim.events.since() if sim.tick == 0 and log.restored_at is None else ():  # e.g. a mission's plan
+            self._on_event(event)
         for change in present_markers(sim.markers, sim.time):
             self._on_markers(change)
         self._queue.put(self._writer.writer.flush)  # so that the file is readable from the start

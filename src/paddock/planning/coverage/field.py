@@ -1,8 +1,10 @@
 """The path of a vehicle over a field: every swath once, and turns between them that avoid holes and no-fly zones.
 
 A turn is the shortest Dubins path if that is clear, otherwise a detour (`obstacles/around.py`). Turns stay inside the
-field if its margin is as wide as the turn radius, otherwise as close to it as possible. Turns are computed for tours
-that are tried only: a tour is ordered by the known lengths, its turns are checked, and it is ordered again.
+field if its margin is as wide as the turn radius: each swath ends where a full circle to one side fits inside, and in a
+convex field the hull of two such circles, which contains the turn, is inside. Otherwise they stay as close to it as
+possible. Turns are computed for tours that are tried only: a tour is ordered by the known lengths, its turns are
+checked, and it is ordered again.
 """
 
 from collections.abc import Sequence
@@ -20,16 +22,17 @@ from paddock.compute.math import cos
 from paddock.errors import InvalidValueError
 from paddock.planning.coverage.shapes import CALM, Drift, InfeasibleError
 from paddock.planning.coverage.swath_order import SHAKES, Nodes, patterns_of, poses_of, tour_of
-from paddock.planning.coverage.sweep import Cell, Sweep, lines_of
+from paddock.planning.coverage.sweep import Cell, Limits, Sweep, lines_of
 from paddock.planning.obstacles.around import ZoneMap
 from paddock.planning.obstacles.crossing import blocked_by
 from paddock.planning.obstacles.zones import DRAWN, CircleZone, PolygonZone, Zone
-from paddock.planning.paths.dubins import dubins, dubins_lengths
+from paddock.planning.paths.dubins import dubins, dubins_lengths, turning_paths
 from paddock.planning.paths.path import Path, Segment, line
 from paddock.planning.paths.wind import over_ground, turns_in_wind
 from paddock.world.columns import Floats
 
 TURN_ROOM = 1.0 + 3.0**0.5  # turn radii: the most that a turn between parallel swaths extends beyond their ends
+TOUCH = 0.01  # m: a path that leaves an area by less only touches its border
 PAST = 0.75  # spacings by which swaths may extend beyond slanted edges
 ROUNDS = 8  # orderings of a tour
 FAR = 1e7  # m: the length of an impossible turn
@@ -68,11 +71,22 @@ class ObstructedField:
         cut = shapely.union_all(list(holes))
         self.walls, self.stops = cut | self.closed, cut.buffer(margin, join_style="mitre") | self.closed
 
+    def confines(self, radius: float) -> bool:
+        """Return whether the margin has room for turns of a radius (m), so that they stay inside the outline."""
+        return self.margin >= radius > 0.0
+
+    def limits(self, radius: float) -> Limits:
+        """Return what swaths with turns of a radius (m) avoid: obstacles, and what is outside if the field confines."""
+        if not self.confines(radius):
+            return Limits(self.stops, self.walls, radius)
+        outside = self.outline.buffer(4.0 * radius, join_style="mitre") - self.outline.buffer(TOUCH, join_style="mitre")
+        return Limits(self.stops, self.walls | outside, radius)
+
     def rooms(self, radius: float, least: float, spacing: float) -> list[Polygon]:
         """Return areas in which turns of that radius (m) should stay, the best first; `least` (m) of room is needed."""
-        past = PAST * spacing
+        past = 0.0 if self.confines(radius) else PAST * spacing
         reaches = ([past] if self.margin >= least > 0.0 else []) + [max(past, TURN_ROOM * radius)]
-        grown = (self.outline.buffer(max(reach - self.margin, 0.0) + 0.01) for reach in reaches)
+        grown = (self.outline.buffer(max(reach - self.margin, 0.0) + TOUCH) for reach in reaches)
         return [Polygon(max(shapely.get_parts(area), key=lambda part: part.area).exterior) for area in grown]
 
 
@@ -121,6 +135,8 @@ class Turns:
         field = self.field
         ways = turns_in_wind(start, goal, self.drift.radius, self.drift[1:]) if self.drifts else []
         ways = [*ways, self.held(dubins(start, goal, self.radius))]
+        if field.confines(self.radius):
+            ways += map(self.held, turning_paths(start, goal, self.radius))
         clear = [way for way in ways if blocked_by(way, field.barriers, field.kept) is None]
         clear.sort(key=lambda way: way.flown)
         lines = [LineString([*points, points[-1]]) for points in map(self._points, clear)]

@@ -174,19 +174,20 @@ class PolygonShape:
 
     def _over(self, field: ObstructedField, radius: float, drift: Drift) -> Path:
         sweep = self.sweep
-        if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0):
+        if len(field.barriers) > len(self.holes) or (self.holes and radius > 0.0) or field.confines(radius):
             region = polygons_of(self.region - field.closed)
             if region.is_empty:
                 raise InfeasibleError(f"it lies in the no-fly zone {field.barriers[-1].name!r}")
             angles = [sweep.angle] if self.angle is not None else [sweep.angle, sweep.angle + 0.5 * pi]
-            sweep = best_sweep(region, Limits(field.stops, field.walls, radius), self.spacing, angles)
+            sweep = best_sweep(region, field.limits(radius), self.spacing, angles)
             if not sweep.swaths:
                 raise InfeasibleError(f"its holes and the no-fly zones leave no room for turns of {radius:.3g} m")
         path = self._along(sweep, field, radius, drift)
         if drift == CALM or self.angle is not None or not self.margin or not (outside := self.beyond(path)):
             return path
-        limits, region = Limits(field.stops, field.walls, radius), polygons_of(self.region - field.closed)
-        other = best_sweep(region, limits, self.spacing, [sweep.angle + 0.5 * pi])  # turns drift to another side
+        region = polygons_of(self.region - field.closed)
+        turned = [sweep.angle + 0.5 * pi]  # turns drift to another side
+        other = best_sweep(region, field.limits(radius), self.spacing, turned)
         across = self._along(other, field, radius, drift) if other.swaths else path
         return across if self.beyond(across) < outside else path
 
@@ -245,6 +246,15 @@ FieldShape = AreaShape | PolygonShape
 """Shapes that are swept in rows, around no-fly zones; they can be divided into parts."""
 
 
+def swept_area(shape: FieldShape, path: Path) -> BaseGeometry:
+    """Return the part of a field, with its holes, within half a spacing of the rows of a path."""
+    whole = Polygon(shape.outline()) if isinstance(shape, AreaShape) else shape.area
+    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
+    rows = whole if isinstance(shape, AreaShape) else shape.region
+    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
+    return whole & covered_by(straight, shape.spacing)
+
+
 def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, float]:
     """Return the share of a field (without holes and zones) within half a spacing of the rows of a path.
 
@@ -252,10 +262,7 @@ def swept(shape: FieldShape, path: Path, zones: Sequence[Zone]) -> tuple[float, 
     """
     whole = shape.area if isinstance(shape, PolygonShape) else Polygon(shape.outline())
     area = whole - shapely.union_all([zone_area(zone, 0.0) for zone in zones])
-    lines = np.array([((s.x, s.y), ends_at(s)[:2]) for s in path.segments if s.curvature == 0.0]).reshape(-1, 2, 2)
-    rows = shape.region if isinstance(shape, PolygonShape) else whole
-    straight = lines[shapely.dwithin(rows, shapely.points(lines.mean(axis=1)), 0.5 * shape.spacing)]  # not in turns
-    if area.area == 0.0 or not len(straight):
+    if area.area == 0.0:
         return 0.0, 0.0
-    share = area.intersection(covered_by(straight, shape.spacing)).area / area.area
+    share = area.intersection(swept_area(shape, path)).area / area.area
     return float(share), (shape if isinstance(shape, PolygonShape) else shape.polygon).beyond(path)

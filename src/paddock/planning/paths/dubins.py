@@ -247,7 +247,35 @@ def dubins(start: PoseLike, goal: PoseLike, radius: float) -> Path:
     x, y, heading = pose("start", start)
     gx, gy, gheading = pose("goal", goal, free=True)
     radius = not_negative("radius", radius)
-    _, word, t, p, q = shortest(x, y, heading, gx, gy, gheading, radius)
+    return _path((x, y, heading), (gx, gy, gheading), radius, *shortest(x, y, heading, gx, gy, gheading, radius)[1:])
+
+
+def turning_paths(start: tuple[float, float, float], goal: tuple[float, float, float], radius: float) -> list[Path]:
+    """Return the paths of two turns and a straight between poses (x, y, heading), the shortest first.
+
+    With the sides of both turns given: they may keep to an area that the shortest path leaves.
+    """
+    (x, y, heading), (gx, gy, gheading) = start, goal
+    s, c = sincos(wrap_angle(heading))
+    goal_s, goal_c = sincos(wrap_angle(gheading))
+    x, y, s, c = in_frame(gx - x, gy - y, s, c, goal_s, goal_c, radius)
+    phi, left, right = wrap_angle(gheading - heading), (x - s, y - 1.0 + c), (x + s, -y - 1.0 + c)
+    ways = [
+        (0, 0.0, *same_side(*left, atan2(left[1], left[0]), phi)),
+        (1, 0.0, *same_side(*right, atan2(right[1], right[0]), -phi)),
+        (2, *other_side(right[0], y - 1.0 - c, phi)),
+        (3, *other_side(left[0], -y - 1.0 - c, -phi)),
+    ]
+    ways = sorted((way for way in ways if way[1] < inf), key=lambda way: way[2] + way[3] + way[4])
+    return [_path(start, goal, radius, way[0], *(radius * part for part in way[2:])) for way in ways]
+
+
+def _path(
+    start: tuple[float, float, float], goal: tuple[float, float, float], radius: float, word: int, t: float, p: float,
+    q: float,
+) -> Path:  # fmt: skip
+    """Return the path of a word with parts of these lengths (m)."""
+    (x, y, heading), (gx, gy, gheading) = start, goal
     begin: Pose = (x, y, 0.0, heading)
     if word == STRAIGHT:
         distance = hypot(gx - x, gy - y)

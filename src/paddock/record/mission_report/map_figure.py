@@ -7,8 +7,11 @@ from math import ceil, degrees
 from typing import Any
 
 import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
 
 from paddock.errors import MissingFeatureError
+from paddock.planning.coverage.polygon import FieldShape, PolygonShape, swept_area
 from paddock.planning.obstacles.zones import Zone
 from paddock.planning.problem import Task
 from paddock.planning.routes import Leg, Plan, Route
@@ -118,7 +121,11 @@ def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) ->
         draw_task(axes, task, task.name in undone, small or many, named=False)
     scale = 0.6 if small or quiet or many else 1.0
     arrows = scale == 1.0 and sum(len(route.legs) for route in plan.routes) <= ARROWS
+    tasks = {task.name: task for task in plan.problem.tasks}
     for k, route in enumerate(plan.routes):
+        for leg in route.legs if not quiet else ():
+            if leg.kind == "coverage" and isinstance(shape := tasks[str(leg.task)].shape, FieldShape):
+                _fill(axes, swept_area(shape, leg.path), facecolor=colour(k), alpha=0.15, gid=f"swept {leg.task}")
         _route(axes, route, k, scale, 0.3 if quiet else 1.0)
         if arrows:
             _arrows(axes, route, colour(k))
@@ -129,8 +136,9 @@ def draw_map(axes: Any, plan: Plan, small: bool = False, quiet: bool = False) ->
         return
     axes.set_xlabel("east, m")
     axes.set_ylabel("north, m")
+    taken: list[Floats] = []
     for task in plan.problem.tasks if not many else ():
-        _draw_name(axes, task, task.name in undone)
+        _draw_name(axes, task, task.name in undone, taken)
 
 
 def _set_limits(axes: Any, square: bool) -> None:
@@ -178,6 +186,9 @@ def draw_task(axes: Any, task: Task, undone: bool = False, small: bool = False, 
     for ring in (np.asarray(task.shape.outline()), *holes):
         if len(ring) > 1:
             axes.plot(*ring.T, color=tone, linewidth=0.7, alpha=0.55, zorder=2)
+    if isinstance(task.shape, PolygonShape) and task.shape.margin:
+        look = {"facecolor": "none", "edgecolor": tone, "linewidth": 0.5, "linestyle": (0, (4, 3)), "alpha": 0.6}
+        _fill(axes, task.shape.region, **look, gid=f"margin {task.name}")
     x, y, _ = task.shape.entry
     if undone:
         axes.plot(x, y, "x", color=ALARM, markersize=size, markeredgewidth=1.8, zorder=5)
@@ -189,14 +200,42 @@ def draw_task(axes: Any, task: Task, undone: bool = False, small: bool = False, 
         _draw_name(axes, task, undone)
 
 
-def _draw_name(axes: Any, task: Task, undone: bool) -> None:
-    """Write the name of a task beside its entry: to the right, or to the left near the right edge of the map."""
+def _fill(axes: Any, area: BaseGeometry, **look: Any) -> None:
+    """Draw an area with its holes."""
+    from matplotlib.patches import PathPatch
+    from matplotlib.path import Path
+
+    rings = [shapely.get_coordinates(ring) for ring in shapely.get_rings(shapely.get_parts(area))]
+    if rings:
+        outline = Path.make_compound_path(*(Path(ring, closed=True) for ring in rings))
+        axes.add_patch(PathPatch(outline, zorder=1.5, **{"linewidth": 0.0, **look}))
+
+
+SIZE = 7.0  # points: names of tasks
+PLACES = tuple((side, 4.0 - 9.0 * row) for row in (0, 1, -1, 2, -2, 3, -3, 4, -4) for side in (1.0, -1.0))
+"""Places of a name beside its task: to the right or the left, and points up."""
+
+
+def _draw_name(axes: Any, task: Task, undone: bool, taken: list[Floats] | None = None) -> None:
+    """Write the name of a task beside its entry, where no other name is `taken` (boxes in points, to which it adds)."""
     x, y, _ = task.shape.entry
-    low, high = axes.get_xlim()
-    left = x + 0.009 * len(task.name) * (high - low) > high
-    side = {"xytext": (-5 if left else 5, 4), "ha": "right" if left else "left"}
-    style = {"fontsize": 7, "color": ALARM if undone else INK, "path_effects": _halo(), "zorder": 7}
-    axes.annotate(task.name, (x, y), textcoords="offset points", **side, **style, parse_math=False)
+    (low, high), (south, north) = axes.get_xlim(), axes.get_ylim()
+    wide, tall = 72.0 * np.array(axes.figure.get_size_inches()) * (0.68, 0.85)  # of the map, about
+    points = min(wide / (high - low), tall / (north - south))  # for a metre
+    width, boxes = 0.65 * SIZE * len(task.name), []
+    for side, up in PLACES:
+        left = (x - low) * points + 5.0 * side - (width if side < 0.0 else 0.0)
+        bottom = (y - south) * points + up
+        boxes.append(np.array([left, bottom, left + width, bottom + 1.3 * SIZE]))
+    inside = [k for k, box in enumerate(boxes) if box[0] >= 0.0 and box[2] <= (high - low) * points] or [0]
+    others = taken if taken is not None else []
+    free = [k for k in inside if not any((boxes[k][:2] < o[2:]).all() and (o[:2] < boxes[k][2:]).all() for o in others)]
+    best = (free or inside)[0]
+    others.append(boxes[best])
+    side, up = PLACES[best]
+    place = {"xytext": (5.0 * side, up), "ha": "right" if side < 0.0 else "left"}
+    style = {"fontsize": SIZE, "color": ALARM if undone else INK, "path_effects": _halo(), "zorder": 7}
+    axes.annotate(task.name, (x, y), textcoords="offset points", **place, **style, parse_math=False)
 
 
 def _route(axes: Any, route: Route, index: int, scale: float, opacity: float) -> None:
@@ -255,12 +294,16 @@ def draw_routes(figure_class: Any, plan: Plan, title: str) -> Any:
         axes.plot([], [], "o", label="point", **hollow)
     if kinds - {"point"}:
         axes.plot([], [], "s", label="start of another task", **hollow)
+    nothing = np.full(2, np.nan)
+    if kinds & {"area", "polygon"}:
+        axes.fill(nothing, nothing, facecolor=COLOURS[0], alpha=0.15, label="swept, in the colour of the vehicle")
+    if any(getattr(task.shape, "margin", 0.0) for task in plan.problem.tasks):
+        axes.plot([], [], color=INK, linewidth=0.5, linestyle=(0, (4, 3)), label="margin, not swept")
     if plan.undone:
         axes.plot([], [], "x", color=ALARM, markersize=6, markeredgewidth=1.8, label="task not done")
     axes.plot([], [], "D", color=INK, markeredgecolor=PAPER, markersize=6, label="start of a vehicle")
     axes.plot([], [], "s", color=INK, markeredgecolor=PAPER, markersize=7, label="base")
     if plan.problem.zones:
-        hole = np.full(2, np.nan)
-        axes.fill(hole, hole, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
+        axes.fill(nothing, nothing, facecolor="none", edgecolor=ALARM, hatch="////", label="no-fly zone")
     axes.legend(loc="upper left", bbox_to_anchor=(1.01, 1.0), frameon=False, fontsize=8.5, labelspacing=0.7)
     return figure
