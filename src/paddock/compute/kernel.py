@@ -7,6 +7,7 @@ compiled twice at most: for the calling thread, and with its blocks shared by al
 """
 
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from paddock.compute.cache import CacheEntry, cache_key
 from paddock.compute.math import select
 from paddock.compute.threads import launch, threads_for
 from paddock.compute.twin import Function, compiled
+from paddock.errors import PaddockError
 
 BLOCK = 256
 """Vehicles per block: their rows fit in the second-level cache while the substeps run over them."""
@@ -39,11 +41,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Shared:
-    """A named tuple that is the same for every vehicle (a 1-D array) except for varying fields (a 2-D array)."""
+    """A named tuple that is the same for every vehicle (a 1-D array) except for varying fields (a 2-D array).
+
+    `tables` are the names of 2-D arrays (C-contiguous, of the kernel's number type, writeable) that the function finds
+    as further fields of the tuple; `shared_tuple` returns its class. A call passes the 1-D array, then the array of
+    varying fields if there are any, then one array per table.
+    """
 
     name: str
     fields: type
     varying: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +87,9 @@ class KernelSpec:
     # the kernel raises alarms about the rows that it updates: values that are not finite, and contacts with the
     # ground (columns z, vx, vy, vz) at a larger sink rate, m/s; None: no alarms
     crash_sink: float | None = None
+    # f(x, y, environment) with the fields height, slope_x, slope_y: the ground of these alarms, whose sink rate is then
+    # that along the normal; None: the flat ground at the environment's ground_z
+    crash_ground: Callable[..., Any] | None = None
 
 
 class CompiledKernels(ABC):
@@ -147,7 +158,7 @@ class Kernel(CompiledKernels):
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
-        calls: dict[str, Function] = {"function": spec.function, **({} if spec.crash_sink is None else CHOICE)}
+        calls: dict[str, Function] = {"function": spec.function, **alarm_calls(spec)}
         super().__init__(spec.name, cpu_source(spec), calls, tuple_classes(spec), spec.dtype)
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
@@ -180,7 +191,7 @@ class Kernel(CompiledKernels):
         found: list[Any] = [int64, int64]
         for a in self.spec.arguments:
             if isinstance(a, Shared):
-                found += [row, table] if a.varying else [row]
+                found += [row, *[table] * (bool(a.varying) + len(a.tables))]
             elif isinstance(a, Each):
                 found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             else:
@@ -207,7 +218,35 @@ def kernel(spec: KernelSpec) -> Kernel:
 
 def tuple_classes(spec: KernelSpec) -> dict[str, type]:
     """Map the names that the generated source uses to the named tuple classes."""
-    return {_class_name(a.name): a.fields for a in spec.arguments if isinstance(a, Rows | Shared)}
+    classes = {a.name: a.fields if isinstance(a, Rows) else shared_tuple(a) for a in _tuples(spec.arguments)}
+    return {_class_name(name): tuple_class for name, tuple_class in classes.items()}
+
+
+def shared_tuple(a: Shared) -> type:
+    """Return the class of the tuple that the function gets: the fields, then the tables."""
+    return _with_tables(a.fields, a.tables) if a.tables else a.fields
+
+
+@lru_cache(maxsize=512)
+def _with_tables(base: type, tables: tuple[str, ...]) -> type:
+    """Return a named tuple class with further fields, which every process defines alike."""
+    taken = {*fields(base), "varying"}
+    if wrong := next((name for k, name in enumerate(tables) if name in taken or name in tables[:k]), None):
+        raise PaddockError(f"a table of {base.__name__} cannot be named {wrong!r}: the name is in use")
+    made: Any = namedtuple(f"{base.__name__}_{'_'.join(tables)}", (*fields(base), *tables))  # type: ignore[misc]
+    made.__module__ = base.__module__
+    return made
+
+
+def _tuples(arguments: Sequence[Argument]) -> list[Rows | Shared]:
+    return [a for a in arguments if isinstance(a, Rows | Shared)]
+
+
+def alarm_calls(spec: KernelSpec) -> dict[str, Function]:
+    """Return the functions that the lines of alarms call, by name."""
+    if spec.crash_sink is None:
+        return {}
+    return CHOICE if spec.crash_ground is None else {**CHOICE, "ground": spec.crash_ground}
 
 
 def cpu_source(spec: KernelSpec) -> str:
@@ -236,7 +275,7 @@ def cpu_source(spec: KernelSpec) -> str:
             "            for _ in range(substeps):",
             "                raised = 0",
             "                for i in range(first, last):",
-            *_indent([call, *_raise_alarm(spec.arguments, spec.crash_sink), *store], 5),
+            *_indent([call, *_raise_alarm(spec), *store], 5),
             "            tick += 1",
             "        progress[0, block] = tick",
             "        if raised > known:",  # not counted: a sum over the blocks would take long to compile
@@ -245,44 +284,55 @@ def cpu_source(spec: KernelSpec) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _raise_alarm(arguments: Sequence[Argument], crash_sink: float) -> list[str]:
+def _raise_alarm(spec: KernelSpec) -> list[str]:
     """Return the lines that set the alarm of vehicle `i` after its step, before the rows are stored, and count it.
 
     The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
     """
-    lines = alarm_lines(arguments, crash_sink, "{name}_{field}[i]", "result.{field}", "environment_ground_z")
+    shared = next((a for a in spec.arguments if a.name == "environment"), None)
+    world = _call_argument(shared) if spec.crash_ground is not None and shared is not None else "environment"
+    lines = alarm_lines(spec, "{name}_{field}[i]", "result.{field}", "environment_ground_z", world)
     lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
     return lines
 
 
-def alarm_lines(arguments: Sequence[Argument], crash_sink: float, before: str, after: str, ground: str) -> list[str]:
+def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environment: str) -> list[str]:
     """Return the lines that compute `alarm` of a vehicle: 0, the squared speed of a crash (m2/s2), or NaN.
 
-    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step.
+    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step; `flat` the height of
+    the flat ground, `environment` the tuple for the ground's function.
     """
-    watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
+    assert spec.crash_sink is not None
+    watched = next(a for a in spec.arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
     terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields)]
     while len(terms) > 1:
         terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
     lines = [f"total = {terms[0]}", "alarm = total - total"]
-    if isfinite(crash_sink):
-        z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("z", "vx", "vy", "vz"))
-        landed = f"({after.format(name=watched.name, field='z')} <= {ground})"
+    if isfinite(spec.crash_sink):
+        x, y, z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("x", "y", "z", "vx", "vy", "vz"))
+        next_x, next_y, next_z = (after.format(name=watched.name, field=f) for f in ("x", "y", "z"))
+        above, landed, sinks = f"({z} > {flat})", f"({next_z} <= {flat})", f"({vz} < {-spec.crash_sink!r})"
+        if spec.crash_ground is not None:
+            lines += [f"here = ground({x}, {y}, {environment})", f"there = ground({next_x}, {next_y}, {environment})"]
+            lines += [f"along = {vz} - there.slope_x * {vx} - there.slope_y * {vy}"]  # the normal, times its length
+            lines += ["steep = 1.0 + there.slope_x * there.slope_x + there.slope_y * there.slope_y"]
+            above, landed = f"({z} > here.height)", f"({next_z} <= there.height)"
+            sinks = f"(along < 0.0) & (along * along > {spec.crash_sink * spec.crash_sink!r} * steep)"
         lines += [
-            f"falls = ({vz} < {-crash_sink!r}) & ({z} > {ground}) & {landed}",
+            f"falls = {sinks} & {above} & {landed}",
             f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
         ]
     return lines
 
 
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:
-    """Return the kernel's parameters: one array per argument, a second one where a shared tuple has varying fields."""
+    """Return the kernel's parameters: one array per argument; after a shared tuple, varying fields and tables."""
     names = []
     for a in arguments:
         names.append(a.name)
-        if isinstance(a, Shared) and a.varying:
-            names.append(f"{a.name}_varying")
+        if isinstance(a, Shared):
+            names += [f"{a.name}_{name}" for name in ((("varying",) if a.varying else ()) + a.tables)]
     return names
 
 
@@ -311,7 +361,7 @@ def _call_argument(a: Argument) -> str:
     if isinstance(a, Rows):
         return f"{_class_name(a.name)}({', '.join(f'{a.name}_{f}[i]' for f in fields(a.fields))})"
     if isinstance(a, Shared):
-        values = (f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in fields(a.fields))
+        values = (f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in (*fields(a.fields), *a.tables))
         return f"{_class_name(a.name)}({', '.join(values)})"
     return f"{a.name}[i]" if isinstance(a, Each) else a.name
 

@@ -277,6 +277,7 @@ NUMPY_PRIMITIVES: dict[Any, Any] = {
     scalar_math.select: np.where,
     scalar_math.minimum: lambda a, b: np.where(a < b, a, b),
     scalar_math.maximum: lambda a, b: np.where(a > b, a, b),
+    scalar_math.whole: lambda x: np.asarray(x).astype(np.int64),
     math.sqrt: np.sqrt,
 }
 NUMPY_NATIVE: dict[Any, Any] = {
