@@ -30,6 +30,7 @@ from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
+from paddock.world.scenery import ground_heights
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -89,14 +90,15 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
             f"{can.tightest:g} m, not {radius:g} m"
         )
     range_ = inf if mission.range is None else mission.range - mission.reserve
-    ground = scenario.world.ground_z
-    height = ground if can.moves == "ground" else mission.altitude
+    heights = ground_heights(scenario.world)
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
+    ground = float(heights(np.array([x]), np.array([y]))[0])
+    height = ground if can.moves == "ground" else mission.altitude
     home = (x, y, mission.base[2] if len(mission.base) == 4 else height, heading)
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     streams = stream_ids(entry.name, np.arange(entry.count))
     poses = spawn_poses(
-        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), ground, arrays
+        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), heights, arrays
     ).tolist()
     return [
         Vehicle(

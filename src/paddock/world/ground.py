@@ -11,7 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paddock.compute.kernel import Shared, shared_tuple
-from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sincos, sqrt, table_index, whole
+from paddock.compute.math import (
+    absolute,
+    asin,
+    atan,
+    clamp,
+    floor,
+    maximum,
+    minimum,
+    select,
+    sincos,
+    sqrt,
+    table_index,
+    whole,
+)
+from paddock.compute.quaternion import euler_quaternion
 from paddock.compute.twin import vectorised
 from paddock.scenario.scenery import FrictionPatch, GroundSection
 from paddock.world.pose import Environment
@@ -32,6 +46,28 @@ class Surface(NamedTuple):
 def surface(x: float, y: float, w: Environment) -> Surface:
     """Return the flat ground at (x, y), in m. Its slopes are constants: what depends on them costs nothing."""
     return Surface(w.ground_z, 0.0, 0.0, w.mu)
+
+
+def is_sloped(g: Surface) -> bool:
+    """Return whether the ground is inclined; a constant on flat ground, where `select` then costs nothing."""
+    return (g.slope_x != 0.0) | (g.slope_y != 0.0)
+
+
+def normal(g: Surface) -> tuple[float, float, float]:
+    """Return the unit vector that is normal to the ground, upwards."""
+    up = 1.0 / sqrt(1.0 + g.slope_x * g.slope_x + g.slope_y * g.slope_y)
+    return -g.slope_x * up, -g.slope_y * up, up
+
+
+def slope_along(g: Surface, sine: float, cosine: float) -> tuple[float, float]:
+    """Return the slope (m per m) ahead and to the left of a heading."""
+    return g.slope_x * cosine + g.slope_y * sine, g.slope_y * cosine - g.slope_x * sine
+
+
+def slope_attitude(g: Surface, yaw: float) -> tuple[float, float, float, float]:
+    """Return the attitude of a vehicle with that heading (rad) that stands on the ground."""
+    ahead, left = slope_along(g, *sincos(yaw))
+    return euler_quaternion(asin(left * normal(g)[2]), -atan(ahead), yaw)
 
 
 GROUND_TABLES = ("terrain", "relief", "rough", "grip", "patches", "corners")
@@ -159,9 +195,9 @@ def polygon_distance(x: float, y: float, corners: Any, first: int, end: int) -> 
     return side * sqrt(nearest)
 
 
-ENVIRONMENT = Shared("environment", Environment)
+LEVEL = Shared("environment", Environment)
 UNEVEN = Shared("environment", Environment, tables=GROUND_TABLES)
-"""The environment of kernels over uneven ground."""
+"""The environment of kernels over flat and over uneven ground."""
 
 
 @dataclass(frozen=True, eq=False)

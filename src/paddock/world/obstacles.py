@@ -140,12 +140,13 @@ class Obstacles:
         """Return the distance of each ray (n, 3) along its unit vector (n, 3) to the nearest obstacle; inf: none."""
         found = np.empty(len(origins))
         given = np.ascontiguousarray(origins, np.float64), np.ascontiguousarray(directions, np.float64)
-        cast_rays(*given, float(reach), *self.tables, found)
+        cast_rays(*given, float(reach), self.cells, self.starts, self.items, self.boxes, self.rounds, found)
         return np.where(found >= NOTHING, np.inf, found)
 
     def near(self, low: Any, high: Any) -> Ints:
         """Return the numbers (as in `items`, ascending) of the obstacles whose cells meet a box [x, y] low to high."""
-        return np.unique(candidates(*map(float, (*low, *high)), self.cells, self.starts, self.items))
+        (x0, y0), (x1, y1) = map(float, low), map(float, high)
+        return np.unique(candidates(x0, y0, x1, y1, self.cells, self.starts, self.items))
 
     def outline(self, k: int) -> Floats:
         """Return the corners (4, 2) of a box, counter-clockwise."""

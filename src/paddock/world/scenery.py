@@ -4,8 +4,9 @@
 environment has the tables of `SCENERY_TABLES` as well.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from paddock.compute.kernel import Shared
 from paddock.compute.math import maximum, minimum, select, sqrt
 from paddock.scenario.scenario import WorldSection
-from paddock.world.ground import GROUND_TABLES, Ground, Surface, ground_of, uneven_surface
+from paddock.world.ground import GROUND_TABLES, Ground, ground_of, uneven_surface
 from paddock.world.obstacles import NOTHING, OBSTACLE_TABLES, Obstacles, cast_obstacles, obstacles_of
 from paddock.world.pose import Environment
 
@@ -69,16 +70,25 @@ class Scenery:
         """The tables of rays, in the order of SCENERY_TABLES."""
         return (*self.ground.tables, np.array([[self.ground.steepest]]), *self.obstacles.tables)
 
-    def at(self, x: Any, y: Any, environment: Floats) -> Surface:
-        """Return the ground at places, arrays of one shape."""
-        return self.ground.at(x, y, environment)
 
-
+@lru_cache(maxsize=4)
 def scenery_of(world: WorldSection) -> Scenery | None:
     """Return the scenery of a scenario's section `world`; None: flat ground without obstacles."""
     if world.ground is None and not world.obstacles:
         return None
     ground = ground_of(world.ground)
-    values = np.array(Environment(mu=world.mu, ground_z=world.ground_z))
-    obstacles = obstacles_of(world.obstacles or (), lambda x, y: np.asarray(ground.at(x, y, values).height))
+    obstacles = obstacles_of(world.obstacles or (), _heights(world, ground))
     return Scenery(ground, obstacles, world.ground is not None)
+
+
+def ground_heights(world: WorldSection) -> Callable[[Floats, Floats], Floats]:
+    """Return the function of the ground's height (m) at places, arrays x and y, of a scenario's section `world`."""
+    scenery = scenery_of(world)
+    if scenery is None or not scenery.uneven:
+        return lambda x, y: np.full(np.shape(x), world.ground_z)
+    return _heights(world, scenery.ground)
+
+
+def _heights(world: WorldSection, ground: Ground) -> Callable[[Floats, Floats], Floats]:
+    values = np.array(Environment(mu=world.mu, ground_z=world.ground_z))
+    return lambda x, y: np.asarray(ground.at(x, y, values).height)

@@ -69,7 +69,7 @@ class KinematicExecution:
         for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
-            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world.environment)
+            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world)
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
