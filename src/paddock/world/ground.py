@@ -26,7 +26,7 @@ from paddock.compute.math import (
     whole,
 )
 from paddock.compute.quaternion import euler_quaternion
-from paddock.compute.twin import vectorised
+from paddock.compute.twin import shared_code, vectorised
 from paddock.scenario.scenery import FrictionPatch, GroundSection
 from paddock.world.pose import Environment
 from paddock.world.roughness import CELL, rough_tile
@@ -80,6 +80,7 @@ HALF_PLANE, CIRCLE, RECTANGLE, POLYGON = 0.0, 1.0, 2.0, 3.0
 SHARP = 1e9  # 1/m: an edge without transition
 
 
+@shared_code
 def uneven_surface(x: float, y: float, w: Any) -> Surface:
     """Return the ground at (x, y): a tilted plane, heights and roughness, friction with patches."""
     t = w.terrain

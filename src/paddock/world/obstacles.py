@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from paddock.compute.math import absolute, floor, maximum, minimum, select, sincos, sqrt, table_index, whole
 from paddock.compute.routine import parallel_range, parallel_routine, routine
+from paddock.compute.twin import shared_code
 from paddock.errors import InvalidValueError
 from paddock.scenario.scenery import Obstacle, WallObstacle
 
@@ -30,6 +31,7 @@ MOST_CELLS = 1 << 20
 MARGIN = 1e-6  # m around an obstacle, against rounding at the edges of cells
 
 
+@shared_code
 def cast_obstacles(x: float, y: float, z: float, dx: float, dy: float, dz: float, reach: float, w: Any) -> float:
     """Return the distance (m) along a unit vector to the nearest obstacle within reach, NOTHING without one.
 
