@@ -17,11 +17,12 @@ from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, 
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
+from paddock.planning.obstacles.scenery import refuse_low, zones_of_obstacles
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.planner import solve
 from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
-from paddock.planning.routes import Plan
+from paddock.planning.routes import Plan, Route
 from paddock.planning.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
@@ -30,7 +31,7 @@ from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
-from paddock.world.scenery import ground_heights
+from paddock.world.scenery import ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -135,6 +136,10 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
+    scenery = scenery_of(scenario.world)
+    if mission.obstacle_margin is not None and scenery is not None:
+        margin, taken = mission.obstacle_margin, [zone.name for zone in zones]
+        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, taken)
     separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
@@ -280,8 +285,18 @@ def plan(
     if tell is not None:
         warnings.warn("plan(tell=...) is deprecated: use plan(progress=...)", DeprecationWarning, stacklevel=2)
         progress = tell
+    scenario = load_scenario(scenario)
     setup = chosen(scenario, method, objective, options)
-    return solve(setup.problem, setup.method, setup.options, progress)
+    found = solve(setup.problem, setup.method, setup.options, progress)
+    check_heights(scenario, found.routes, setup.problem.vehicles)
+    return found
+
+
+def check_heights(scenario: Scenario, routes: Sequence[Route], vehicles: Sequence[Vehicle]) -> None:
+    """Raise if routes come nearer to the ground than the scenario's mission allows."""
+    if scenario.mission is not None and scenario.mission.ground_clearance is not None:
+        place, heights = scenario.at("mission", "ground_clearance"), ground_heights(scenario.world)
+        _at(place, refuse_low, routes, vehicles, heights, scenario.mission.ground_clearance)
 
 
 def simulate(
