@@ -15,6 +15,7 @@ from paddock.errors import InvalidValueError, OldSpellings, PaddockError
 from paddock.scenario import Scenario
 from paddock.world.archive import digest, pack
 from paddock.world.columns import Floats
+from paddock.world.scenery import scenery_tree
 from paddock.world.snapshot import Snapshot
 
 if TYPE_CHECKING:  # planning is imported for a mission only
@@ -164,6 +165,10 @@ class Simulation(OldSpellings):
         if len(rows) != 1:
             raise PaddockError(f"{target!r} is a fleet of {len(rows)}: name one vehicle, e.g. {target}[0]")
         return program.inspect(int(rows[0]))
+
+    def scenery(self, side: int = 128) -> dict[str, Any]:
+        """Return the ground, on a grid of at most `side` values per side, and the static obstacles. Any thread."""
+        return scenery_tree(self.scenario.world, side)
 
     def show(self, height: int = 600) -> Any:
         """Return the page of this simulation for a notebook cell, `height` pixels high; `.url` opens it elsewhere.

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
 from paddock.errors import PaddockError
+from paddock.scenario.scenery import MOST_VALUES
 
-MOST_VALUES = 1 << 24
-"""Size limit of a grid."""
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 FORMATS = ".npy, .npz, .csv, .txt, .asc, .png"
 ESRI_KEYS = ("ncols", "nrows", "xllcorner", "yllcorner", "xllcenter", "yllcenter", "cellsize", "nodata_value")

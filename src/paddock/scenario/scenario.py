@@ -84,7 +84,7 @@ def _rate_from(dt: Any) -> float | None:
 
 
 class WorldSection(Section):
-    """Ground, air, gravity and position on Earth."""
+    """The world around the vehicles."""
 
     mu: Positive = Field(default=1.0, description="Friction of the ground (no unit), multiplies each tyre's own.")
     origin: Origin = Field(

@@ -3,10 +3,8 @@
 import base64
 import zlib
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import BeforeValidator, Field, GetJsonSchemaHandler, ValidationInfo, model_validator
 
 from paddock.errors import PaddockError
@@ -23,12 +21,16 @@ from paddock.scenario.base import (
     has_length,
     invalid,
 )
-from paddock.scenario.grid_files import MOST_VALUES, read_grid
+
+if TYPE_CHECKING:  # scenarios without maps are read without NumPy
+    import numpy as np
+    from numpy.typing import NDArray
 
 HIGHEST = 1e5  # m, of any height
 SMALLEST, LARGEST = 2, 8192  # rows and columns of a map
+MOST_VALUES = 1 << 24  # of a map
 MOST_OBSTACLES = 100_000
-TYPES = {"u1": np.uint8, "u2": np.uint16, "f4": np.float32, "f8": np.float64}
+TYPES = ("u1", "u2", "f4", "f8")
 FILES = "files"
 """Key of a validation context: the folder of relative paths, or None where files must not be read."""
 
@@ -51,9 +53,11 @@ class Grid(Section):
             raise invalid(f"data is not {self.rows} x {self.columns} numbers of type {self.type}", ("data",)) from None
         return self
 
-    def array(self) -> NDArray[np.float64]:
+    def array(self) -> "NDArray[np.float64]":
         """Return the numbers (rows, columns)."""
-        kind = np.dtype(TYPES[self.type]).newbyteorder("<")
+        import numpy as np
+
+        kind = np.dtype(f"<{self.type}")
         size = self.rows * self.columns * kind.itemsize
         raw = zlib.decompressobj().decompress(base64.b64decode(self.data, validate=True), size + 1)
         if len(raw) != size:
@@ -76,6 +80,8 @@ def _grid(value: Any, info: ValidationInfo) -> Any:
         folder = (info.context or {}).get(FILES, "")
         if folder is None:
             raise invalid("files are not read for clients: give the rows themselves, or a packed grid")
+        from paddock.scenario.grid_files import read_grid
+
         try:
             found = read_grid(Path(folder, value))
         except PaddockError as error:
@@ -86,14 +92,19 @@ def _grid(value: Any, info: ValidationInfo) -> Any:
     for k, row in enumerate(value):
         if len(row) != len(value[0]):
             raise invalid(f"row {k} has {len(row)} values, row 0 has {len(value[0])}: all rows have the same", (k,))
+    import numpy as np
+
     try:
-        return packed(np.array(value, dtype=np.float64))
+        numbers = np.array(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise invalid("a map has only numbers") from None
+    return packed(numbers)
 
 
-def packed(values: NDArray[Any]) -> dict[str, Any]:
+def packed(values: "NDArray[Any]") -> dict[str, Any]:
     """Return the fields of a grid, in the smallest type that keeps every bit; an error names an invalid value."""
+    import numpy as np
+
     if values.ndim != 2 or not all(SMALLEST <= size <= LARGEST for size in values.shape) or values.size > MOST_VALUES:
         limits = f"{SMALLEST} to {LARGEST} rows and columns, at most {MOST_VALUES} values"
         raise invalid(f"a map has two dimensions of {limits}; this has the shape {values.shape}")
@@ -104,14 +115,16 @@ def packed(values: NDArray[Any]) -> dict[str, Any]:
     if len(bad):
         row, column = bad[0].tolist()
         raise invalid(f"a map has finite numbers: value [{row}][{column}] is {wide[row, column]} ({len(bad)} such)")
-    kind = next(name for name, kind in TYPES.items() if _fits(wide, kind))
-    raw = wide.astype(np.dtype(TYPES[kind]).newbyteorder("<")).tobytes()
+    kind = next(name for name in TYPES if _fits(wide, np.dtype(f"<{name}")))
+    raw = wide.astype(f"<{kind}").tobytes()
     data = base64.b64encode(zlib.compress(raw, 6)).decode()
     return {"rows": values.shape[0], "columns": values.shape[1], "type": kind, "data": data}
 
 
-def _fits(values: NDArray[np.float64], kind: Any) -> bool:
-    limits = np.iinfo(kind) if np.dtype(kind).kind == "u" else np.finfo(kind)
+def _fits(values: "NDArray[np.float64]", kind: Any) -> bool:
+    import numpy as np
+
+    limits = np.iinfo(kind) if kind.kind == "u" else np.finfo(kind)
     if values.min() < limits.min or values.max() > limits.max:
         return False
     return bool((values.astype(kind).astype(np.float64) == values).all())
@@ -147,7 +160,7 @@ class _Map(Section):
             raise invalid(f"values * scale + offset must be within {low:g} to {high:g}, not {span}", ("values",))
         return self
 
-    def array(self) -> NDArray[np.float64]:
+    def array(self) -> "NDArray[np.float64]":
         """Return the scaled numbers (rows from the south, columns from the west)."""
         return self.values.array() * self.scale + self.offset
 
