@@ -92,6 +92,20 @@ def alarm_events(device: str, model: str) -> list[Any]:
         return [[e.tick, e.kind, e.subject, e.detail] for e in sim.events.since()]
 
 
+HILL = {"grade": 0.1, "roughness": "D", "height_map": {"values": [[0, 1, 0], [2, 1, 3]], "cell": 3.0}}
+
+
+def run_uneven(device: str) -> list[Any]:
+    """Return the state hash and the heights of rovers on uneven ground."""
+    fleet = {"name": "r", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 2}}, "speed": 0.5}
+    patches = [{"circle": {"center": [0, 0], "radius": 2}, "mu": 0.5}]
+    world = {"ground": {**HILL, "patches": patches}}
+    with paddock.load({"clock": {"rate": 240}, "world": world, "vehicles": [fleet]}, device=device) as sim:
+        sim.command("r", speed=0.8, turn_rate=0.5)
+        sim.step(20)
+        return [sim.state_hash(), *sim.snapshot().fleet("r").position[:, 2].tolist()]
+
+
 def sensor_deviations(*names: str) -> list[float]:
     return [_sensor_agreement(name, 3).value for name in names]
 
@@ -155,6 +169,7 @@ PARTS: dict[str, Callable[..., Any]] = {
     "sensors": sensor_deviations,
     "alarms": alarm_events,
     "slope": crashes_into_a_slope,
+    "uneven": run_uneven,
 }
 
 
@@ -179,13 +194,8 @@ OTHERS = (
     ("kernels", "car.kinematic", "float64"),
 )
 SENSORS = ("barometer",)
-ONCE = (
-    *REPRESENTATIVES,
-    ("simulation", "cuda", *CHEAP),
-    ("sensors", *SENSORS),
-    ("alarms", "cuda", "point"),
-    ("slope",),
-)
+ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS), ("alarms", "cuda", "point"))
+ONCE = (*ONCE, ("slope",), ("uneven", "cuda"))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "rest"])
@@ -215,6 +225,10 @@ def test_a_table_and_the_ground_of_alarms_on_the_device() -> None:
     alarms, ticks, *cpu, equal = in_simulator(*ONCE)["slope",]
     assert alarms == [36.0, 16.0, 0.0] and ticks == [34, 50, 0]  # the third falls for 3.33 s, the run takes 2 s
     assert cpu == [alarms, ticks] and equal
+
+
+def test_uneven_ground_on_the_device() -> None:
+    assert in_simulator(*ONCE)["uneven", "cuda"] == run_uneven("cpu")
 
 
 def test_without_a_gpu_there_is_a_message() -> None:
