@@ -120,6 +120,15 @@ def reference(field: dict[str, Any]) -> str:
     return found[1] if found else ""
 
 
+WRITTEN = {
+    "BehaviourChoice": "behaviour",
+    "Grid": "path, or list of lists of numbers",
+    "MethodChoice": "method",
+    "SensorChoice": "sensor",
+}
+"""What users write for a section that is not a mapping."""
+
+
 def kind(field: dict[str, Any]) -> str:
     """Describe the valid values of a field."""
     if "anyOf" in field:
@@ -129,7 +138,7 @@ def kind(field: dict[str, Any]) -> str:
     if "enum" in field:
         return ", ".join(f"`{choice}`" for choice in field["enum"])
     if name := reference(field):
-        what = {"BehaviourChoice": "behaviour", "SensorChoice": "sensor", "MethodChoice": "method"}.get(name, "section")
+        what = WRITTEN.get(name, "section")
         return f"list of {what}s" if field.get("type") == "array" else what
     named = {"null": "`null`", "integer": "whole number", "string": "text", "object": "names with values"}
     if field["type"] == "array":

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -21,8 +21,9 @@ import pytest
 import paddock
 from paddock.bench.fleets import bare_fleet
 from paddock.bench.suites.cuda import _sensor_agreement
-from paddock.compute.cuda import cuda_kernel, find_gpu, to_device
-from paddock.compute.kernel import kernel
+from paddock.compute.cuda import alarm_arrays, cuda_kernel, find_gpu, to_device
+from paddock.compute.kernel import KernelSpec, Rows, Shared, Value, kernel
+from paddock.compute.math import maximum
 from paddock.errors import MissingFeatureError, UnknownNameError
 from paddock.sensing.sensor import sensor_names
 
@@ -91,8 +92,75 @@ def alarm_events(device: str, model: str) -> list[Any]:
         return [[e.tick, e.kind, e.subject, e.detail] for e in sim.events.since()]
 
 
+HILL = {"grade": 0.1, "roughness": "D", "height_map": {"values": [[0, 1, 0], [2, 1, 3]], "cell": 3.0}}
+
+
+def run_uneven(device: str) -> list[Any]:
+    """Return the state hash and the heights of rovers on uneven ground."""
+    fleet = {"name": "r", "count": 3, "model": "rover", "spawn": {"grid": {"spacing": 2}}, "speed": 0.5}
+    patches = [{"circle": {"center": [0, 0], "radius": 2}, "mu": 0.5}]
+    world = {"ground": {**HILL, "patches": patches}}
+    with paddock.load({"clock": {"rate": 240}, "world": world, "vehicles": [fleet]}, device=device) as sim:
+        sim.command("r", speed=0.8, turn_rate=0.5)
+        sim.step(20)
+        return [sim.state_hash(), *sim.snapshot().fleet("r").position[:, 2].tolist()]
+
+
 def sensor_deviations(*names: str) -> list[float]:
     return [_sensor_agreement(name, 3).value for name in names]
+
+
+class Ball(NamedTuple):
+    x: float
+    y: float
+    z: float
+    vx: float
+    vy: float
+    vz: float
+
+
+class Hill(NamedTuple):
+    ground_z: float
+
+
+class Contour(NamedTuple):
+    height: float
+    slope_x: float
+    slope_y: float
+
+
+def plane_of_table(x: float, y: float, w: Any) -> Contour:
+    return Contour(w.plane[0, 0] + w.plane[0, 1] * x + w.plane[0, 2] * y, w.plane[0, 1], w.plane[0, 2])
+
+
+def thrown(s: Ball, w: Any, dt: float) -> Ball:
+    x, y = s.x + dt * s.vx, s.y + dt * s.vy
+    return Ball(x, y, maximum(s.z + dt * s.vz, plane_of_table(x, y, w).height), s.vx, s.vy, s.vz)
+
+
+THROWN = KernelSpec(
+    "test-thrown",
+    thrown,
+    (Rows("state", Ball, "update"), Shared("environment", Hill, tables=("plane",)), Value("dt")),
+    crash_sink=2.5,
+    crash_ground=plane_of_table,
+)
+BALLS = np.array([[0.0, 0.0, 3.0, 6.0, 0.0, 0.0], [0.0, 0.0, 3.0, 4.0, 0.0, 0.0], [0.0, 9.0, 9.0, 0.0, 0.0, -3.0]]).T
+"""Towards a slope of 45 degrees at 6 and 4 m/s, of which 4.24 and 2.83 m/s are normal to it; and falling onto it."""
+
+
+def crashes_into_a_slope() -> list[Any]:
+    """Return squared speeds of crashes and the tick of each: of CUDA and CPU kernels with a table."""
+    state, hill, plane, alarms = BALLS.copy(), np.zeros(1), np.array([[-1.0, 1.0, 0.0]]), alarm_arrays(3)
+    device = to_device(state)
+    cuda_kernel(THROWN).watch(3, 100, device, hill, plane, 0.02, 1, *alarms)
+    found, progress, ticks = np.zeros(3), np.zeros((3, 1), np.int64), [0, 0, 0]
+    while progress[0, 0] < 100:
+        kernel(THROWN).watch(3, 100, state, hill, plane, 0.02, 1, found, progress)
+        ticks = [tick or int(progress[0, 0] * (alarm > 0)) for tick, alarm in zip(ticks, found, strict=True)]
+        progress[1, 0] = (found > 0).sum()
+    equal = device.copy_to_host().tobytes() == state.tobytes()
+    return [alarms[0].copy_to_host().tolist(), alarms[1].copy_to_host().tolist(), found.tolist(), ticks, equal]
 
 
 PARTS: dict[str, Callable[..., Any]] = {
@@ -100,6 +168,8 @@ PARTS: dict[str, Callable[..., Any]] = {
     "simulation": run_simulation,
     "sensors": sensor_deviations,
     "alarms": alarm_events,
+    "slope": crashes_into_a_slope,
+    "uneven": run_uneven,
 }
 
 
@@ -125,6 +195,7 @@ OTHERS = (
 )
 SENSORS = ("barometer",)
 ONCE = (*REPRESENTATIVES, ("simulation", "cuda", *CHEAP), ("sensors", *SENSORS), ("alarms", "cuda", "point"))
+ONCE = (*ONCE, ("slope",), ("uneven", "cuda"))
 
 
 @pytest.mark.parametrize("calls", [REPRESENTATIVES, pytest.param(OTHERS, marks=pytest.mark.slow)], ids=["one", "rest"])
@@ -147,6 +218,17 @@ def test_crashes_and_states_that_are_not_finite_are_events_of_their_tick_on_the_
     assert events == alarm_events("cpu", model)
     assert [event[:3] for event in events[:2]] == [[51, "not_finite", "q[1]"], [51, "removed", "q[1]"]]
     assert [event[1] for event in events[2:]] == (["crashed"] * 3 if model == "quad" else [])
+
+
+def test_a_table_and_the_ground_of_alarms_on_the_device() -> None:
+    """The slope z = x - 1 reaches 3 m at x = 4 m: contact after 4 / 6 and 4 / 4 s, both above 2.5 m/s."""
+    alarms, ticks, *cpu, equal = in_simulator(*ONCE)["slope",]
+    assert alarms == [36.0, 16.0, 0.0] and ticks == [34, 50, 0]  # the third falls for 3.33 s, the run takes 2 s
+    assert cpu == [alarms, ticks] and equal
+
+
+def test_uneven_ground_on_the_device() -> None:
+    assert in_simulator(*ONCE)["uneven", "cuda"] == run_uneven("cpu")
 
 
 def test_without_a_gpu_there_is_a_message() -> None:

@@ -1,16 +1,19 @@
 """Kernels: all kinds of arguments against the Python reference, for one thread and several."""
 
+import pickle
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from paddock.compute.kernel import Each, Kernel, KernelSpec, Rows, Shared, Value, cpu_source, kernel
+from paddock.compute.contract import _check_function
+from paddock.compute.kernel import Each, Kernel, KernelSpec, Rows, Shared, Value, cpu_source, kernel, shared_tuple
 from paddock.compute.math import select, sin
+from paddock.compute.prepare import dumps
 from paddock.compute.threads import SERIAL_BELOW, available_threads, limit_threads, thread_count
 from paddock.compute.twin import compiled
-from paddock.errors import InvalidValueError
+from paddock.errors import InvalidValueError, PaddockError
 
 
 class Motion(NamedTuple):
@@ -46,12 +49,20 @@ def tripled(s: Motion) -> Motion:
     return Motion(3.0 * s.x, s.v)
 
 
+def looked_up(s: Motion, p: Any, dt: float) -> Motion:
+    """Read two tables of different shapes at a place that depends on the state."""
+    row = int(s.v > 0.0)
+    return Motion(s.x + dt * p.curve[row, 1] * p.gain, s.v + p.bias * p.last[0, p.last.shape[1] - 1])
+
+
 MOVE = KernelSpec("test-move", move, (Rows("state", Motion, "update"), Shared("limits", Limits), Value("dt")))
 VARYING = KernelSpec(
     "test-varying",
     move,
     (Rows("state", Motion, "update"), Shared("limits", Limits, ("bias", "gain")), Value("dt")),
 )
+TABLES = Shared("limits", Limits, ("bias",), ("curve", "last"))
+LOOKUP = KernelSpec("test-lookup", looked_up, (Rows("state", Motion, "update"), TABLES, Value("dt")))
 SHOW = KernelSpec(
     "test-show",
     move_and_show,
@@ -98,6 +109,29 @@ def test_parameters_that_vary_between_agents() -> None:
     expected = np.array([move(Motion(*s), Limits(gain, bias, 0.7), 0.1) for s, (bias, gain) in given]).T
     kernel(VARYING)(n, 1, state, limits, varying, 0.1)
     np.testing.assert_array_equal(state, expected)
+
+
+@pytest.mark.parametrize("n", [3, 1000])
+def test_tables_of_a_shared_tuple_are_its_further_fields(n: int) -> None:
+    state, limits, varying = motion(n), np.array([1.5, np.nan, 0.7]), np.random.default_rng(3).normal(size=(1, n))
+    curve, last = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[5.0, 6.0, 7.0]])
+    made = shared_tuple(TABLES)
+    assert made._fields == ("gain", "bias", "scale", "curve", "last")
+    given = zip(state.T.tolist(), varying[0].tolist(), strict=True)
+    expected = np.array([looked_up(Motion(*s), made(1.5, b, 0.7, curve, last), 0.1) for s, b in given]).T
+    kernel(LOOKUP)(n, 1, state, limits, varying, curve, last, 0.1)
+    np.testing.assert_array_equal(state, expected)
+    assert kernel(LOOKUP).variants(n)[0].signatures == list(kernel(LOOKUP).signatures().values())
+
+
+def test_tables_leave_other_kernels_alone_and_can_be_sent_to_workers() -> None:
+    assert shared_tuple(Shared("limits", Limits)) is Limits
+    assert "curve" not in cpu_source(VARYING)
+    assert pickle.loads(dumps(LOOKUP)) == LOOKUP
+    _check_function(LOOKUP)
+    for wrong in ("gain", "varying"):
+        with pytest.raises(PaddockError, match=f"a table of Limits cannot be named '{wrong}'"):
+            shared_tuple(Shared("limits", Limits, tables=(wrong,)))
 
 
 def test_values_per_agent_whole_arrays_and_several_results() -> None:

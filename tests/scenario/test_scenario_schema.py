@@ -20,14 +20,15 @@ def test_head() -> None:
 
 
 def test_no_unknown_keys_and_everything_described() -> None:
-    choices = {"BehaviourChoice", "MethodChoice", "SensorChoice"}
+    choices = {"BehaviourChoice", "Grid", "MethodChoice", "SensorChoice"}
     assert set(PARTS) == choices | {
-        "AdapterEntry", "AreaTask", "AutopilotEntry", "CameraSection", "CirclePattern", "CircleTask", "ClientLimits",
-        "ClockSection", "Dial", "Every", "Generate", "GridPattern", "LinePattern", "LineTask", "Mavlink",
-        "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "PointTask", "PolygonTask", "RandomPattern",
-        "RecordSection", "SeparationSection", "Serve", "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync",
-        "TaskEntry", "TaskMix", "Vds1Endpoint", "VehicleEntry", "WebEndpoint", "WorldSection", "ZmqEndpoint",
-        "ZoneCircle",
+        "AdapterEntry", "AreaTask", "AutopilotEntry", "BoxObstacle", "CameraSection", "CirclePatch", "CirclePattern",
+        "CircleTask", "ClientLimits", "ClockSection", "ConeObstacle", "Dial", "Every", "FrictionMap", "FrictionPatch",
+        "Generate", "GridPattern", "GroundSection", "HalfPlane", "HeightMap", "LinePattern", "LineTask", "Mavlink",
+        "MetricsEndpoint", "MissionEvent", "MissionSection", "NoFlyZone", "Obstacle", "PointTask", "PolygonTask",
+        "RandomPattern", "RecordSection", "RectanglePatch", "RoundObstacle", "SeparationSection", "Serve",
+        "ShmEndpoint", "Sitl", "SpawnSection", "StreamEndpoint", "Sync", "TaskEntry", "TaskMix", "Vds1Endpoint",
+        "VehicleEntry", "WallObstacle", "WebEndpoint", "WorldSection", "ZmqEndpoint", "ZoneCircle",
     }  # fmt: skip
     for name, part in [("Scenario", SCHEMA), *PARTS.items()]:
         assert part["description"], name

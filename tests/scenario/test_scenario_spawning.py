@@ -17,7 +17,8 @@ def uniform(count: int, k: int) -> Floats:
 
 
 def poses(ground_z: float = 0.0, **entry: Any) -> Floats:
-    found = spawn_poses(load_scenario({"vehicles": [{"model": "quad", **entry}]}).vehicles[0], uniform, ground_z)
+    vehicle = load_scenario({"vehicles": [{"model": "quad", **entry}]}).vehicles[0]
+    found = spawn_poses(vehicle, uniform, lambda x, y: np.full(len(x), ground_z))
     assert found.dtype == np.float64 and found.shape == (entry.get("count", 1), 4)
     return found
 

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from paddock.compute import math as own
-from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields
+from paddock.compute.kernel import Argument, Each, KernelSpec, Rows, Shared, fields, shared_tuple
 from paddock.compute.twin import reached
 from paddock.errors import CodeError, PaddockError, code_error, code_place, reason
 
@@ -59,6 +59,10 @@ def _check_function(spec: KernelSpec) -> None:
         raise CodeError(f"{place}: {error}") from None
     except (ArithmeticError, ValueError):  # compiled code returns NaN there, and the compiler finds the rest
         return
+    except IndexError as error:
+        if any(isinstance(a, Shared) and a.tables for a in given):  # of another shape than the sample
+            return
+        raise code_error(error) from error
     except Exception as error:
         raise code_error(error) from error
     if not written:
@@ -126,7 +130,10 @@ def _foreign(value: Any, name: str, attribute: str) -> str:
 def _sample(argument: Argument) -> Any:
     if isinstance(argument, Rows | Shared):
         defaults = argument.fields._field_defaults  # type: ignore[attr-defined]
-        return argument.fields(*(defaults.get(name, 1.0) for name in fields(argument.fields)))
+        values = [defaults.get(name, 1.0) for name in fields(argument.fields)]
+        if isinstance(argument, Shared) and argument.tables:
+            return shared_tuple(argument)(*values, *(PATH.copy() for _ in argument.tables))
+        return argument.fields(*values)
     if isinstance(argument, Each) or argument.type == "int64":
         return 1
     return 0.01 if argument.type == "number" else PATH.copy()

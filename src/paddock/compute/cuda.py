@@ -16,12 +16,12 @@ from paddock.compute.kernel import (
     Rows,
     Shared,
     Value,
+    alarm_calls,
     alarm_lines,
     fields,
     parameter_names,
     tuple_classes,
 )
-from paddock.compute.math import select
 from paddock.compute.twin import compiled
 from paddock.errors import MissingFeatureError
 
@@ -112,14 +112,26 @@ class CudaKernel:
         import numba
 
         # the simulator runs the kernel as plain Python, which calls the function compiled for the CPU
-        function = compiled(self.spec.function, self.spec.dtype, from_python=simulated)
+        calls = {"function": self.spec.function, **alarm_calls(self.spec)}
+        made = {name: compiled(called, self.spec.dtype, from_python=simulated) for name, called in calls.items()}
+        if simulated and any(isinstance(a, Shared) and a.tables for a in self.spec.arguments):
+            made = {name: _of_host_arrays(called) for name, called in made.items()}
         number = np.dtype(self.spec.dtype).type if simulated else getattr(numba, self.spec.dtype)
-        names: dict[str, Any] = {"cuda": cuda, "function": function, "number": number, "__name__": __name__}
-        names |= tuple_classes(self.spec)
-        if self.spec.crash_sink is not None:
-            names["select"] = compiled(select, self.spec.dtype, from_python=simulated)
+        names: dict[str, Any] = {"cuda": cuda, "number": number, "__name__": __name__}
+        names |= made | tuple_classes(self.spec)
         exec(cuda_source(self.spec), names)
         return cuda.jit(names["kernel"])
+
+
+def _of_host_arrays(function: Any) -> Any:
+    """Return a compiled function that takes the tuples of a simulated kernel: NumPy's arrays for the simulator's."""
+
+    def on_host(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return type(value)(*(part._item._ary if hasattr(part, "_item") else part for part in value))
+        return value
+
+    return lambda *given: function(*map(on_host, given))
 
 
 @lru_cache(maxsize=128)
@@ -150,8 +162,8 @@ def cuda_source(spec: KernelSpec) -> str:
         names = ["ticks", *names[1:], "substeps", "alarms", "alarm_ticks", "raised"]
         loops = ["for tick in range(ticks):", "    for _ in range(substeps):"]
         now, new, ground = "{name}_now.{field}", "{name}_new.{field}", "environment_now.ground_z"
-        ground = f"({ground} + parameters_now.{spec.crash_gap})" if spec.crash_gap else ground
-        step += alarm_lines(spec.arguments, spec.crash_sink, now, new, ground)
+        gap = f"parameters_now.{spec.crash_gap}" if spec.crash_gap else ""
+        step += alarm_lines(spec, now, new, ground, "environment_now", gap)
         step += ["if alarm != 0.0 and alarms[i] == 0.0:", "    alarms[i], alarm_ticks[i] = alarm, tick + 1"]
         step += ["    cuda.atomic.add(raised, 0, 1)"]
     for a in moving:  # of one type in every round, even where the function returns a literal
@@ -174,7 +186,7 @@ def _loaded(a: Rows | Shared | Each) -> str:
         values = [
             f"{a.name}_varying[{varying[f]}, i]" if f in varying else f"{a.name}[{k}]"
             for k, f in enumerate(fields(a.fields))
-        ]
+        ] + [f"{a.name}_{name}" for name in a.tables]
     else:
         return f"{a.name}[i]"
     return f"{a.name}_tuple({', '.join(values)})"

@@ -7,6 +7,7 @@ compiled twice at most: for the calling thread, and with its blocks shared by al
 """
 
 from abc import ABC, abstractmethod
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from paddock.compute.cache import CacheEntry, cache_key
 from paddock.compute.math import select
 from paddock.compute.threads import launch, threads_for
 from paddock.compute.twin import Function, compiled
+from paddock.errors import PaddockError
 
 BLOCK = 256
 """Vehicles per block: their rows fit in the second-level cache while the substeps run over them."""
@@ -39,11 +41,17 @@ class Rows:
 
 @dataclass(frozen=True)
 class Shared:
-    """A named tuple that is the same for every vehicle (a 1-D array) except for varying fields (a 2-D array)."""
+    """A named tuple that is the same for every vehicle (a 1-D array) except for varying fields (a 2-D array).
+
+    `tables` are the names of 2-D arrays (C-contiguous, of the kernel's number type, writeable) that the function finds
+    as further fields of the tuple; `shared_tuple` returns its class. A call passes the 1-D array, then the array of
+    varying fields if there are any, then one array per table.
+    """
 
     name: str
     fields: type
     varying: tuple[str, ...] = ()
+    tables: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +88,9 @@ class KernelSpec:
     # ground (columns z, vx, vy, vz) at a larger sink rate, m/s; None: no alarms
     crash_sink: float | None = None
     crash_gap: str = ""  # field of the argument `parameters`: height of the contact above the ground, m; "": 0
+    # f(x, y, environment) with the fields height, slope_x, slope_y: the ground of these alarms, whose sink rate is then
+    # that along the normal; None: the flat ground at the environment's ground_z
+    crash_ground: Callable[..., Any] | None = None
 
 
 class CompiledKernels(ABC):
@@ -148,7 +159,7 @@ class Kernel(CompiledKernels):
 
     def __init__(self, spec: KernelSpec) -> None:
         self.spec = spec
-        calls: dict[str, Function] = {"function": spec.function, **({} if spec.crash_sink is None else CHOICE)}
+        calls: dict[str, Function] = {"function": spec.function, **alarm_calls(spec)}
         super().__init__(spec.name, cpu_source(spec), calls, tuple_classes(spec), spec.dtype)
 
     def __call__(self, n: int, substeps: int, *arrays: Any) -> None:
@@ -181,7 +192,7 @@ class Kernel(CompiledKernels):
         found: list[Any] = [int64, int64]
         for a in self.spec.arguments:
             if isinstance(a, Shared):
-                found += [row, table] if a.varying else [row]
+                found += [row, *[table] * (bool(a.varying) + len(a.tables))]
             elif isinstance(a, Each):
                 found.append(types.Array(from_dtype(np.dtype(a.type)), 1, "C"))
             else:
@@ -208,7 +219,35 @@ def kernel(spec: KernelSpec) -> Kernel:
 
 def tuple_classes(spec: KernelSpec) -> dict[str, type]:
     """Map the names that the generated source uses to the named tuple classes."""
-    return {_class_name(a.name): a.fields for a in spec.arguments if isinstance(a, Rows | Shared)}
+    classes = {a.name: a.fields if isinstance(a, Rows) else shared_tuple(a) for a in _tuples(spec.arguments)}
+    return {_class_name(name): tuple_class for name, tuple_class in classes.items()}
+
+
+def shared_tuple(a: Shared) -> type:
+    """Return the class of the tuple that the function gets: the fields, then the tables."""
+    return _with_tables(a.fields, a.tables) if a.tables else a.fields
+
+
+@lru_cache(maxsize=512)
+def _with_tables(base: type, tables: tuple[str, ...]) -> type:
+    """Return a named tuple class with further fields, which every process defines alike."""
+    taken = {*fields(base), "varying"}
+    if wrong := next((name for k, name in enumerate(tables) if name in taken or name in tables[:k]), None):
+        raise PaddockError(f"a table of {base.__name__} cannot be named {wrong!r}: the name is in use")
+    made: Any = namedtuple(f"{base.__name__}_{'_'.join(tables)}", (*fields(base), *tables))  # type: ignore[misc]
+    made.__module__ = base.__module__
+    return made
+
+
+def _tuples(arguments: Sequence[Argument]) -> list[Rows | Shared]:
+    return [a for a in arguments if isinstance(a, Rows | Shared)]
+
+
+def alarm_calls(spec: KernelSpec) -> dict[str, Function]:
+    """Return the functions that the lines of alarms call, by name."""
+    if spec.crash_sink is None:
+        return {}
+    return CHOICE if spec.crash_ground is None else {**CHOICE, "ground": spec.crash_ground}
 
 
 def cpu_source(spec: KernelSpec) -> str:
@@ -251,45 +290,59 @@ def _raise_alarm(spec: KernelSpec) -> list[str]:
 
     The count makes the compiler interleave several vectors of vehicles, which saves more time than alarms cost.
     """
-    ground, gap = "environment_ground_z", f"parameters_{spec.crash_gap}"
+    shared = next((a for a in spec.arguments if a.name == "environment"), None)
+    world = _call_argument(shared) if spec.crash_ground is not None and shared is not None else "environment"
     varying = any(isinstance(a, Shared) and spec.crash_gap in a.varying for a in spec.arguments)
-    if spec.crash_gap:
-        ground = f"({ground} + {gap}[i])" if varying else f"({ground} + {gap})"
-    assert spec.crash_sink is not None
-    lines = alarm_lines(spec.arguments, spec.crash_sink, "{name}_{field}[i]", "result.{field}", ground)
+    gap = f"parameters_{spec.crash_gap}{'[i]' if varying else ''}" if spec.crash_gap else ""
+    lines = alarm_lines(spec, "{name}_{field}[i]", "result.{field}", "environment_ground_z", world, gap)
     lines += ["alarm = select(alarms[i] == 0.0, alarm, alarms[i])", "alarms[i] = alarm", "raised += alarm != 0.0"]
     return lines
 
 
-def alarm_lines(arguments: Sequence[Argument], crash_sink: float, before: str, after: str, ground: str) -> list[str]:
+def alarm_lines(spec: KernelSpec, before: str, after: str, flat: str, environment: str, gap: str = "") -> list[str]:
     """Return the lines that compute `alarm` of a vehicle: 0, the squared speed of a crash (m2/s2), or NaN.
 
-    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step; `ground` is the height
-    of the contact.
+    `before` and `after` spell a `field` of the updated rows, `name`, before and after the step; `flat` the height of
+    the flat ground, `environment` the tuple for the ground's function, `gap` the height of the contact above it.
     """
-    watched = next(a for a in arguments if isinstance(a, Rows) and a.access == "update")
+    assert spec.crash_sink is not None
+    watched = next(a for a in spec.arguments if isinstance(a, Rows) and a.access == "update")
     # the sum is finite if every value is; in pairs, so that the additions do not wait for each other
     terms = [after.format(name=watched.name, field=f) for f in fields(watched.fields)]
     while len(terms) > 1:
         terms = [f"({' + '.join(terms[k : k + 2])})" for k in range(0, len(terms), 2)]
     lines = [f"total = {terms[0]}", "alarm = total - total"]
-    if isfinite(crash_sink):
-        z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("z", "vx", "vy", "vz"))
-        landed = f"({after.format(name=watched.name, field='z')} <= {ground})"
-        lines += [
-            f"falls = ({vz} < {-crash_sink!r}) & ({z} > {ground}) & {landed}",
-            f"alarm = select(falls, {vx} * {vx} + {vy} * {vy} + {vz} * {vz}, alarm)",
-        ]
+    if isfinite(spec.crash_sink):
+        x, y, z, vx, vy, vz = (before.format(name=watched.name, field=f) for f in ("x", "y", "z", "vx", "vy", "vz"))
+        next_x, next_y, next_z = (after.format(name=watched.name, field=f) for f in ("x", "y", "z"))
+        flat = f"({flat} + {gap})" if gap else flat
+        above, landed, sinks = f"({z} > {flat})", f"({next_z} <= {flat})", f"({vz} < {-spec.crash_sink!r})"
+        fast = f"{vx} * {vx} + {vy} * {vy} + {vz} * {vz}"
+        falls = [f"falls = {sinks} & {above} & {landed}"]
+        if spec.crash_ground is not None:
+            lifted = f" + {gap}" if gap else ""
+            above, landed = f"({z} > here.height{lifted})", f"({next_z} <= there.height{lifted})"
+            sinks = f"(along < 0.0) & (along * along > {spec.crash_sink * spec.crash_sink!r} * steep)"
+            falls = [
+                "falls = False",
+                f"if {fast} > {spec.crash_sink * spec.crash_sink!r}:",  # slower, the ground need not be known
+                f"    here = ground({x}, {y}, {environment})",
+                f"    there = ground({next_x}, {next_y}, {environment})",
+                f"    along = {vz} - there.slope_x * {vx} - there.slope_y * {vy}",  # the normal, times its length
+                "    steep = 1.0 + there.slope_x * there.slope_x + there.slope_y * there.slope_y",
+                f"    falls = {sinks} & {above} & {landed}",
+            ]
+        lines += [*falls, f"alarm = select(falls, {fast}, alarm)"]
     return lines
 
 
 def parameter_names(arguments: Sequence[Argument]) -> list[str]:
-    """Return the kernel's parameters: one array per argument, a second one where a shared tuple has varying fields."""
+    """Return the kernel's parameters: one array per argument; after a shared tuple, varying fields and tables."""
     names = []
     for a in arguments:
         names.append(a.name)
-        if isinstance(a, Shared) and a.varying:
-            names.append(f"{a.name}_varying")
+        if isinstance(a, Shared):
+            names += [f"{a.name}_{name}" for name in ((("varying",) if a.varying else ()) + a.tables)]
     return names
 
 
@@ -318,7 +371,7 @@ def _call_argument(a: Argument) -> str:
     if isinstance(a, Rows):
         return f"{_class_name(a.name)}({', '.join(f'{a.name}_{f}[i]' for f in fields(a.fields))})"
     if isinstance(a, Shared):
-        values = (f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in fields(a.fields))
+        values = (f"{a.name}_{f}[i]" if f in a.varying else f"{a.name}_{f}" for f in (*fields(a.fields), *a.tables))
         return f"{_class_name(a.name)}({', '.join(values)})"
     return f"{a.name}[i]" if isinstance(a, Each) else a.name
 

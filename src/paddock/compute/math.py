@@ -28,7 +28,9 @@ __all__ = [
     "sin",
     "sincos",
     "sqrt",
+    "table_index",
     "tan",
+    "whole",
     "wrap_angle",
 ]
 
@@ -88,6 +90,16 @@ def floor(x: float) -> float:
     """Return the largest integer not above `x`, as a float; |x| < 2**51."""
     r = nearest(x)
     return select(r > x, r - 1.0, r)
+
+
+def whole(x: float) -> int:
+    """Return `x` without its fraction, as an integer; `x` must be finite."""
+    return int(x)
+
+
+def table_index(x: float, size: int) -> int:
+    """Return the whole part of `x` as an index of a table with `size` entries: limited to them, 0 for NaN."""
+    return whole(clamp(x, 0.0, size - 1.0))
 
 
 def wrap_angle(angle: float) -> float:

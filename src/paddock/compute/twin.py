@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import xxhash
@@ -25,6 +25,7 @@ from paddock.compute import math as scalar_math
 from paddock.errors import PaddockError
 
 Function = Callable[..., Any]
+F = TypeVar("F", bound=Function)
 
 # rounding by addition needs a constant that fits the mantissa; argument reduction needs parts of pi/2 and ln 2 whose
 # products with small integers are exact
@@ -36,6 +37,15 @@ FLOAT32_CONSTANTS = {
     scalar_math.LN2_HIGH: np.float32(0.693359375),
     scalar_math.LN2_LOW: np.float32(-2.12194440e-4),
 }
+
+
+def shared_code(function: F) -> F:
+    """Mark a function whose compiled callers call it: inlined everywhere, a large one takes long to compile.
+
+    A loop over vehicles that calls it does not vectorise.
+    """
+    function.__dict__["shared_code"] = True
+    return function
 
 
 def bound(function: Function, bindings: Mapping[str, Function]) -> types.FunctionType:
@@ -145,7 +155,7 @@ def compiled(function: Function, dtype: str = "float64", inline: bool = True, fr
 
     `from_python=False` leaves out what Python needs to call it: much of the compile time of a model.
     """
-    return _compiled(_plain(function), dtype, inline, from_python)
+    return _compiled(_plain(function), dtype, inline and "shared_code" not in function.__dict__, from_python)
 
 
 @cache
@@ -202,7 +212,7 @@ def dressed(function: types.FunctionType, dtype: str, inline: bool, others: Mapp
 
     def dress(value: Any) -> Any:
         if isinstance(value, types.FunctionType):
-            return _compiled(value, dtype, inline, False)
+            return _compiled(value, dtype, inline and "shared_code" not in value.__dict__, False)
         if isinstance(value, type) and getattr(value, "_field_defaults", None):
             return _constructor(value, dtype, inline)
         return float32(value) if dtype == "float32" else value
@@ -277,6 +287,7 @@ NUMPY_PRIMITIVES: dict[Any, Any] = {
     scalar_math.select: np.where,
     scalar_math.minimum: lambda a, b: np.where(a < b, a, b),
     scalar_math.maximum: lambda a, b: np.where(a > b, a, b),
+    scalar_math.whole: lambda x: np.asarray(x).astype(np.int64),
     math.sqrt: np.sqrt,
 }
 NUMPY_NATIVE: dict[Any, Any] = {

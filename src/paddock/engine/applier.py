@@ -94,7 +94,7 @@ class Applier:
             case actions.CommandAction():
                 return self.checked_command(action)
             case actions.PlaceAction():
-                return check_place(*self.found(action.target), action, self.world.ground_z)
+                return check_place(*self.found(action.target), action, self.world)
             case actions.OverrideAction():
                 return self.checked_override(action)
             case actions.MissionAction():
@@ -214,7 +214,7 @@ class Applier:
     def _place(self, action: actions.PlaceAction) -> None:
         program, rows = self.found(action.target)
         action = check_place(program, rows, action)
-        place_vehicle(program, rows, action, self.world.environment)
+        place_vehicle(program, rows, action, self.world)
         many = np.ndim(action.pose) > 1
         detail = f"{len(rows)} vehicles" if many else "at {:g}, {:g}, {:g}".format(*action.pose)
         self.events.report(self.world.clock.tick, "placed", program.fleet.names_of(rows), detail)

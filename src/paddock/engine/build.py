@@ -9,6 +9,7 @@ import numpy as np
 
 from paddock.behaviour.rule import find_rule
 from paddock.compute import arrays
+from paddock.compute.kernel import shared_tuple
 from paddock.compute.philox import normals, signed
 from paddock.compute.twin import vectorised
 from paddock.engine.behaviours import FleetBehaviour, find_target, set_up_rule
@@ -18,11 +19,13 @@ from paddock.scenario import Scenario, VehicleEntry, load_preset, spawn_poses
 from paddock.sensing.sensor import Sensor, find_sensor
 from paddock.sensing.site import site_at
 from paddock.sensing.suite import FleetSensor
-from paddock.vehicles.model import Placement, VehicleModel, find_model
+from paddock.vehicles.model import Placement, VehicleModel, find_model, over
 from paddock.world.columns import Floats, checked, column_index, columns_of, filled
 from paddock.world.fleet import Fleet, Ints, draw_uniforms, stream_ids
 from paddock.world.geodesy import Origin
+from paddock.world.ground import UNEVEN
 from paddock.world.pose import FARTHEST, Environment
+from paddock.world.scenery import scenery_of
 from paddock.world.world import World
 
 MOST_PLACED = 1000  # maximum number of vehicles per fleet that a check places
@@ -43,6 +46,13 @@ def environment_values(scenario: Scenario) -> Floats:
     return np.array(values, dtype=np.float64)
 
 
+def new_world(scenario: Scenario) -> World:
+    """Return the world of a scenario without fleets; an error names a value out of range."""
+    values = environment_values(scenario)
+    scenery = _at(scenario.at("world"), scenery_of, scenario.world)
+    return World(scenario.clock.rate, values, scenario.seed, scenery)
+
+
 def build_program(
     world: World, scenario: Scenario, entry: VehicleEntry, place: Place, device: str = "cpu"
 ) -> FleetProgram:
@@ -55,7 +65,8 @@ def build_program(
     for name in entry.spread:
         if name not in column_index(model.parameters):
             filled(model.parameters, {name: 0.0}, f"parameter of {model.name}", place("spread", name))
-    program = FleetProgram(fleet, model, parameters, varying, device)
+    around = () if world.uneven is None else (world.environment, *world.uneven.ground.tables)
+    program = FleetProgram(fleet, model, parameters, varying, device, around)
     program.substeps = max(1, ceil(world.clock.dt / model.dt_max * (1.0 - 1e-9)))
     if varying:
         fleet.add_table(VARYING, len(varying))
@@ -87,20 +98,29 @@ def arrival(world: World, program: FleetProgram, entry: VehicleEntry, place: Pla
     def uniform(count: int, columns: int) -> Floats:
         return draw_uniforms(world.seed, streams, SPAWN_PURPOSE, columns)
 
-    ground = world.ground_z
     with np.errstate(over="ignore", invalid="ignore"):  # an overflow is refused in the next line
-        poses = _at(place("spawn"), spawn_poses, entry, uniform, ground, arrays)
+        poses = _at(place("spawn"), spawn_poses, entry, uniform, world.heights, arrays)
     where = place("spawn" if entry.spawn else "pose")
     if not (np.abs(poses[:, :3]) <= FARTHEST).all():
         raise InvalidValueError(f"{where}: vehicles start within {FARTHEST:g} m of the origin")
-    if (lowest := float(poses[:, 2].min(initial=ground))) < ground - 1e-9:
-        raise InvalidValueError(f"{where}: vehicles start at or above the ground, z >= {ground:g} m, not {lowest:g}")
+    refuse_below(world, poses, f"{where}: vehicles start")
     if abs(entry.speed) > FASTEST:
         raise InvalidValueError(f"{place('speed')}: the speed is at most {FASTEST:g} m/s, not {entry.speed:g}")
     inputs = checked_inputs(program.model, entry.commands, lambda name: place("commands", name))
     varied = _varied(program, entry, world.seed, streams)
-    state = placed_states(program, poses, entry.speed, world.environment, varied)
+    state = placed_states(program, poses, entry.speed, world, varied)
     return Arrival(fleet.next_member, state, inputs, varied)
+
+
+def refuse_below(world: World, poses: Floats, who: str) -> None:
+    """Raise InvalidValueError if one of the poses (n, 4) is below the ground."""
+    ground = world.heights(poses[:, 0], poses[:, 1])
+    below = np.flatnonzero(poses[:, 2] < ground - 1e-9)
+    if len(below):
+        worst = below[np.argmin(poses[below, 2] - ground[below])]
+        x, y, z = poses[worst, :3].tolist()
+        at = f" at ({x:g}, {y:g})" if world.uneven is not None else ""
+        raise InvalidValueError(f"{who} at or above the ground, z >= {ground[worst]:g} m{at}, not {z:g}")
 
 
 def admit(
@@ -186,8 +206,9 @@ def _sensors(program: FleetProgram, world: World, scenario: Scenario, entry: Veh
         name = chosen.name if index == 0 else f"{chosen.name}_{index + 1}"
         site = _at(where, lambda: site_at(Origin(*scenario.world.origin), scenario.world.date))
         options = {**_from_vehicle(program, sensor, chosen.options, where), **chosen.options}
+        tables = () if world.scenery is None else world.scenery.tables
         program.sensors[name] = FleetSensor(
-            sensor, options, world.clock.rate, site, program.fleet.capacity, index, where
+            sensor, options, world.clock.rate, site, program.fleet.capacity, index, where, tables
         )
 
 
@@ -221,7 +242,7 @@ def placed_states(
     program: FleetProgram,
     poses: Floats,
     speed: float | Floats,
-    environment: Floats,
+    world: World,
     varied: Mapping[str, Floats] | None = None,
 ) -> Floats:
     """Return the states (columns, count) of vehicles at poses (count, 4), by the model's `place`."""
@@ -230,15 +251,19 @@ def placed_states(
     count = len(poses)
     columns: Any = [*np.ascontiguousarray(poses.T), np.broadcast_to(np.asarray(speed, np.float64), (count,)).copy()]
     parameters = model.parameters(**(values | dict(varied or {})))
+    values, uneven = world.environment.tolist(), world.uneven
+    around: Any = Environment(*values) if uneven is None else shared_tuple(UNEVEN)(*values, *uneven.ground.tables)
     with users_code():
-        state = vectorised(model.place)(Placement(*columns), parameters, Environment(*environment.tolist()))
+        state = vectorised(model.place if uneven is None else over(model.place))(
+            Placement(*columns), parameters, around
+        )
     return np.stack([np.broadcast_to(np.asarray(value, dtype=np.float64), (count,)) for value in state])
 
 
 def build_problems(scenario: Scenario) -> list[str]:
     """Return a line, beginning with its place, for each part of a scenario that cannot be built; compiles no kernel."""
     try:
-        world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        world = new_world(scenario)
     except PaddockError as error:
         return [str(error)]
     problems, built = [], []

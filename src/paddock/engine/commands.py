@@ -2,18 +2,19 @@
 
 from collections.abc import Mapping
 from functools import lru_cache
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from paddock.engine.actions import PlaceAction
-from paddock.engine.build import FASTEST, placed_states
+from paddock.engine.build import FASTEST, placed_states, refuse_below
 from paddock.engine.program import VARYING, FleetProgram
 from paddock.errors import InvalidValueError, PaddockError, unknown_name
 from paddock.world.columns import Column, Floats, checked, column_index, columns_of, defaults_of
 from paddock.world.fleet import NEVER, Ints
 from paddock.world.pose import FARTHEST
+from paddock.world.world import World
 
 
 def refuse_driven(program: FleetProgram, rows: Ints) -> None:
@@ -159,8 +160,11 @@ def fail_silent(program: FleetProgram, tick: int) -> Ints:
     return rows
 
 
-def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, ground: float = -inf) -> PlaceAction:
-    """Return the action in plain floats, or arrays for a fleet; PaddockError unless the poses are valid."""
+def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, world: World | None = None) -> PlaceAction:
+    """Return the action in plain floats, or arrays for a fleet; PaddockError unless the poses are valid.
+
+    Without a world, poses below the ground are not refused.
+    """
     if program.carried:
         raise PaddockError(f"{place.target!r} is moved by its mission: it cannot be placed")
     poses, speeds, n = _floats(place.pose), _floats(place.speed), len(rows)
@@ -180,18 +184,18 @@ def check_place(program: FleetProgram, rows: Ints, place: PlaceAction, ground: f
     if np.abs(places).max(initial=0.0) > FARTHEST:
         beyond = places[np.abs(places).max(axis=1).argmax()].tolist()
         raise InvalidValueError(f"vehicles are placed within {FARTHEST:g} m of the origin, not at {beyond}")
-    if (lowest := places[:, 2].min(initial=ground)) < ground - 1e-9:
-        raise InvalidValueError(f"vehicles are placed at or above the ground, z >= {ground:g} m, not {lowest:g}")
+    if world is not None:
+        refuse_below(world, places, "vehicles are placed")
     if np.abs(speeds).max(initial=0.0) > FASTEST:
         raise InvalidValueError(f"the speed is at most {FASTEST:g} m/s, not {np.abs(speeds).max():g}")
     return PlaceAction(place.target, poses.tolist() if one else poses, speeds if speeds.ndim else float(speeds))
 
 
-def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, environment: Floats) -> None:
+def place_vehicle(program: FleetProgram, rows: Ints, place: PlaceAction, world: World) -> None:
     """Set the states of vehicles that start at these poses; their commands, sensors and parameters stay."""
     fleet = program.fleet
     varied = {name: fleet.tables[VARYING][k, rows] for k, name in enumerate(program.varying)}
-    fleet.state[:, rows] = placed_states(program, np.atleast_2d(place.pose), place.speed, environment, varied)
+    fleet.state[:, rows] = placed_states(program, np.atleast_2d(place.pose), place.speed, world, varied)
     program.forget_poses()
 
 

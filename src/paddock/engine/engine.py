@@ -13,7 +13,7 @@ from paddock.compute.prepare import Progress, prepare_kernels
 from paddock.engine.actions import POSTABLE, Action, Posted
 from paddock.engine.applier import Applier
 from paddock.engine.barrier import Autopilots, Claims
-from paddock.engine.build import environment_values
+from paddock.engine.build import environment_values, new_world
 from paddock.engine.clock_thread import ClockThread
 from paddock.engine.commands import next_timeout
 from paddock.engine.events import EventLog
@@ -30,7 +30,6 @@ from paddock.errors import InvalidValueError, NotFiniteError, PaddockError, prin
 from paddock.scenario import Scenario
 from paddock.world.archive import check_equal, digest, unpack
 from paddock.world.transforms import TransformTree
-from paddock.world.world import World
 
 if TYPE_CHECKING:  # planning is imported for a mission only
     from paddock.engine.mission.run import MissionRun
@@ -65,7 +64,7 @@ class Engine:
         self.events = EventLog()
         self.log = ActionLog()
         self.mailbox = Mailbox()
-        self.world = world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        self.world = world = new_world(scenario)
         kinematic = scenario.mission is not None and scenario.mission.execute == "kinematic"
         self.mission_stage = MissionStage(world.clock, kinematic, scenario.every.behaviour)
         self.fleets = Fleets(scenario, world, self.events, device, self.mission_stage.fleet_built)

@@ -135,9 +135,17 @@ class FleetProgram:
     """A fleet with its kernels, behaviour and sensors."""
 
     def __init__(
-        self, fleet: Fleet, model: VehicleModel, parameters: Floats, varying: tuple[str, ...], device: str = "cpu"
+        self,
+        fleet: Fleet,
+        model: VehicleModel,
+        parameters: Floats,
+        varying: tuple[str, ...],
+        device: str = "cpu",
+        around: tuple[Floats, ...] = (),
     ) -> None:
+        """`around`: the environment and its tables over uneven ground; empty over flat ground."""
         self.fleet = fleet
+        self.ground = around[1:]
         self.model = model
         self.parameter_values = parameters
         self.varying = varying
@@ -151,9 +159,11 @@ class FleetProgram:
         self.expires_from = NEVER  # no command of the fleet times out before this tick
         self.failsafe = command_values(model, "failsafe")
         self.brake = command_values(model, "brake")
-        self._motion = MOTIONS[device](model.step_spec(varying))
-        self._pose = kernel(model.pose_spec(varying))
-        report = model.report_spec(varying)
+        uneven = bool(around)
+        self._motion = MOTIONS[device](model.step_spec(varying, uneven=uneven))
+        self._pose = kernel(model.pose_spec(varying, uneven=uneven))
+        self._seat = around if model.rides else ()
+        report = model.report_spec(varying, uneven)
         self._report = kernel(report) if report is not None else None
         capacity = parameters[column_index(model.parameters)[model.battery]] if model.battery else 1.0
         self.has_battery = bool(capacity > 0.0 or model.battery in varying)
@@ -200,7 +210,7 @@ class FleetProgram:
         if not self.fleet.n or self.carried:
             return []
         dt = 1.0 / (rate * self.substeps)  # the bits of a clock with this rate
-        return self._motion.move(self.fleet, ticks, self.substeps, (*self.parameters, environment), dt)
+        return self._motion.move(self.fleet, ticks, self.substeps, (*self.parameters, environment, *self.ground), dt)
 
     def pose_block(self, tick: int) -> Floats:
         """Return the poses at this tick, read-only, computed once per tick."""
@@ -208,7 +218,7 @@ class FleetProgram:
             self._poses = np.zeros((len(POSE_COLUMNS), self.fleet.capacity))
             self._poses_shown, self._poses_tick = read_only(self._poses), -1
         if self._poses_tick != tick:
-            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, self._poses)
+            self._pose(self.fleet.n, 1, self.fleet.state, *self.parameters, *self._seat, self._poses)
             self._poses_tick = tick
         return self._poses_shown
 
@@ -224,12 +234,13 @@ class FleetProgram:
         after_report = after_telemetry + len(self.model.report_columns)
         after_commands = after_report + len(self.command_columns)
         if n:
-            self._pose(n, 1, state, *self.parameters, block)
+            self._pose(n, 1, state, *self.parameters, *self._seat, block)
             for k, row in enumerate(self._telemetry, after_pose):  # column by column: fancy indexing copies twice
                 block[k] = state[row, :n]
             if self._report is not None:
+                constants = *self.parameters, environment, *self.ground
                 report = block[after_telemetry:after_report]
-                self._report(n, 1, state, self.fleet.tables["command"], *self.parameters, environment, report)
+                self._report(n, 1, state, self.fleet.tables["command"], *constants, report)
             block[after_report:after_commands] = self.fleet.tables["command"][: after_commands - after_report, :n]
             row = after_commands
             for sensor in self.sensors.values():

@@ -17,11 +17,12 @@ from paddock.planning.coverage.shapes import AreaShape, CircleShape, LineShape, 
 from paddock.planning.methods import Progress, find_method
 from paddock.planning.mission.kinematic import KinematicRun
 from paddock.planning.mission.mission import Mission
+from paddock.planning.obstacles.scenery import refuse_low, zones_of_obstacles
 from paddock.planning.obstacles.zones import CircleZone, PolygonZone, Zone
 from paddock.planning.planner import solve
 from paddock.planning.problem import Happening, MissionSetup, Moves, Objective, Problem, Separation, Task, Vehicle
 from paddock.planning.random_missions import drawn_tasks
-from paddock.planning.routes import Plan
+from paddock.planning.routes import Plan, Route
 from paddock.planning.splitting import split_fields
 from paddock.scenario import Scenario, VehicleEntry, load_preset, load_scenario, spawn_poses
 from paddock.scenario.mission import MissionSection as MissionSection
@@ -30,6 +31,7 @@ from paddock.scenario.tasks import TaskEntry as TaskSection
 from paddock.vehicles.model import find_model
 from paddock.world.columns import column_index, defaults_of
 from paddock.world.fleet import draw_uniforms, stream_ids
+from paddock.world.scenery import ground_heights, scenery_of
 
 SPAWN_PURPOSE = 1  # as in the engine: both draw the same positions
 MARGIN = 1.25  # factor on the tightest turn radius for planned turns, as a reserve for corrections
@@ -89,14 +91,15 @@ def vehicles_of(scenario: Scenario, mission: MissionSection, entry: VehicleEntry
             f"{can.tightest:g} m, not {radius:g} m"
         )
     range_ = inf if mission.range is None else mission.range - mission.reserve
-    ground = scenario.world.ground_z
-    height = ground if can.moves == "ground" else mission.altitude
+    heights = ground_heights(scenario.world)
     x, y, heading = mission.base[0], mission.base[1], mission.base[-1]
+    ground = float(heights(np.array([x]), np.array([y]))[0])
+    height = ground if can.moves == "ground" else mission.altitude
     home = (x, y, mission.base[2] if len(mission.base) == 4 else height, heading)
     names = [entry.name] if entry.count == 1 else [f"{entry.name}[{k}]" for k in range(entry.count)]
     streams = stream_ids(entry.name, np.arange(entry.count))
     poses = spawn_poses(
-        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), ground, arrays
+        entry, lambda _, n: draw_uniforms(scenario.seed, streams, SPAWN_PURPOSE, n), heights, arrays
     ).tolist()
     return [
         Vehicle(
@@ -133,6 +136,10 @@ def setup_of(scenario: Scenario, divide: bool = True) -> MissionSetup:
     for task, place in zip(tasks, where, strict=True):
         _at(place, refuse_tight, task, vehicles)
     zones = [_at(scenario.at("mission", "zones", k), zone_of, zone) for k, zone in enumerate(mission.zones)]
+    scenery = scenery_of(scenario.world)
+    if mission.obstacle_margin is not None and scenery is not None:
+        margin, taken = mission.obstacle_margin, [zone.name for zone in zones]
+        zones += _at(scenario.at("world", "obstacles"), zones_of_obstacles, scenery.obstacles, margin, taken)
     separation = mission.separation
     problem = _at(
         scenario.at("world", "wind"),
@@ -278,8 +285,18 @@ def plan(
     if tell is not None:
         warnings.warn("plan(tell=...) is deprecated: use plan(progress=...)", DeprecationWarning, stacklevel=2)
         progress = tell
+    scenario = load_scenario(scenario)
     setup = chosen(scenario, method, objective, options)
-    return solve(setup.problem, setup.method, setup.options, progress)
+    found = solve(setup.problem, setup.method, setup.options, progress)
+    check_heights(scenario, found.routes, setup.problem.vehicles)
+    return found
+
+
+def check_heights(scenario: Scenario, routes: Sequence[Route], vehicles: Sequence[Vehicle]) -> None:
+    """Raise if routes come nearer to the ground than the scenario's mission allows."""
+    if scenario.mission is not None and scenario.mission.ground_clearance is not None:
+        place, heights = scenario.at("mission", "ground_clearance"), ground_heights(scenario.world)
+        _at(place, refuse_low, routes, vehicles, heights, scenario.mission.ground_clearance)
 
 
 def simulate(

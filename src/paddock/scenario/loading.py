@@ -14,6 +14,7 @@ from paddock.scenario.base import Numbers, Section, Text
 from paddock.scenario.marked_yaml import load_yaml, plain, read_text
 from paddock.scenario.problems import Marks, ScenarioError, validated
 from paddock.scenario.scenario import Scenario
+from paddock.scenario.scenery import FILES
 
 FOLDER = Path(__file__).parent / "catalog"
 TEXT_SOURCE = "<text>"  # file name in errors about YAML given as text
@@ -35,18 +36,24 @@ def load_scenario(source: Source) -> Scenario:
     raise ScenarioError(f"a scenario is a path, a demo's name, YAML text or a dict, not {type(source).__name__}")
 
 
-def scenario_from_text(text: str, name: str = TEXT_SOURCE, without: Collection[str] = ()) -> Scenario:
-    """Load a scenario from YAML text; `name` is the file name in errors, the sections `without` are not read."""
+def scenario_from_text(
+    text: str, name: str = TEXT_SOURCE, without: Collection[str] = (), files: bool = True
+) -> Scenario:
+    """Load a scenario from YAML text; `name` is the file name in errors, the sections `without` are not read.
+
+    Maps in files are found beside the file `name`; without `files` a path is an error.
+    """
     values, marks = load_yaml(text, name)
     left_out = tuple(section for section in without if values.pop(section, None) is not None)
-    scenario = _checked(values, marks)
+    scenario = _checked(values, marks, files)
     scenario._left_out = left_out
     scenario._written = (text, scenario.seed)
     return scenario
 
 
-def _checked(values: dict[str, Any], marks: Marks) -> Scenario:
-    scenario = validated(Scenario, values, marks)
+def _checked(values: dict[str, Any], marks: Marks, files: bool = True) -> Scenario:
+    folder = os.path.dirname(marks.source) if files else None
+    scenario = validated(Scenario, values, marks, context={FILES: folder})
     scenario._marks = marks
     return scenario
 

@@ -164,6 +164,16 @@ class MissionSection(Section):
     replan: Flag = Field(default=True, description="Whether events change the plan.")
     tasks: tuple[TaskEntry, ...] = Field(default=(), description="The tasks; the list may be empty.")
     zones: tuple[NoFlyZone, ...] = Field(default=(), description="No-fly zones.")
+    obstacle_margin: NotNegative | None = Field(
+        default=None,
+        le=FARTHEST,
+        description="Make a no-fly zone of every obstacle of the world, larger by this on all sides, in m; null: none.",
+    )
+    ground_clearance: NotNegative | None = Field(
+        default=None,
+        le=FARTHEST,
+        description="Refuse a plan whose routes come nearer to uneven ground, in m; null: do not check.",
+    )
     events: tuple[MissionEvent, ...] = Field(default=(), description="Events during the mission.")
     generate: Generate | None = Field(default=None, description="More tasks, drawn from the seed.")
 

@@ -107,10 +107,12 @@ _REQUIREMENTS = {
 }
 
 
-def validated(model: type[Model], value: Any, marks: Marks, prefix: KeyPath = ()) -> Model:
-    """Validate a value; raise a ScenarioError with all problems in file order."""
+def validated(
+    model: type[Model], value: Any, marks: Marks, prefix: KeyPath = (), context: dict[str, Any] | None = None
+) -> Model:
+    """Validate a value; raise a ScenarioError with all problems in file order. `context` is for validators."""
     try:
-        return model.model_validate(value)
+        return model.model_validate(value, context=context)
     except ValidationError as error:
         found = error.errors(include_url=False)
     lines = [_line(model, value, item, marks, prefix) for item in found]

@@ -11,6 +11,7 @@ from paddock.scenario.base import NotNegative, Number, Origin, Positive, Section
 from paddock.scenario.marked_yaml import dump_yaml
 from paddock.scenario.mission import EVENTS, MissionSection, check_different, check_fleet, default_fleet
 from paddock.scenario.problems import Marks, Step
+from paddock.scenario.scenery import FrictionPatch, GroundSection, Obstacle, Obstacles
 from paddock.scenario.serve import ENDPOINTS, Serve
 from paddock.scenario.sitl import Sitl, check_sitl
 from paddock.scenario.tasks import KINDS, numbered
@@ -83,7 +84,7 @@ def _rate_from(dt: Any) -> float | None:
 
 
 class WorldSection(Section):
-    """Properties that are the same everywhere."""
+    """The world around the vehicles."""
 
     mu: Positive = Field(default=1.0, description="Friction of the ground (no unit), multiplies each tyre's own.")
     origin: Origin = Field(
@@ -96,6 +97,8 @@ class WorldSection(Section):
     gravity: NotNegative = Field(default=9.80665, description="Acceleration of gravity, downwards, in m/s2.")
     air_density: NotNegative = Field(default=1.225, description="Density of the air, in kg/m3.")
     ground_z: Number = Field(default=0.0, description="Height of the flat ground, in m.")
+    ground: GroundSection | None = Field(default=None, description="Slope, heights, roughness, friction; null is flat.")
+    obstacles: Obstacles | None = Field(default=None, description="Boxes, walls, cylinders and cones that never move.")
     date: Number = Field(
         default=2026.0, ge=1900, le=2100, description="Decimal year, 2026.5 is mid-2026 (magnetic field)."
     )
@@ -241,7 +244,8 @@ def scenario_schema() -> dict[str, Any]:
     parts["SpawnSection"] |= {"minProperties": 1, "maxProperties": 1}
     for part, names in (
         ("TaskEntry", KINDS), ("NoFlyZone", ("circle", "polygon")), ("MissionEvent", EVENTS),
-        ("PolygonTask", ("spacing", "camera")),
+        ("PolygonTask", ("spacing", "camera")), ("FrictionPatch", FrictionPatch.ONE_OF[1]),
+        ("Obstacle", Obstacle.ONE_OF[1]),
     ):  # fmt: skip
         parts[part]["oneOf"] = [{"required": [name]} for name in names]
     schema["anyOf"] = [{"required": [name]} for name in (*schema.pop("required"), "mission")]

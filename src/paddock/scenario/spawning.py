@@ -11,58 +11,68 @@ from paddock.scenario.vehicle import CirclePattern, GridPattern, LinePattern, Ra
 Floats = NDArray[np.float64]
 Uniform = Callable[[int, int], NDArray[Any]]
 """`uniform(count, k)` returns (count, k) numbers in [0, 1), row i for vehicle i."""
+Ground = Callable[[Floats, Floats], Floats]
+"""`ground(x, y)` returns the height of the ground at places, in m."""
 
 RANDOM_COLUMNS = 4
 """Numbers drawn per vehicle: x, y, z, yaw; always all four, so that a fixed heading does not change positions."""
 
 
-def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground_z: float = 0.0, maths: Any = np) -> Floats:
+def flat(x: Floats, y: Floats) -> Floats:
+    """Return heights of 0."""
+    return np.zeros(len(x))
+
+
+def spawn_poses(entry: VehicleEntry, uniform: Uniform, ground: Ground = flat, maths: Any = np) -> Floats:
     """Return (count, 4): x, y, z in m (by default on the ground), yaw in rad within (-pi, pi], world frame ENU.
 
     `maths` has NumPy's `sin`, `cos` and `arctan2`, or equivalents with the same bits on every CPU.
     """
     spawn, count = entry.spawn, entry.count
     if spawn is None:
-        poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground_z)
+        poses = _listed((entry.pose or (0.0, 0.0, 0.0),), ground)
     elif spawn.grid:
-        poses = _grid(spawn.grid, count, ground_z)
+        poses = _grid(spawn.grid, count, ground)
     elif spawn.circle:
-        poses = _circle(spawn.circle, count, ground_z, maths)
+        poses = _circle(spawn.circle, count, ground, maths)
     elif spawn.random:
         poses = _random(spawn.random, count, uniform)
     elif spawn.line:
         poses = _line(spawn.line, count, maths)
     else:
-        poses = _listed(spawn.poses or (), ground_z)
+        poses = _listed(spawn.poses or (), ground)
     yaw = poses[:, 3]
     turned = np.pi - np.mod(np.pi - yaw, 2 * np.pi)
     poses[:, 3] = np.where((yaw > -np.pi) & (yaw <= np.pi), yaw, turned)  # angles in range keep every bit
     return poses
 
 
-def _listed(poses: tuple[tuple[float, ...], ...], ground_z: float) -> Floats:
-    full = [pose if len(pose) == 4 else (pose[0], pose[1], ground_z, pose[2]) for pose in poses]
-    return np.array(full, dtype=np.float64).reshape(len(full), 4)
+def _listed(poses: tuple[tuple[float, ...], ...], ground: Ground) -> Floats:
+    full = [pose if len(pose) == 4 else (pose[0], pose[1], 0.0, pose[2]) for pose in poses]
+    found = np.array(full, dtype=np.float64).reshape(len(full), 4)
+    low = np.array([len(pose) == 3 for pose in poses], dtype=bool)
+    found[low, 2] = ground(found[low, 0], found[low, 1])
+    return found
 
 
-def _grid(grid: GridPattern, count: int, ground_z: float) -> Floats:
+def _grid(grid: GridPattern, count: int, ground: Ground) -> Floats:
     """Fill rows along x, centred on the origin."""
     columns = min(grid.columns or int(np.ceil(np.sqrt(count))), count)
     rows = -(-count // columns)
     row, column = np.divmod(np.arange(count), columns)
     x = grid.origin[0] + (column - (columns - 1) / 2) * grid.spacing
     y = grid.origin[1] + (row - (rows - 1) / 2) * grid.spacing
-    return _stacked(x, y, ground_z if grid.z is None else grid.z, grid.heading)
+    return _stacked(x, y, ground(x, y) if grid.z is None else grid.z, grid.heading)
 
 
-def _circle(circle: CirclePattern, count: int, ground_z: float, maths: Any) -> Floats:
+def _circle(circle: CirclePattern, count: int, ground: Ground, maths: Any) -> Floats:
     """Start in the east, counter-clockwise."""
     angle = 2 * np.pi * np.arange(count) / count
     yaws = {"tangent": angle + np.pi / 2, "inward": angle + np.pi, "outward": angle}
     yaw = yaws.get(circle.face, circle.heading or 0.0)
     x = circle.center[0] + circle.radius * maths.cos(angle)
     y = circle.center[1] + circle.radius * maths.sin(angle)
-    return _stacked(x, y, ground_z if circle.z is None else circle.z, yaw)
+    return _stacked(x, y, ground(x, y) if circle.z is None else circle.z, yaw)
 
 
 def _random(box: RandomPattern, count: int, uniform: Uniform) -> Floats:

@@ -15,14 +15,20 @@ from paddock.compute.contract import check_functions
 from paddock.compute.kernel import Each, KernelSpec, Rows, Shared, Value
 from paddock.compute.math import sqrt
 from paddock.compute.philox import normals, signed
+from paddock.compute.twin import rebound
 from paddock.errors import PaddockError
 from paddock.plugins import PluginFolder
 from paddock.sensing import sensors
 from paddock.sensing.site import Site
 from paddock.world.columns import check_fields, column_index
-from paddock.world.pose import Environment, Pose
+from paddock.world.ground import LEVEL, surface, uneven_surface
+from paddock.world.pose import Pose
+from paddock.world.scenery import SCENIC, cast, cast_scenery
 
 PURPOSES = 16  # purposes per sensor; the next sensor of its kind on a vehicle starts after them
+
+LOOKING: dict[Callable[..., Any], Callable[..., Any]] = {cast: cast_scenery, surface: uneven_surface}
+"""What replaces the functions of flat ground in a world with scenery."""
 
 Three = tuple[float, float, float]
 
@@ -84,14 +90,16 @@ class Sensor:
     def _name_hash(self) -> int:
         return xxhash.xxh3_64_intdigest(f"sensor {self.name}".encode())
 
-    def spec(self) -> KernelSpec:
-        """Return the kernel that samples a fleet."""
+    def spec(self, scenic: bool = False) -> KernelSpec:
+        """Return the kernel that samples a fleet; `scenic`: in a world with scenery, of which rays need the tables."""
+        measure = rebound(self.measure, LOOKING) if scenic else self.measure
+        environment = SCENIC if measure is not self.measure else LEVEL
         arguments = (
             Rows("reading", self.reading, "write"),
             Rows("pose", Pose, fixed=True),
             Rows("memory", self.memory, "update"),
             Shared("options", self.options),
-            Shared("environment", Environment),
+            environment,
             Shared("site", Site),
             Value("seed", "int64"),
             Each("stream"),
@@ -99,7 +107,7 @@ class Sensor:
             Value("tick", "int64"),
             Value("interval"),
         )
-        return KernelSpec(f"{self.name}-measure", self.measure, arguments)
+        return KernelSpec(f"{self.name}-measure", measure, arguments)
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract."""

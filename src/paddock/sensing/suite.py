@@ -30,8 +30,12 @@ class FleetSensor:
         capacity: int = 1,
         index: int = 0,
         where: str = "",
+        scenery: tuple[Floats, ...] = (),
     ) -> None:
-        """`tick_rate` in Hz; `index` counts sensors of one kind on a vehicle; `where` prefixes error messages."""
+        """`tick_rate` in Hz; `index` counts sensors of one kind on a vehicle; `where` prefixes error messages.
+
+        `scenery`: the tables of a world that has some.
+        """
         if not 0 <= index <= INDEX_MAX:
             raise InvalidValueError(f"sensor {sensor.name!r}: index must lie in 0 to {INDEX_MAX}, not {index}")
         self.sensor = sensor
@@ -47,7 +51,9 @@ class FleetSensor:
         self._samples: Floats = np.full((slots, len(column_index(sensor.reading)), capacity), np.nan)
         self._ticks = [NEVER] * slots
         self._taken = self._arrived = 0  # samples so far
-        self.kernel = kernel(sensor.spec())
+        spec = sensor.spec(bool(scenery))
+        self.kernel = kernel(spec)
+        self._scenery = scenery if spec != sensor.spec() else ()
 
     @property
     def capacity(self) -> int:
@@ -82,7 +88,7 @@ class FleetSensor:
         slot = self._taken % len(self._ticks)
         self._ticks[slot] = tick
         self._taken += 1
-        constants = self.options, environment, self._site
+        constants = self.options, environment, *self._scenery, self._site
         draws = self.sensor.key(seed), streams, self.purpose, tick
         self.kernel(n, 1, self._samples[slot], pose, self._memory, *constants, *draws, interval)
         self.arrive(tick)

@@ -156,7 +156,7 @@ def read(text: str) -> Scenario:
     """Load a scenario from text, without the sections that clients may not set."""
     if len(text) > MOST_TEXT:
         raise ScenarioError(f"a scenario may have at most {MOST_TEXT:,} characters, not {len(text):,}")
-    return scenario_from_text(text, without=LEFT_OUT)
+    return scenario_from_text(text, without=LEFT_OUT, files=False)
 
 
 def beyond_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:

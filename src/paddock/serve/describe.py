@@ -107,10 +107,17 @@ class Described:
         self._fleets: dict[bool, tuple[Layout, list[str | None], list[Any]]] = {}
 
     def scenario(self, scenario: Scenario) -> dict[str, Any]:
-        """Return a scenario as a tree, without the section that may contain the token."""
+        """Return a scenario as a tree, without the section that may contain the token, and without what may be large.
+
+        `get_scenery` returns the obstacles and the ground.
+        """
         if self._scenario is None or self._scenario[0] is not scenario:
             tree = scenario.to_dict()
             tree.pop("serve", None)
+            world = tree.get("world", {})
+            world.pop("obstacles", None)
+            for name in ("height_map", "friction_map"):
+                world.get("ground", {}).get(name, {}).get("values", {}).pop("data", None)
             self._scenario = scenario, tree
         return self._scenario[1]
 

@@ -115,7 +115,7 @@ def over_limits(scenario: Scenario, limits: ClientLimits) -> list[str]:
     entries = [(entry, partial(scenario.at, *place)) for place, entry in vehicle_entries(scenario)]
     try:
         _refuse_many(0, entries, limits)
-        world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)
+        world = World(scenario.clock.rate, environment_values(scenario), scenario.seed)  # the scenery takes no part
         needed, largest = 0, max(entries, key=lambda one: one[0].count, default=None)
         for entry, place in entries:
             with suppress(PaddockError):  # reported by the builder

@@ -23,6 +23,7 @@ from paddock.serve.subscribers.subscription import ColumnChoice, ColumnReader
 from paddock.wire.messages.markers import ClearMarkers, DeleteMarkers, MarkerCommand, PutMarkers, ShowMarkers
 from paddock.wire.operations import OPERATIONS
 from paddock.wire.operations.results import InspectedTree, MetadataTree, SeriesTree
+from paddock.world.scenery import scenery_tree
 from paddock.world.snapshot import Snapshot
 
 MOST_POINTS = 10_000  # samples of a series: 5.5 minutes at 30 Hz; longer recordings are thinned out
@@ -160,6 +161,9 @@ class ReplaySource:
 
     def routes(self, client: str) -> list[dict[str, Any]]:
         return [route._asdict() for route in entry_routes(self.player.scenario, self.player.snapshot())]
+
+    def scenery(self, client: str, side: int = 128) -> dict[str, Any]:
+        return scenery_tree(self.player.scenario.world, side)
 
     def mission(self, client: str) -> None:
         """Return None: recordings have no mission."""

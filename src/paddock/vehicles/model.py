@@ -6,15 +6,20 @@ as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import inf
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
+from paddock.compute.math import maximum, sqrt
+from paddock.compute.quaternion import heading
+from paddock.compute.twin import bound, rebound
 from paddock.errors import CodeError, unknown_name, users_place
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
 from paddock.world.columns import Column, check_fields, column_index, columns_of
+from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -65,6 +70,7 @@ class VehicleModel:
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     crash_gap: str = ""  # parameter: height above the ground at which it touches it, m; "": 0
+    rides: bool = False  # `pose` returns that on level ground: on a slope the engine tilts it (`tilted`)
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -82,40 +88,81 @@ class VehicleModel:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
-    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
-        """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
-        parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
+    def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+        """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
+
+        `uneven`: its environment has the tables of uneven ground.
+        """
+        parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         moved = Rows("state", self.state, "update"), Rows("command", self.command)
         arguments = (*moved, parameters, environment, Value("dt"))
-        return KernelSpec(f"{self.name}-step", self.step, arguments, dtype, self.crash_sink, self.crash_gap)
+        step, ground = (over(self.step), uneven_surface) if uneven else (self.step, None)
+        return KernelSpec(f"{self.name}-step", step, arguments, dtype, self.crash_sink, self.crash_gap, ground)
 
-    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
-        """Return the kernel that writes a fleet's poses."""
+    def pose_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
+        """Return the kernel that writes a fleet's poses; of a model that rides, `uneven` as for `step_spec`."""
         given = Rows("state", self.state), Shared("parameters", self.parameters, varying)
-        return KernelSpec(f"{self.name}-pose", self.pose, (*given, Rows("pose", Pose, "write")), dtype)
+        written = Rows("pose", Pose, "write")
+        if uneven and self.rides:
+            return KernelSpec(f"{self.name}-seated", _riding(self.pose), (*given, UNEVEN, written), dtype)
+        return KernelSpec(f"{self.name}-pose", self.pose, (*given, written), dtype)
 
     @property
     def report_columns(self) -> tuple[str, ...]:
         """The columns of the report; none for a model without one."""
         return () if self.report_type is None else tuple(column_index(self.report_type))
 
-    def report_spec(self, varying: tuple[str, ...] = ()) -> KernelSpec | None:
-        """Return the kernel that writes a fleet's reports; None for a model without one."""
+    def report_spec(self, varying: tuple[str, ...] = (), uneven: bool = False) -> KernelSpec | None:
+        """Return the kernel that writes a fleet's reports, as `step_spec`; None for a model without one."""
         if self.report is None or self.report_type is None:
             return None
-        parameters, environment = Shared("parameters", self.parameters, varying), Shared("environment", Environment)
+        parameters, environment = Shared("parameters", self.parameters, varying), UNEVEN if uneven else LEVEL
         given = Rows("state", self.state), Rows("command", self.command), parameters, environment
-        return KernelSpec(f"{self.name}-report", self.report, (*given, Rows("report", self.report_type, "write")))
+        report = over(self.report) if uneven else self.report
+        return KernelSpec(f"{self.name}-report", report, (*given, Rows("report", self.report_type, "write")))
 
     def specs(self) -> tuple[KernelSpec, ...]:
         """Return a kernel for each function of the contract; that of `energy` writes no column."""
-        parameters, environment = Shared("parameters", self.parameters), Shared("environment", Environment)
+        parameters, environment = Shared("parameters", self.parameters), LEVEL
         placing = Rows("state", self.state, "write"), Rows("at", Placement), parameters, environment
         guiding = Rows("state", self.state), Rows("command", self.command, "update"), parameters, Rows("desire", Desire)
         others = KernelSpec("place", self.place, placing), KernelSpec("guide", self.guide, guiding)
         energy = KernelSpec("energy", self.energy, (Rows("state", self.state), parameters, environment))
         report = self.report_spec()
         return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
+
+
+def over(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function of a model for uneven ground."""
+    return rebound(function, {surface: uneven_surface})
+
+
+def level_pose(state: Any, parameters: Any) -> Pose:
+    """Stand for a model's `pose`."""
+    raise NotImplementedError
+
+
+@cache
+def _riding(pose: Callable[..., Pose]) -> Callable[..., Pose]:
+    return over(bound(seated, {"level_pose": pose}))
+
+
+def seated(state: Any, parameters: Any, w: Environment) -> Pose:
+    """Return the pose of a vehicle on the ground under it."""
+    at = level_pose(state, parameters)
+    return tilted(at, surface(at.x, at.y, w))
+
+
+def tilted(at: Pose, g: Surface) -> Pose:
+    """Return a level pose turned so that the vehicle stands on a slope, with the same heading and speed."""
+    qx, qy, qz, qw = slope_attitude(g, heading(at.qx, at.qy, at.qz, at.qw))
+    climb = g.slope_x * at.vx + g.slope_y * at.vy
+    level = sqrt(at.vx * at.vx + at.vy * at.vy)
+    share = level / maximum(sqrt(level * level + climb * climb), 1e-12)
+    return Pose(
+        *(at.x, at.y, g.height, qx, qy, qz, qw),
+        *(at.vx * share, at.vy * share, climb * share, at.wx, at.wy, at.wz),
+    )
 
 
 def check_model(model: VehicleModel) -> None:

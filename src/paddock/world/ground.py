@@ -1,11 +1,36 @@
 """The ground under a point: height, slope and friction.
 
-Models call `surface`, never the fields of the environment, so that the same source runs on flat and on uneven ground.
+Models call `surface`, never the fields of the environment, so that the same source runs on flat and on uneven ground:
+there the engine replaces it by `uneven_surface`, whose environment has the tables of `GROUND_TABLES` as well.
 """
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from paddock.compute.kernel import Shared, shared_tuple
+from paddock.compute.math import (
+    absolute,
+    asin,
+    atan,
+    clamp,
+    floor,
+    maximum,
+    minimum,
+    select,
+    sincos,
+    sqrt,
+    table_index,
+    whole,
+)
+from paddock.compute.quaternion import euler_quaternion
+from paddock.compute.twin import shared_code, vectorised
 from paddock.world.pose import Environment
+from paddock.world.roughness import CELL, rough_tile
+
+Floats = NDArray[np.float64]
 
 
 class Surface(NamedTuple):
@@ -18,6 +43,233 @@ class Surface(NamedTuple):
 
 
 def surface(x: float, y: float, w: Environment) -> Surface:
-    """Return the flat ground at (x, y), in m; `x` and `y` give the result its shape."""
-    zero = 0.0 * (x + y)
-    return Surface(w.ground_z + zero, zero, zero, w.mu + zero)
+    """Return the flat ground at (x, y), in m. Its slopes are constants: what depends on them costs nothing."""
+    return Surface(w.ground_z, 0.0, 0.0, w.mu)
+
+
+def is_sloped(g: Surface) -> bool:
+    """Return whether the ground is inclined; a constant on flat ground, where `select` then costs nothing."""
+    return (g.slope_x != 0.0) | (g.slope_y != 0.0)
+
+
+def normal(g: Surface) -> tuple[float, float, float]:
+    """Return the unit vector that is normal to the ground, upwards."""
+    up = 1.0 / sqrt(1.0 + g.slope_x * g.slope_x + g.slope_y * g.slope_y)
+    return -g.slope_x * up, -g.slope_y * up, up
+
+
+def slope_along(g: Surface, sine: float, cosine: float) -> tuple[float, float]:
+    """Return the slope (m per m) ahead and to the left of a heading."""
+    return g.slope_x * cosine + g.slope_y * sine, g.slope_y * cosine - g.slope_x * sine
+
+
+def slope_attitude(g: Surface, yaw: float) -> tuple[float, float, float, float]:
+    """Return the attitude of a vehicle with that heading (rad) that stands on the ground."""
+    ahead, left = slope_along(g, *sincos(yaw))
+    return euler_quaternion(asin(left * normal(g)[2]), -atan(ahead), yaw)
+
+
+GROUND_TABLES = ("terrain", "relief", "rough", "grip", "patches", "corners")
+"""Tables of the environment over uneven ground: `terrain` (1, 9), the columns below; `relief` (rows, columns), heights;
+`rough` (k, k), a tile of roughness with one row and column before and two after it; `grip` (rows, columns), friction;
+`patches` (n, 9): kind, mu, 1 / transition and six numbers of the shape; `corners` (n, 2) of polygons. A table that is
+not used has one row."""
+SLOPE_X, SLOPE_Y, RELIEF_X, RELIEF_Y, RELIEF_RATE, ROUGH_RATE, GRIP_X, GRIP_Y, GRIP_RATE = range(9)
+HALF_PLANE, CIRCLE, RECTANGLE, POLYGON = 0.0, 1.0, 2.0, 3.0
+SHARP = 1e9  # 1/m: an edge without transition
+
+
+@shared_code
+def uneven_surface(x: float, y: float, w: Any) -> Surface:
+    """Return the ground at (x, y): a tilted plane, heights and roughness, friction with patches."""
+    t = w.terrain
+    slope_x, slope_y = t[0, SLOPE_X], t[0, SLOPE_Y]
+    height = w.ground_z + slope_x * x + slope_y * y
+    if w.relief.shape[0] > 1:
+        rate = t[0, RELIEF_RATE]
+        value, along_x, along_y = bicubic(w.relief, (x - t[0, RELIEF_X]) * rate, (y - t[0, RELIEF_Y]) * rate)
+        height, slope_x, slope_y = height + value, slope_x + rate * along_x, slope_y + rate * along_y
+    if w.rough.shape[0] > 1:
+        rate, tile = t[0, ROUGH_RATE], w.rough.shape[0] - 3.0
+        u, v = x * rate, y * rate
+        u, v = u - tile * floor(u / tile), v - tile * floor(v / tile)
+        value, along_x, along_y = bicubic(w.rough, u + 1.0, v + 1.0)
+        height, slope_x, slope_y = height + value, slope_x + rate * along_x, slope_y + rate * along_y
+    return Surface(height, slope_x, slope_y, friction(x, y, w))
+
+
+def bicubic(table: Any, u: float, v: float) -> tuple[float, float, float]:
+    """Return value and both derivatives between the values of a table, at column `u` and row `v`.
+
+    Catmull-Rom: passes through the values, exact for quadratic functions, with continuous slopes. Beyond the edge the
+    values of the edge continue.
+    """
+    u0, v0 = floor(u), floor(v)
+    a0, a1, a2, a3, d0, d1, d2, d3 = catmull_rom(u - u0)
+    b0, b1, b2, b3, e0, e1, e2, e3 = catmull_rom(v - v0)
+    rows, columns = table.shape
+    i0, i1 = table_index(u0 - 1.0, columns), table_index(u0, columns)
+    i2, i3 = table_index(u0 + 1.0, columns), table_index(u0 + 2.0, columns)
+    j0, j1 = table_index(v0 - 1.0, rows), table_index(v0, rows)
+    j2, j3 = table_index(v0 + 1.0, rows), table_index(v0 + 2.0, rows)
+    r0, s0 = _across(table, j0, i0, i1, i2, i3, a0, a1, a2, a3, d0, d1, d2, d3)
+    r1, s1 = _across(table, j1, i0, i1, i2, i3, a0, a1, a2, a3, d0, d1, d2, d3)
+    r2, s2 = _across(table, j2, i0, i1, i2, i3, a0, a1, a2, a3, d0, d1, d2, d3)
+    r3, s3 = _across(table, j3, i0, i1, i2, i3, a0, a1, a2, a3, d0, d1, d2, d3)
+    value = b0 * r0 + b1 * r1 + b2 * r2 + b3 * r3
+    return value, b0 * s0 + b1 * s1 + b2 * s2 + b3 * s3, e0 * r0 + e1 * r1 + e2 * r2 + e3 * r3
+
+
+def catmull_rom(f: float) -> tuple[float, float, float, float, float, float, float, float]:
+    """Return the weights of four neighbours at a fraction `f` between the middle ones, and the derivatives."""
+    ff = f * f
+    fff = ff * f
+    return (
+        ff - 0.5 * (f + fff), 1.0 - 2.5 * ff + 1.5 * fff, 0.5 * f + 2.0 * ff - 1.5 * fff, 0.5 * (fff - ff),
+        2.0 * f - 0.5 - 1.5 * ff, 4.5 * ff - 5.0 * f, 0.5 + 4.0 * f - 4.5 * ff, 1.5 * ff - f,
+    )  # fmt: skip
+
+
+def _across(
+    table: Any, j: int, i0: int, i1: int, i2: int, i3: int,
+    a0: float, a1: float, a2: float, a3: float, d0: float, d1: float, d2: float, d3: float,
+) -> tuple[float, float]:  # fmt: skip
+    """Return value and derivative along one row."""
+    z0, z1, z2, z3 = table[j, i0], table[j, i1], table[j, i2], table[j, i3]
+    return a0 * z0 + a1 * z1 + a2 * z2 + a3 * z3, d0 * z0 + d1 * z1 + d2 * z2 + d3 * z3
+
+
+def friction(x: float, y: float, w: Any) -> float:
+    """Return the friction at (x, y): the map, or the world's, under the patches in their order."""
+    mu: float = w.mu + 0.0 * (x + y)
+    if w.grip.shape[0] > 1:
+        rate = w.terrain[0, GRIP_RATE]
+        mu = bilinear(w.grip, (x - w.terrain[0, GRIP_X]) * rate, (y - w.terrain[0, GRIP_Y]) * rate)
+    for k in range(w.patches.shape[0]):
+        inside = clamp(0.5 - patch_distance(x, y, w.patches, k, w.corners) * w.patches[k, 2], 0.0, 1.0)
+        mu = mu + inside * (w.patches[k, 1] - mu)
+    return mu
+
+
+def bilinear(table: Any, u: float, v: float) -> float:
+    """Return the value between those of a table, at column `u` and row `v`; at the edge beyond it."""
+    rows, columns = table.shape
+    u, v = clamp(u, 0.0, columns - 1.0), clamp(v, 0.0, rows - 1.0)
+    i, j = table_index(u, columns - 1), table_index(v, rows - 1)
+    a, b = u - i, v - j
+    low: float = table[j, i] + a * (table[j, i + 1] - table[j, i])
+    high: float = table[j + 1, i] + a * (table[j + 1, i + 1] - table[j + 1, i])
+    return low + b * (high - low)
+
+
+def patch_distance(x: float, y: float, patches: Any, k: int, corners: Any) -> float:
+    """Return the distance (m) of a point from the edge of a patch, negative inside."""
+    kind = patches[k, 0]
+    a, b, c, d, e, f = patches[k, 3], patches[k, 4], patches[k, 5], patches[k, 6], patches[k, 7], patches[k, 8]
+    dx, dy = x - a, y - b
+    distance: float = c * dx + d * dy  # HALF_PLANE: (c, d) is normal to the line, outwards
+    if kind == CIRCLE:
+        distance = sqrt(dx * dx + dy * dy) - c
+    if kind == RECTANGLE:
+        along, across = absolute(c * dx + d * dy) - e, absolute(c * dy - d * dx) - f
+        out_x, out_y = maximum(along, 0.0), maximum(across, 0.0)
+        distance = sqrt(out_x * out_x + out_y * out_y) + minimum(maximum(along, across), 0.0)
+    if kind == POLYGON:
+        distance = polygon_distance(x, y, corners, whole(a), whole(b))
+    return distance
+
+
+def polygon_distance(x: float, y: float, corners: Any, first: int, end: int) -> float:
+    """Return the distance (m) of a point from the edge of a polygon of some corners, negative inside."""
+    nearest, side = 1e30 + 0.0 * (x + y), 1.0 + 0.0 * (x + y)
+    for k in range(first, end):
+        before = end - 1 if k == first else k - 1
+        ax, ay, bx, by = corners[before, 0], corners[before, 1], corners[k, 0], corners[k, 1]
+        ex, ey, px, py = bx - ax, by - ay, x - ax, y - ay
+        share = clamp((px * ex + py * ey) / maximum(ex * ex + ey * ey, 1e-12), 0.0, 1.0)
+        gx, gy = px - share * ex, py - share * ey
+        nearest = minimum(nearest, gx * gx + gy * gy)
+        left = ex * py - ey * px
+        crosses = ((ay <= y) & (by > y) & (left > 0.0)) | ((ay > y) & (by <= y) & (left < 0.0))
+        side = select(crosses, -side, side)
+    return side * sqrt(nearest)
+
+
+LEVEL = Shared("environment", Environment)
+UNEVEN = Shared("environment", Environment, tables=GROUND_TABLES)
+"""The environment of kernels over flat and over uneven ground."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ground:
+    """Uneven ground: the tables, in the order of GROUND_TABLES, and the steepest slope."""
+
+    tables: tuple[Floats, ...]
+    steepest: float  # m per m, an upper bound
+
+    def at(self, x: Any, y: Any, environment: Floats) -> Surface:
+        """Return the ground at places, arrays of one shape."""
+        made: Any = shared_tuple(UNEVEN)
+        w = made(*environment.tolist(), *self.tables)
+        found: Surface = vectorised(uneven_surface)(np.asarray(x, np.float64), np.asarray(y, np.float64), w)
+        return found
+
+
+def flat_ground() -> Ground:
+    """Return the tables of flat ground, for worlds with obstacles only."""
+    nothing = np.zeros((1, 1))
+    return Ground((np.zeros((1, 9)), nothing, nothing, nothing, *_patch_tables(())), 0.0)
+
+
+def ground_of(section: Any) -> Ground:
+    """Return the ground with the fields of a scenario's section `world.ground`."""
+    sine, cosine = sincos(section.heading)
+    terrain = np.zeros((1, 9))
+    terrain[0, SLOPE_X] = section.grade * cosine - section.bank * sine
+    terrain[0, SLOPE_Y] = section.grade * sine + section.bank * cosine
+    terrain[0, ROUGH_RATE] = 1.0 / CELL
+    relief, grip = np.zeros((1, 1)), np.zeros((1, 1))
+    steepest = float(np.sqrt(terrain[0, SLOPE_X] ** 2 + terrain[0, SLOPE_Y] ** 2))
+    if section.height_map is not None:
+        relief = np.ascontiguousarray(section.height_map.array())
+        terrain[0, RELIEF_X : RELIEF_RATE + 1] = *section.height_map.corner, 1.0 / section.height_map.spacing
+        steepest += _steepest(relief, section.height_map.spacing)
+    if section.friction_map is not None:
+        grip = np.ascontiguousarray(section.friction_map.array())
+        terrain[0, GRIP_X : GRIP_RATE + 1] = *section.friction_map.corner, 1.0 / section.friction_map.spacing
+    rough = np.zeros((1, 1))
+    if section.roughness is not None:
+        tile = rough_tile(section.roughness, section.roughness_seed)
+        rough = np.pad(tile, ((1, 2), (1, 2)), mode="wrap")
+        steepest += _steepest(rough, CELL)
+    patches, corners = _patch_tables(section.patches)
+    return Ground((terrain, relief, rough, grip, patches, corners), steepest)
+
+
+def _steepest(table: Floats, cell: float) -> float:
+    """Return a bound of the slope between the values of a table: 1.5 (weights along) x 1.25 (across) differences."""
+    along, across = np.abs(np.diff(table, axis=1)).max(initial=0.0), np.abs(np.diff(table, axis=0)).max(initial=0.0)
+    return float(1.875 * np.sqrt(along**2 + across**2) / cell)
+
+
+def _patch_tables(patches: tuple[Any, ...]) -> tuple[Floats, Floats]:
+    corners: list[tuple[float, float]] = []
+    rows = np.zeros((max(len(patches), 1), 9))
+    rows[:, 0], rows[:, 2], rows[:, 5] = CIRCLE, SHARP, -1.0  # without patches: one that contains nothing
+    for row, patch in zip(rows, patches, strict=False):
+        row[5] = 0.0
+        row[1:3] = patch.mu, SHARP if patch.transition <= 0.0 else 1.0 / patch.transition
+        if patch.circle is not None:
+            row[0], row[3:6] = CIRCLE, (*patch.circle.center, patch.circle.radius)
+        elif patch.rectangle is not None:
+            sine, cosine = sincos(patch.rectangle.heading)
+            length, width = patch.rectangle.size
+            row[0], row[3:] = RECTANGLE, (*patch.rectangle.center, cosine, sine, 0.5 * length, 0.5 * width)
+        elif patch.half_plane is not None:
+            sine, cosine = sincos(patch.half_plane.heading)
+            row[0], row[3:7] = HALF_PLANE, (*patch.half_plane.point, sine, -cosine)
+        else:
+            assert patch.polygon is not None
+            row[0], row[3:5] = POLYGON, (len(corners), len(corners) + len(patch.polygon))
+            corners += patch.polygon
+    return rows, np.array(corners or [(0.0, 0.0)], np.float64)

@@ -13,6 +13,7 @@ from paddock.world.archive import typed, whole
 from paddock.world.columns import Floats, checked, columns_of
 from paddock.world.fleet import Fleet, Ints
 from paddock.world.pose import Environment
+from paddock.world.scenery import Scenery
 from paddock.world.transforms import TransformTree
 
 
@@ -90,9 +91,10 @@ SAVED = {"tick": 2**53, "seed": 2**64 - 1, "run": 2**53, "roster": 2**53, "next_
 class World:
     """The state of the world. Fleets are sorted by name, independent of the order of declaration."""
 
-    def __init__(self, rate: float, environment: Floats, seed: int) -> None:
+    def __init__(self, rate: float, environment: Floats, seed: int, scenery: Scenery | None = None) -> None:
         self.clock = Clock(rate)
         self.environment = environment  # values of Environment
+        self.scenery = scenery  # uneven ground and static obstacles; never changes
         self.seed = seed
         self.run = 0  # +1 per reset
         self.roster_version = 0  # +1 when vehicles are added or removed
@@ -105,8 +107,19 @@ class World:
 
     @property
     def ground_z(self) -> float:
-        """Height of the flat ground, m."""
+        """Height of the flat ground, m; uneven ground has its heights above it."""
         return Environment(*self.environment.tolist()).ground_z
+
+    @property
+    def uneven(self) -> Scenery | None:
+        """The scenery if the ground is not flat."""
+        return self.scenery if self.scenery is not None and self.scenery.uneven else None
+
+    def heights(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the height of the ground at places, arrays of one shape, m."""
+        if self.uneven is None:
+            return np.full(np.shape(x), self.ground_z)
+        return np.asarray(self.uneven.ground.at(x, y, self.environment).height)
 
     def add_fleet(self, fleet: Fleet) -> None:
         """Add a fleet under an unused name."""

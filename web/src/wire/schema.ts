@@ -282,6 +282,39 @@ export interface RouteTree {
   points: readonly Point[];
 }
 
+/** Uneven ground on a square grid: heights in m and friction (null: the same everywhere), rows from the south. */
+export interface GroundTree {
+  x: number;
+  y: number;
+  cell: number;
+  rows: number;
+  columns: number;
+  heights: readonly number[];
+  friction: readonly number[] | null;
+}
+
+/** A static obstacle; a wall is one per straight part. A cone has a radius of 0 at its top. */
+export interface ObstacleTree {
+  name: string;
+  kind: "box" | "wall" | "cylinder" | "cone";
+  x: number;
+  y: number;
+  base: number;
+  top: number;
+  heading: number;
+  length: number | null;
+  width: number | null;
+  radius: number | null;
+}
+
+/** What never moves; `ground` is null where it is flat, at `ground_z`. */
+export interface SceneryTree {
+  ground_z: number;
+  mu: number;
+  ground: GroundTree | null;
+  obstacles: readonly ObstacleTree[];
+}
+
 /** An override in effect. */
 export interface OrderTree {
   ids: readonly Range[];
@@ -549,6 +582,8 @@ export interface Methods {
   get_running_scenario: { params: Empty; result: ScenarioText };
   /** Return the YAML text of a demo. */
   get_scenario: { params: { name: string }; result: ScenarioText };
+  /** Return the ground, on a grid, and the static obstacles. */
+  get_scenery: { params: { side?: number }; result: { scenery: SceneryTree } };
   /** Return the JSON schema of scenarios, for editors. */
   get_schema: { params: Empty; result: Readonly<Record<string, unknown>> };
   /** Return columns of a vehicle over a whole recording. A live simulation refuses. */

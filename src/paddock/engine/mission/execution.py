@@ -34,13 +34,16 @@ GOLDEN = 2.399963229728653  # rad: the golden angle between consecutive position
 RATE = 1.0  # m/s down
 
 
-def may_land(mission: Mission, heights: Floats, ground: float, indices: Ints) -> Ints:
-    """Return the vehicles at home that can land: no other vehicle arrives below them; `heights` (m) of all."""
+def may_land(mission: Mission, heights: Floats, ground: Floats, indices: Ints) -> Ints:
+    """Return the vehicles at home that can land: no other vehicle arrives below them.
+
+    `heights` (m) are those of all, `ground` that under the vehicles of `indices`.
+    """
     all_ = mission.fleet
     arriving = np.array([m.status == "returning" and m.spec.moves == "hover" for m in all_.list], bool)
     left = np.where(arriving, (all_.due - all_.progress) / all_.speed, inf)
     below = heights[None, :] < heights[indices, None]
-    soon = left[None, :] < (heights[indices, None] - ground) / RATE
+    soon = left[None, :] < (heights[indices, None] - ground[:, None]) / RATE
     return np.asarray(indices[~(below & soon).any(axis=1)])
 
 
@@ -69,7 +72,7 @@ class KinematicExecution:
         for group in self.participants.vehicles()[0]:
             vehicles = [self.mission.vehicles[index] for index in group.indices.tolist()]
             speeds = [v.spec.speed if v.current is not None and v.current.flown != 0.0 else 0.0 for v in vehicles]
-            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world.environment)
+            placed = placed_states(group.program, poses[group.indices], np.array(speeds), self.world)
             group.program.fleet.state[:, group.rows] = placed
             group.program.forget_poses()
 
@@ -101,9 +104,8 @@ class DynamicsExecution:
         self.mission, self.world = mission, world = participants.mission, participants.world
         self.blocks = poses
         self.tracks: dict[str, FleetTracks] = {}
-        self.ground = world.ground_z
         kept, planned = mission.setup.separation, mission.setup.problem.separation is not None
-        self.spacing = None if kept is None else Spacing(kept, self.ground, planned)
+        self.spacing = None if kept is None else Spacing(kept, world.heights, planned)
         self.as_before = kept is not None and not planned  # as recordings of earlier versions were flown
         self.travelled = np.zeros(0)
         self.here = np.zeros((0, 4))  # the last known pose of each vehicle
@@ -112,7 +114,9 @@ class DynamicsExecution:
 
     def join(self, program: FleetProgram) -> None:
         """Add a fleet that takes part."""
-        self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment)
+        homes = np.array([vehicle.spec.home[:2] for vehicle in self.mission.vehicles]).reshape(-1, 2)
+        ground = float(self.world.heights(homes[:, 0], homes[:, 1]).max()) if len(homes) else None
+        self.tracks[program.fleet.name] = FleetTracks(program, self.world.environment, ground)
 
     def begin(self, time: float) -> None:
         """Plan, and set the first routes."""
@@ -144,9 +148,9 @@ class DynamicsExecution:
         """Place vehicles that start in the air in their layers: from equal heights they could not separate in time."""
         for group, tracks in self._placed():
             fleet, row = group.program.fleet, column_index(group.program.model.state)["z"]
-            z = fleet.state[row, group.rows]
+            x, y, z = (fleet.state[column_index(group.program.model.state)[name], group.rows] for name in "xyz")
             more = tracks.column("offset", group.rows) + self._lifts()[group.indices]
-            higher = np.where(z > self.ground + LIFT, more, 0.0)
+            higher = np.where(z > self.world.heights(x, y) + LIFT, more, 0.0)
             fleet.state[row, group.rows] = z + higher
             group.program.forget_poses()
 
@@ -217,7 +221,8 @@ class DynamicsExecution:
         spec, none = vehicle.spec, Path(())
         x, y, z, heading = self.here[vehicle.row].tolist()
         if vehicle.status == "damaged":
-            lost: Pose = (x, y, self.ground - DEPTH if spec.moves == "hover" else z, heading)
+            ground = float(self.world.heights([x], [y])[0])
+            lost: Pose = (x, y, ground - DEPTH if spec.moves == "hover" else z, heading)
             circle = none
             if spec.moves == "aircraft":  # it cannot hover
                 circle = Transits(Problem((), (), (), self.mission.setup.problem.wind)).circle(spec, (x, y, z, heading))
@@ -256,12 +261,14 @@ class DynamicsExecution:
             if tracks.style.moves != "hover" or not len(indices):
                 continue
             if self.spacing is not None:
-                indices = may_land(self.mission, self.here[:, 2], self.ground, indices)
+                ground = self.world.heights(*self.here[indices, :2].T)
+                indices = may_land(self.mission, self.here[:, 2], ground, indices)
             # on a spiral around home; the distance flown on their routes is kept
             reach, angle = 0.6 * APART * np.sqrt(indices), GOLDEN * indices
             x, y = self.mission.fleet.home[indices].T + reach * np.array([arrays.cos(angle), arrays.sin(angle)])
             rows = group.rows[np.isin(group.indices, indices)]
-            values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": self.ground - DEPTH, "loop": -1.0}
+            below = self.world.heights(x, y) - DEPTH
+            values = {"last": tracks.column("first", rows), "x": x, "y": y, "z": below, "loop": -1.0}
             for name, value in values.items():
                 tracks.write(name, rows, value)
 

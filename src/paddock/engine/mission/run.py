@@ -15,7 +15,7 @@ from paddock.engine.mission.execution import DynamicsExecution, KinematicExecuti
 from paddock.engine.mission.tracks import MissionFleets, check_members, refuse_driven
 from paddock.engine.program import FleetProgram
 from paddock.errors import InvalidValueError, unknown_name
-from paddock.planning.from_scenario import refuse_tight, setup_of, task_of, vehicles_of, zone_of
+from paddock.planning.from_scenario import check_heights, refuse_tight, setup_of, task_of, vehicles_of, zone_of
 from paddock.planning.mission.mission import Mission
 from paddock.planning.mission.views import MissionView, TaskView, VehicleView, ZoneView
 from paddock.planning.paths.path import Path
@@ -109,6 +109,8 @@ class MissionRun:
         """Plan, unless already planned."""
         if not self.mission.started:
             self.execution.begin(self.world.clock.time)
+            vehicles = self.mission.vehicles
+            check_heights(self.scenario, [v.route for v in vehicles], [v.spec for v in vehicles])
             self._report(self.world.clock.tick)
 
     def run(self, tick: int, fresh: bool) -> None:

@@ -1,5 +1,6 @@
 """Separation of aircraft: height layers, and opposite offsets for vehicles that share a layer and will meet."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -109,8 +110,8 @@ Placed = list[tuple[FleetVehicles, FleetTracks]]
 class Spacing:
     """Keeps flying vehicles apart; arrays are in the order of the mission's vehicles."""
 
-    def __init__(self, separation: tuple[float, float], ground: float, planned: bool) -> None:
-        """`separation`: horizontal and vertical m; `planned`: routes are in layers already."""
+    def __init__(self, separation: tuple[float, float], ground: Callable[[Any, Any], Floats], planned: bool) -> None:
+        """`separation`: horizontal and vertical m; `ground(x, y)` is its height in m; `planned`: routes have layers."""
         self.distance, self.height = separation
         self.ground, self.planned = ground, planned
         self.closest = Closest(inf, inf)
@@ -143,7 +144,8 @@ class Spacing:
         flying = self._flying(placed)
         indices = np.sort(np.concatenate([np.empty(0, np.int64), *(group.indices for group, _ in flying)]))
         where = poses[indices, :3]
-        x, y, z = np.ascontiguousarray(where[where[:, 2] > self.ground + AIRBORNE].T)
+        ground = self.ground(where[:, 0], where[:, 1])
+        x, y, z = np.ascontiguousarray(where[where[:, 2] > ground + AIRBORNE].T)
         if len(x) > 1:
             now = closest(x, y, z, self.distance, self.height).tolist()
             self.closest = Closest(*map(min, self.closest, now))

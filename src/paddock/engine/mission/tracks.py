@@ -41,12 +41,12 @@ class FollowingStyle:
         return inf if bend < 1e-9 else min(sqrt(self.lateral / bend), self.turn / bend)
 
 
-def style_of(program: FleetProgram, environment: Floats) -> FollowingStyle:
-    """Return the options with which a fleet follows paths in this wind."""
+def style_of(program: FleetProgram, environment: Floats, ground: float | None = None) -> FollowingStyle:
+    """Return the options with which a fleet follows paths in this wind; `ground` is its height (m) at home if known."""
     rows = column_index(program.model.parameters)
     p = {name: float(program.parameter_values[row]) for name, row in rows.items()}
     e = Environment(*environment.tolist())
-    air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z}
+    air = {"wind_x": e.wind_x, "wind_y": e.wind_y, "ground": e.ground_z if ground is None else ground}
     kind = program.model.kind
     if kind == "aircraft":
         options = FollowingOptions(preview=p["roll_time"], lookahead_time=3.5, capture=p["turn_radius"], **air)
@@ -201,10 +201,10 @@ def check_rows(memory: Floats, table: Floats) -> None:
 class FleetTracks:
     """The tracks of one fleet."""
 
-    def __init__(self, program: FleetProgram, environment: Floats) -> None:
+    def __init__(self, program: FleetProgram, environment: Floats, ground: float | None = None) -> None:
         """Let the fleet follow routes from now on."""
         self.program = program
-        self.style: FollowingStyle = style_of(program, environment)
+        self.style: FollowingStyle = style_of(program, environment, ground)
         setup = RuleSetup(RULE, None, np.array(self.style.options, dtype=np.float64), EMPTY)
         self.behaviour = FollowingBehaviour(setup, program.model, program.fleet, program.varying)
         program.behaviour = self.behaviour

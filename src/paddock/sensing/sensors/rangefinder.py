@@ -1,16 +1,16 @@
-"""Rangefinder: distance to the ground along the body's down axis."""
+"""Rangefinder: distance to the ground, or to an obstacle, along the body's down axis."""
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import clamp, maximum, select
+from paddock.compute.math import clamp, select
 from paddock.compute.philox import normals
 from paddock.sensing.sensor import Sensor, walk
 from paddock.sensing.site import Site
 from paddock.world.columns import Column
 from paddock.world.pose import Environment, Pose
+from paddock.world.scenery import cast
 
-GRAZING = 1e-3  # beams flatter than this (cosine of the tilt) do not hit the ground
-NOWHERE = 1e9  # distance (m) if the beam does not hit the ground: beyond any range
+BEYOND = 10.0  # m beyond the range that a beam is followed: noise may bring what is there into the range
 
 
 class Reading(NamedTuple):
@@ -50,14 +50,15 @@ def measure(
     tick: int,
     interval: float,
 ) -> tuple[Reading, Memory]:
-    """Measure the height over flat ground divided by the cosine of the tilt; beyond the range the maximum, invalid."""
+    """Measure the distance to what the beam hits; beyond the range the maximum, invalid."""
     noise, step = normals(seed, stream, purpose, tick)
     after = Memory(primed=1.0, bias=walk(m.bias, o.walk, interval, m.primed, step))
     cosine = 1.0 - 2.0 * (pose.qx * pose.qx + pose.qy * pose.qy)
-    slant = select(cosine > GRAZING, (pose.z - w.ground_z) / maximum(cosine, GRAZING), NOWHERE)
+    dx, dy = -2.0 * (pose.qx * pose.qz + pose.qw * pose.qy), 2.0 * (pose.qw * pose.qx - pose.qy * pose.qz)
+    slant = cast(pose.x, pose.y, pose.z, dx, dy, -cosine, o.range_max + BEYOND, w)
     seen = slant + after.bias + o.noise * noise
     valid = (seen >= o.range_min) & (seen <= o.range_max)
     return Reading(clamp(seen, o.range_min, o.range_max), select(valid, 1.0, 0.0)), after
 
 
-SENSOR = Sensor("Distance to the ground along the body's down axis", Reading, Options, Memory, measure)
+SENSOR = Sensor("Distance to the ground or an obstacle along the body's down axis", Reading, Options, Memory, measure)

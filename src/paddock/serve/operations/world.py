@@ -17,6 +17,7 @@ from paddock.serve.trust import known_names as names_in_use
 from paddock.wire.operations.results import InspectedTree, MetadataTree, ScenarioText, SeriesTree
 from paddock.world.archive import copied, digest, pack
 from paddock.world.columns import column_index
+from paddock.world.scenery import scenery_tree
 
 if TYPE_CHECKING:
     from paddock.engine.pacing import Pacer
@@ -42,6 +43,10 @@ def metadata(run: LiveSource, client: str, page: bool = False) -> Later:
         return client_metadata(run, found) | {"fleets": fleets}
 
     return Later(describe)
+
+
+def scenery(run: LiveSource, client: str, side: int = 128) -> Later:
+    return Later(partial(scenery_tree, run.sim.scenario.world, side))
 
 
 def metadata_tree(

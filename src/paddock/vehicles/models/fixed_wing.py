@@ -10,6 +10,7 @@ from paddock.compute.quaternion import course, euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
+from paddock.world.ground import is_sloped, surface
 from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35  # rad: bank of a right circle of about 85 m radius at 17.5 m/s, flown instead of stopping
@@ -79,7 +80,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     On the ground it rolls straight ahead and lifts off at its slowest airspeed; slower, it accelerates only to climb,
     and stops otherwise. With a nearly empty battery it climbs less; with an empty one it glides.
     """
-    rolls = (s.z <= w.ground_z) & (s.climb <= 0.0)
+    rolls = (s.z <= surface(s.x, s.y, w).height) & (s.climb <= 0.0)
     sine_now, cosine_now = sincos(s.yaw)
     ahead = w.wind_x * cosine_now + w.wind_y * sine_now  # m/s of wind along the nose
     slow = rolls & (s.airspeed < p.speed_min)
@@ -116,13 +117,22 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         select(stays, over_ground, airspeed),
     )
     battery = _discharged(s, p, w, stays, speeds, airspeed_mean, climb_mean, dt)
+    x = s.x + select(stays, over_ground_mean * cosine_now * dt, chord * cosine + w.wind_x * dt)
+    y = s.y + select(stays, over_ground_mean * sine_now * dt, chord * sine + w.wind_y * dt)
+    vx = select(stays, over_ground * cosine_now, level * cosine_after + w.wind_x)
+    vy = select(stays, over_ground * sine_now, level * sine_after + w.wind_y)
+    ground = surface(x, y, w)
+    follows = is_sloped(ground) & stays  # the wheels stay on the slope
+    z = select(follows, ground.height, z)
+    rise = select(is_sloped(ground), ground.slope_x * vx + ground.slope_y * vy, 0.0)
+    vz = select(follows, rise, vz)
     return State(
-        x=s.x + select(stays, over_ground_mean * cosine_now * dt, chord * cosine + w.wind_x * dt),
-        y=s.y + select(stays, over_ground_mean * sine_now * dt, chord * sine + w.wind_y * dt),
-        z=maximum(z, w.ground_z),
-        vx=select(stays, over_ground * cosine_now, level * cosine_after + w.wind_x),
-        vy=select(stays, over_ground * sine_now, level * sine_after + w.wind_y),
-        vz=select(z < w.ground_z, maximum(vz, 0.0), vz),
+        x=x,
+        y=y,
+        z=maximum(z, ground.height),
+        vx=vx,
+        vy=vy,
+        vz=select(z < ground.height, maximum(vz, rise), vz),
         yaw=yaw,
         airspeed=airspeed,
         bank=bank,
@@ -214,7 +224,8 @@ def pose(s: State, p: Parameters) -> Pose:
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start with level wings at the given airspeed; speed 0 means cruise, and on the ground standing."""
     sine, cosine = sincos(at.yaw)
-    stands = (at.z <= w.ground_z) & (at.speed <= 0.0)
+    height = surface(at.x, at.y, w).height
+    stands = (at.z <= height) & (at.speed <= 0.0)
     ahead = w.wind_x * cosine + w.wind_y * sine
     flying = limited_speed(select(at.speed > 0.0, at.speed, p.speed), p)
     airspeed = select(stands, maximum(-ahead, 0.0), flying)
@@ -222,7 +233,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     return State(
         x=at.x,
         y=at.y,
-        z=maximum(at.z, w.ground_z),
+        z=maximum(at.z, height),
         vx=select(stands, none, airspeed * cosine + w.wind_x),
         vy=select(stands, none, airspeed * sine + w.wind_y),
         vz=select(stands, none, w.wind_z),
@@ -265,7 +276,7 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic energy through the air and the potential energy above the ground for a unit mass, J/kg."""
-    return 0.5 * s.airspeed * s.airspeed + w.gravity * (s.z - w.ground_z)
+    return 0.5 * s.airspeed * s.airspeed + w.gravity * (s.z - surface(s.x, s.y, w).height)
 
 
 MODEL = VehicleModel(

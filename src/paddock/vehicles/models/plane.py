@@ -24,6 +24,7 @@ from paddock.vehicles.parts.plane import (
     spun,
     turns_for,
 )
+from paddock.world.ground import is_sloped, normal, slope_along, surface
 from paddock.world.pose import Environment, Pose
 
 LOITER_BANK = 0.35  # rad, flown instead of stopping
@@ -50,10 +51,11 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     elevator = p.elevator_trim - p.elevator_max * u.elevator
     battery = discharged(s.charge, power_drawn(s, p, w, a.u), p.cells, p.cell_resistance, p.capacity, dt)
     turns = p.prop_speed * u.throttle * battery.voltage / full_voltage(p)
+    x, y = s.x + dt * n.vx, s.y + dt * n.vy
     return State(
-        x=s.x + dt * n.vx,
-        y=s.y + dt * n.vy,
-        z=maximum(s.z + dt * free.vz, w.ground_z),
+        x=x,
+        y=y,
+        z=maximum(s.z + dt * free.vz, surface(x, y, w).height),
         vx=n.vx,
         vy=n.vy,
         vz=n.vz,
@@ -92,12 +94,16 @@ def trim(speed: float, load: float, p: Parameters, density: float) -> tuple[floa
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start trimmed in level flight (speed 0: cruise); on the ground, standing or rolling with the motor off."""
-    flies = at.z > w.ground_z + 0.01
+    ground = surface(at.x, at.y, w)
+    flies = at.z > ground.height + 0.01
     speed = select(flies & (at.speed <= 0.0), p.speed, at.speed)
     alpha, elevator = trim(maximum(speed, 0.5 * p.speed_min), p.mass * w.gravity, p, w.air_density)
     rise = select(flies, alpha, p.ground_pitch)
-    qx, qy, qz, qw = euler_quaternion(0.0 * at.x, -rise, at.yaw)
     sine, cosine = sincos(at.yaw)
+    ahead, beside = slope_along(ground, sine, cosine)
+    leans = is_sloped(ground) & (at.z <= ground.height + 0.01)
+    bank, level = select(leans, asin(beside * normal(ground)[2]), 0.0 * at.x), -rise
+    qx, qy, qz, qw = euler_quaternion(bank, select(leans, level - atan(ahead), level), at.yaw)
     air = select(flies, 1.0, 0.0)
     _, cd = lift_and_drag(alpha, elevator, p)
     drag = 0.5 * w.air_density * speed * speed * p.area * cd
@@ -106,7 +112,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     return State(
         x=at.x,
         y=at.y,
-        z=maximum(at.z, w.ground_z),
+        z=maximum(at.z, ground.height),
         vx=speed * cosine + air * w.wind_x,
         vy=speed * sine + air * w.wind_y,
         vz=air * w.wind_z,
@@ -181,7 +187,9 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic (linear and rotational) and potential energy, J."""
-    linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + w.gravity * (s.z - w.ground_z))
+    linear = p.mass * (
+        0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + w.gravity * (s.z - surface(s.x, s.y, w).height)
+    )
     spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
     return linear + 0.5 * spin
 

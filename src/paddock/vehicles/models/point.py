@@ -6,6 +6,7 @@ from paddock.compute.math import maximum, minimum, sincos
 from paddock.compute.quaternion import course, length, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.world.columns import Column
+from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -43,10 +44,11 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     dx, dy, dz = u.vx * scale - s.vx, u.vy * scale - s.vy, u.vz * scale - s.vz
     share = minimum(1.0, p.acceleration_max * dt / maximum(length(dx, dy, dz), 1e-9))
     vx, vy, vz = s.vx + share * dx, s.vy + share * dy, s.vz + share * dz
+    x, y = s.x + 0.5 * dt * (s.vx + vx), s.y + 0.5 * dt * (s.vy + vy)
     return State(
-        x=s.x + 0.5 * dt * (s.vx + vx),
-        y=s.y + 0.5 * dt * (s.vy + vy),
-        z=maximum(s.z + 0.5 * dt * (s.vz + vz), w.ground_z),
+        x=x,
+        y=y,
+        z=maximum(s.z + 0.5 * dt * (s.vz + vz), surface(x, y, w).height),
         vx=vx,
         vy=vy,
         vz=vz,

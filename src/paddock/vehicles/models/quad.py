@@ -10,6 +10,7 @@ from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.vehicles.parts.quad import VELOCITY, Command, Parameters, State, body, compressed, motors
 from paddock.vehicles.parts.quad_control import control
+from paddock.world.ground import is_sloped, slope_attitude, surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -34,10 +35,14 @@ def pose(s: State, p: Parameters) -> Pose:
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start hovering with the motors at speed, or on the ground with stopped motors."""
     qx, qy, qz, qw = yaw_quaternion(at.yaw)
-    zero = 0.0 * at.x
+    ground, zero = surface(at.x, at.y, w), 0.0 * at.x
     vx, vy, vz = rotate(qx, qy, qz, qw, at.speed, zero, zero)
     hover = sqrt(p.mass * w.gravity / (4.0 * p.thrust_max))
-    speed = select(at.z > w.ground_z + 0.01, hover, zero)
+    flies = at.z > ground.height + 0.01
+    speed = select(flies, hover, zero)
+    sx, sy, sz, sw = slope_attitude(ground, at.yaw)
+    leans = is_sloped(ground) & (at.z <= ground.height + 0.01)
+    qx, qy, qz, qw = select(leans, sx, qx), select(leans, sy, qy), select(leans, sz, qz), select(leans, sw, qw)
     return State(
         *(at.x, at.y, at.z, vx, vy, vz, qx, qy, qz, qw, zero, zero, zero),
         *(speed, speed, speed, speed),
@@ -62,8 +67,9 @@ def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
 
 def energy(s: State, p: Parameters, w: Environment) -> float:
     """Return the kinetic (linear and rotational) and potential energy (height, compressed legs), J."""
-    squared = compressed(s.z, p, w) * compressed(s.z, p, w)
-    stored = w.gravity * (s.z - w.ground_z + 0.25 * p.leg_travel * squared * squared)
+    over = s.z - surface(s.x, s.y, w).height
+    squared = compressed(over, p) * compressed(over, p)
+    stored = w.gravity * (over + 0.25 * p.leg_travel * squared * squared)
     linear = p.mass * (0.5 * (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz) + stored)
     spin = p.inertia_x * s.wx * s.wx + p.inertia_y * s.wy * s.wy + p.inertia_z * s.wz * s.wz
     return linear + 0.5 * spin

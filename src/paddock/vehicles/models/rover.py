@@ -10,6 +10,7 @@ from paddock.compute.quaternion import course, yaw_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.battery import FULL_CELL, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
+from paddock.world.ground import is_sloped, slope_along, surface
 from paddock.world.pose import Environment, Pose
 
 STICTION = 0.002  # m/s and rad/s: below this a rover whose motors rest stops at once
@@ -84,14 +85,18 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     half_turn = 0.5 * turn_mean * dt
     chord = speed_mean * dt * sine_ratio(half_turn)
     sine, cosine = sincos(s.yaw + half_turn)
+    here = surface(s.x, s.y, w)
+    sloped, (ahead, _) = is_sloped(here), slope_along(here, sine, cosine)
+    along = 1.0 / sqrt(1.0 + ahead * ahead)  # level metres per metre of the slope
+    chord = select(sloped, chord * along, chord)
     left, right = speed - half_base * turn_rate, speed + half_base * turn_rate
-    battery = optional_discharged(
-        s.charge, _power(s, p, w, left, right, dt), p.cells, p.cell_resistance, p.capacity, dt
-    )
+    power = _power(s, p, w, left, right, select(sloped, ahead * along, 0.0), dt)
+    battery = optional_discharged(s.charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+    x, y = s.x + chord * cosine, s.y + chord * sine
     return State(
-        x=s.x + chord * cosine,
-        y=s.y + chord * sine,
-        z=w.ground_z,
+        x=x,
+        y=y,
+        z=surface(x, y, w).height,
         yaw=wrap_angle(s.yaw + turn_mean * dt),
         speed=speed,
         turn_rate=turn_rate,
@@ -103,11 +108,16 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     )
 
 
-def _power(s: State, p: Parameters, w: Environment, left: float, right: float, dt: float) -> float:
-    """Return the electrical power, W, that brings the wheels to the speeds `left` and `right` (m/s) within dt."""
+def _power(s: State, p: Parameters, w: Environment, left: float, right: float, rise: float, dt: float) -> float:
+    """Return the electrical power, W, that brings the wheels to the speeds `left` and `right` (m/s) within dt.
+
+    `rise` is the sine of the slope ahead.
+    """
     gained = left * left + right * right - s.wheel_left * s.wheel_left - s.wheel_right * s.wheel_right
     rolling = p.rolling_resistance * w.gravity * 0.5 * (absolute(left) + absolute(right))
-    return drive_power(p.mass * (0.25 * gained * (1.0 / dt) + rolling), p.efficiency, p.idle_power)
+    level = 0.25 * gained * (1.0 / dt) + rolling
+    climbing = w.gravity * rise * 0.5 * (left + right)
+    return drive_power(p.mass * select(rise != 0.0, level + climbing, level), p.efficiency, p.idle_power)
 
 
 def lagged(value: float, target: float, reach: float) -> float:
@@ -142,7 +152,8 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground, driving straight ahead, at most at top speed."""
     speed = clamp(at.speed, -p.speed_max, p.speed_max)
     full = select(p.capacity > 0.0, p.cells * FULL_CELL, 0.0)
-    return State(at.x, at.y, w.ground_z, at.yaw, speed, 0.0 * at.x, speed, speed, 1.0, full, 0.0 * at.x)
+    height = surface(at.x, at.y, w).height
+    return State(at.x, at.y, height, at.yaw, speed, 0.0 * at.x, speed, speed, 1.0, full, 0.0 * at.x)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:
@@ -174,6 +185,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,  # of the battery's current; 2 of the motion while it accelerates in a turn, else the motion is exact
     dt_max=0.1,
+    rides=True,
     telemetry=("wheel_left", "wheel_right", "charge", "voltage", "current"),
     battery="capacity",
 )

@@ -7,10 +7,11 @@ of the largest deflection whose sign is that of the motion: up, right, right.
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, asin, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
+from paddock.compute.math import absolute, asin, atan, atan2, clamp, exp, maximum, minimum, select, sincos, sqrt, tan
 from paddock.compute.quaternion import heading, rotate, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL
 from paddock.world.columns import Column
+from paddock.world.ground import is_sloped, normal, slope_along, surface
 from paddock.world.pose import Environment
 
 PI = 3.141592653589793
@@ -245,15 +246,22 @@ def on_wheels(s: State, p: Parameters, w: Environment, m: Motion, dt: float) -> 
 
     Friction acts on velocities and never reverses them, so that an aircraft at rest stays exactly where it is.
     """
-    touching = (s.z + dt * m.vz <= w.ground_z) & (m.vz <= 0.0)
-    carried = -m.vz  # m/s of impulse per mass
+    ground = surface(s.x, s.y, w)
+    sloped, (nx, ny, nz) = is_sloped(ground), normal(ground)
+    rising = m.vz - (ground.slope_x * m.vx + ground.slope_y * m.vy)  # m/s above the ground
+    rising = select(sloped, rising, m.vz)
+    touching = (s.z + dt * rising <= ground.height) & (rising <= 0.0)
+    carried = select(sloped, -(m.vx * nx + m.vy * ny + m.vz * nz), -m.vz)  # m/s of impulse per mass, along the normal
     sine, cosine = sincos(heading(s.qx, s.qy, s.qz, s.qw))
     bank, rise = attitude(s)
-    along, left = m.vx * cosine + m.vy * sine, m.vy * cosine - m.vx * sine
+    ahead, beside = slope_along(ground, sine, cosine)
+    bank, rise = select(sloped, bank - asin(beside * nz), bank), select(sloped, rise - atan(ahead), rise)
+    vx, vy = select(sloped, m.vx + carried * nx, m.vx), select(sloped, m.vy + carried * ny, m.vy)
+    along, left = vx * cosine + vy * sine, vy * cosine - vx * sine
     upright = absolute(bank) < 0.5 * PI
-    slows = select(upright, p.rolling, p.grip) * w.mu * carried
+    slows = select(upright, p.rolling, p.grip) * ground.mu * carried
     along = along - clamp(along, -slows, slows)
-    holds = p.grip * w.mu * carried
+    holds = p.grip * ground.mu * carried
     left = left - clamp(left, -holds, holds)
     # the nose wheel turns with the rudder
     steer = -p.steer_max * s.rudder / p.rudder_max
@@ -263,10 +271,11 @@ def on_wheels(s: State, p: Parameters, w: Environment, m: Motion, dt: float) -> 
     lowest, highest = LEVELLING * (p.ground_pitch - rise), LEVELLING * (TAIL - rise)
     nose = maximum(minimum(m.pitch - carried * p.mass * p.gear_arm / p.inertia_y, highest), lowest)
     down = select(upright, -bank, select(bank > 0.0, PI - bank, -PI - bank))
+    vx, vy = along * cosine - left * sine, along * sine + left * cosine
     return Motion(
-        vx=select(touching, along * cosine - left * sine, m.vx),
-        vy=select(touching, along * sine + left * cosine, m.vy),
-        vz=select(touching, 0.0, m.vz),
+        vx=select(touching, vx, m.vx),
+        vy=select(touching, vy, m.vy),
+        vz=select(touching, select(sloped, ground.slope_x * vx + ground.slope_y * vy, 0.0), m.vz),
         roll=select(touching, LEVELLING * down, m.roll),
         pitch=select(touching, nose, m.pitch),
         yaw=select(touching, yaw, m.yaw),

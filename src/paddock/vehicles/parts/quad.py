@@ -6,9 +6,10 @@ them yaws the nose right), 3 front left, 4 rear right (clockwise)."""
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, clamp, exp, maximum, minimum, select, sqrt
-from paddock.compute.quaternion import rotate, turned
+from paddock.compute.quaternion import rotate, turned, unrotate
 from paddock.vehicles.parts.battery import FULL_CELL, discharged
 from paddock.world.columns import Column
+from paddock.world.ground import Surface, is_sloped, normal, surface
 from paddock.world.pose import Environment
 
 ACRO, ANGLE, HORIZON, ALTITUDE, POSITION, VELOCITY, GOTO, TRACK, MOTORS = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0
@@ -207,7 +208,8 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     wx = s.wx + per_x * (lever * (f2 + f3 - f1 - f4) + (p.inertia_y - p.inertia_z) * s.wy * s.wz)
     wy = s.wy + per_y * (lever * (f2 + f4 - f1 - f3) + (p.inertia_z - p.inertia_x) * s.wz * wx)
     wz = s.wz + per_z * (p.torque_ratio * (f3 + f4 - f1 - f2) + (p.inertia_x - p.inertia_y) * wx * wy)
-    near = p.prop_radius / (4.0 * maximum(s.z - w.ground_z, 0.5 * p.prop_radius))
+    ground = surface(s.x, s.y, w)
+    near = p.prop_radius / (4.0 * maximum(s.z - ground.height, 0.5 * p.prop_radius))
     lift = (f1 + f2 + f3 + f4) / (p.mass * (1.0 - minimum(p.ground_effect * near * near, 0.5)))
     tx, ty, tz = rotate(s.qx, s.qy, s.qz, s.qw, 0.0, 0.0, lift)
     rx, ry, rz = s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z
@@ -216,51 +218,75 @@ def body(s: State, p: Parameters, w: Environment, n: Motors, dt: float) -> Body:
     vx = w.wind_x + (rx + dt * tx) * slow
     vy = w.wind_y + (ry + dt * ty) * slow
     vz = w.wind_z + (rz + dt * (tz - w.gravity)) * slow
-    load, vx, vy, vz = standing(s, p, w, vx, vy, vz, dt)
-    wx, wy, wz = footed(s, p, w, load, wx, wy, wz, dt)
+    load, vx, vy, vz = standing(s, p, w, ground, vx, vy, vz, dt)
+    wx, wy, wz = footed(s, p, ground, load, wx, wy, wz, dt)
     qx, qy, qz, qw = turned(s.qx, s.qy, s.qz, s.qw, wx, wy, wz, dt)
-    z, lowest = s.z + dt * vz, w.ground_z - LEG_STOP * p.leg_travel
-    vz = select(z < lowest, maximum(vz, 0.0), vz)
-    return Body(s.x + dt * vx, s.y + dt * vy, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
+    x, y, z = s.x + dt * vx, s.y + dt * vy, s.z + dt * vz
+    below = surface(x, y, w)
+    lowest = below.height - LEG_STOP * p.leg_travel
+    nx, ny, nz = normal(below)
+    stop = select(z < lowest, -minimum(vx * nx + vy * ny + vz * nz, 0.0), 0.0)
+    vz = select(is_sloped(below), vz + stop * nz, select(z < lowest, maximum(vz, 0.0), vz))
+    vx, vy = select(is_sloped(below), vx + stop * nx, vx), select(is_sloped(below), vy + stop * ny, vy)
+    return Body(x, y, maximum(z, lowest), vx, vy, vz, qx, qy, qz, qw, wx, wy, wz)
 
 
-def compressed(z: float, p: Parameters, w: Environment) -> float:
-    """Return by how much the legs give way at a height of z m, as a share of what they do under the weight."""
-    return maximum(1.0 - (z - w.ground_z) / p.leg_travel, 0.0)
+def compressed(over: float, p: Parameters) -> float:
+    """Return by how much the legs give way `over` m above the ground, as a share of what they do under the weight."""
+    return maximum(1.0 - over / p.leg_travel, 0.0)
+
+
+def aloft(s: State, p: Parameters, w: Environment) -> bool:
+    """Return whether the legs are clear of the ground."""
+    return compressed(s.z - surface(s.x, s.y, w).height, p) <= 0.0
 
 
 def standing(
-    s: State, p: Parameters, w: Environment, vx: float, vy: float, vz: float, dt: float
+    s: State, p: Parameters, w: Environment, ground: Surface, vx: float, vy: float, vz: float, dt: float
 ) -> tuple[float, float, float, float]:
     """Return the change of velocity (m/s) by the load on the legs, and the velocity after load and friction.
 
     The legs push and never pull: above their length the load is 0. Friction holds the feet in place, or gives what
-    the load allows.
+    the load allows. On a slope the load acts along the normal, and friction along the slope.
     """
-    share = compressed(s.z, p, w)
-    sprung = vz + dt * w.gravity * share * share * share
+    sloped, (nx, ny, nz) = is_sloped(ground), normal(ground)
+    over = s.z - ground.height
+    share = compressed(select(sloped, over * nz, over), p)
+    outward = select(sloped, vx * nx + vy * ny + vz * nz, vz)
+    sprung = outward + dt * w.gravity * share * share * share
     damping = select(sprung < 0.0, LEG_VISCOUS - LEG_ORIFICE * sprung, LEG_REBOUND) / p.leg_travel
     stopped = sprung / (1.0 + dt * damping * minimum(share, 1.0))  # implicit: it never reverses the motion
     stopped = select((share > 0.0) & (absolute(stopped) < LEG_FRICTION * dt), 0.0, stopped)
-    load = maximum(stopped - vz, 0.0)
-    held = 1.0 - minimum(w.mu * load / maximum(sqrt(vx * vx + vy * vy), 1e-9), 1.0)
-    return load, vx * held, vy * held, vz + load
+    load = maximum(stopped - outward, 0.0)
+    tx, ty, tz = vx - outward * nx, vy - outward * ny, vz - outward * nz
+    sliding = select(sloped, sqrt(tx * tx + ty * ty + tz * tz), sqrt(vx * vx + vy * vy))
+    held = 1.0 - minimum(ground.mu * load / maximum(sliding, 1e-9), 1.0)
+    after = outward + load
+    return (
+        load,
+        select(sloped, tx * held + after * nx, vx * held),
+        select(sloped, ty * held + after * ny, vy * held),
+        select(sloped, tz * held + after * nz, after),
+    )
 
 
 def footed(
-    s: State, p: Parameters, w: Environment, load: float, wx: float, wy: float, wz: float, dt: float
+    s: State, p: Parameters, ground: Surface, load: float, wx: float, wy: float, wz: float, dt: float
 ) -> tuple[float, float, float]:
     """Return the body rates after the torques of the ground; `load` as `standing` returns it.
 
-    The foot levels the vehicle and holds it against any torque up to the load times its radius, less the more it is
-    tilted. Beyond the limit it tips over, and then lies where it fell.
+    The foot levels the vehicle, on a slope along it, and holds it against any torque up to the load times its radius,
+    less the more it is tilted. Beyond the limit it tips over, and then lies where it fell.
     """
-    up_x, up_y = 2.0 * (s.qx * s.qz - s.qw * s.qy), 2.0 * (s.qy * s.qz + s.qw * s.qx)
-    margin = 1.0 - 2.0 * (s.qx * s.qx + s.qy * s.qy) - UPRIGHT
+    sloped, (nx, ny, nz) = is_sloped(ground), normal(ground)
+    slope_x, slope_y, slope_z = unrotate(s.qx, s.qy, s.qz, s.qw, nx, ny, nz)
+    up_x = select(sloped, slope_x, 2.0 * (s.qx * s.qz - s.qw * s.qy))
+    up_y = select(sloped, slope_y, 2.0 * (s.qy * s.qz + s.qw * s.qx))
+    margin = select(sloped, slope_z, 1.0 - 2.0 * (s.qx * s.qx + s.qy * s.qy)) - UPRIGHT
     most = load * (p.mass * FOOT * p.arm / (1.0 - UPRIGHT)) * maximum(margin, FALLEN)
     follow = minimum(SETTLING * dt, 1.0)
     keep, level = 1.0 - follow, select(margin > 0.0, follow * LEVELLING, 0.0)
-    roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (w.mu / p.inertia_z)
+    roll, pitch, yaw = most * (1.0 / p.inertia_x), most * (1.0 / p.inertia_y), most * (ground.mu / p.inertia_z)
     # adding and subtracting 1 makes the smallest rates 0, instead of letting them decay endlessly
     return (
         wx + clamp(keep * s.wx - level * up_y + 1.0 - 1.0 - wx, -roll, roll),

@@ -21,7 +21,7 @@ from paddock.vehicles.parts.quad import (
     MotorMix,
     Parameters,
     State,
-    compressed,
+    aloft,
 )
 from paddock.world.pose import Environment
 
@@ -253,7 +253,7 @@ def trimmed(s: State, u: Command, p: Parameters, w: Environment, g: Guidance, li
     """Integrate the velocity error: not on the ground, and not outward while the tilt is limited."""
     reach = lift * tan(p.angle_max)
     outward = (g.ax * g.ax + g.ay * g.ay > reach * reach) & (g.ax * g.error_x + g.ay * g.error_y > 0.0)
-    active = (u.mode >= ALTITUDE) & (u.mode < MOTORS) & (u.armed > 0.5) & (compressed(s.z, p, w) <= 0.0)
+    active = (u.mode >= ALTITUDE) & (u.mode < MOTORS) & (u.armed > 0.5) & aloft(s, p, w)
     keep = select(active, 1.0, 0.0)
     rise = p.velocity_i * dt
     side = select(outward, 0.0, rise)

@@ -204,6 +204,42 @@ class RouteTree(TypedDict):
     points: list[Point]
 
 
+class GroundTree(TypedDict):
+    """Uneven ground on a square grid: heights in m and friction (null: the same everywhere), rows from the south."""
+
+    x: float  # of the first value, m
+    y: float
+    cell: float  # m between values
+    rows: int
+    columns: int
+    heights: list[float]
+    friction: list[float] | None
+
+
+class ObstacleTree(TypedDict):
+    """A static obstacle; a wall is one per straight part. A cone has a radius of 0 at its top."""
+
+    name: str
+    kind: Literal["box", "wall", "cylinder", "cone"]
+    x: float  # of its centre, m
+    y: float
+    base: float  # height in m
+    top: float
+    heading: float  # rad
+    length: float | None  # m; null for round ones
+    width: float | None
+    radius: float | None  # m, at the base; null for boxes and walls
+
+
+class SceneryTree(TypedDict):
+    """What never moves; `ground` is null where it is flat, at `ground_z`."""
+
+    ground_z: float
+    mu: float
+    ground: GroundTree | None
+    obstacles: list[ObstacleTree]
+
+
 class OrderTree(TypedDict):
     """An override in effect."""
 

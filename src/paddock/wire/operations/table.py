@@ -288,6 +288,10 @@ class Operations(Protocol):
     def metadata(self, page: a.ForPage = False) -> r.MetadataTree:
         """Return the scenario, the clock, and the fleets with their inputs, and columns or parameters."""
 
+    @entry("read", rpc="get_scenery", zmq="Call", answer="scenery")
+    def scenery(self, side: Annotated[int, Ge(2), Le(512), "values per side of the ground"] = 128) -> r.SceneryTree:
+        """Return the ground, on a grid, and the static obstacles."""
+
     @entry("read", zmq="Call")
     def snapshot(self, roster: Annotated[bool, "send the roster even if the client has it"] = False) -> dict[str, Any]:
         """Publish the present state to every endpoint. ZeroMQ answers with the state."""
