@@ -25,6 +25,7 @@ from paddock.vehicles.parts.car import (
     resisting,
     slowed,
     steered,
+    turned_velocity,
 )
 from paddock.vehicles.parts.tyre import (
     axle_friction,
@@ -194,7 +195,7 @@ def _speeds(
 ) -> tuple[float, float, float, float]:
     """Return body velocities (m/s), yaw rate (rad/s) and force over mass forward (m/s2) after dt."""
     sine, cosine = tilt
-    turned_vx, turned_vy = _turned(s.vx, s.vy, s.yaw_rate * dt)
+    turned_vx, turned_vy = turned_velocity(s.vx, s.vy, s.yaw_rate * dt)
     push, resistance = _along(tilt, front, rear, drag[0])
     per_mass = 1.0 / p.mass  # quotients of constants leave the loop over vehicles, where divisions dominate
     vx, change = slowed(turned_vx + dt * per_mass * push, dt * per_mass * resistance)
@@ -214,14 +215,6 @@ def _along(tilt: tuple[float, float], front: Axle, rear: Axle, drag: float) -> t
     """Return the push forward and the largest resistance to the motion, N."""
     push = front.drive * tilt[1] - front.side * tilt[0] + rear.drive + drag
     return push, front.resistance * tilt[1] + rear.resistance
-
-
-def _turned(vx: float, vy: float, angle: float) -> tuple[float, float]:
-    """Return a velocity in axes turned by an angle (rad); its size is preserved to rounding."""
-    t = 0.5 * angle
-    scale = 1.0 / (1.0 + t * t)
-    sine, cosine = 2.0 * t * scale, (1.0 - t * t) * scale
-    return vx * cosine + vy * sine, vy * cosine - vx * sine
 
 
 def pose(s: State, p: Parameters) -> Pose:
