@@ -35,6 +35,11 @@ from paddock.vehicles.parts.tyre import (
 from paddock.world.columns import Column
 
 
+# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
+CALM_SPEED = 1e-3
+CALM_ACCELERATION = 1e-2
+
+
 class Contact(NamedTuple):
     """A wheel on the ground: its place from the centre of gravity, its direction, its motion, and what it stands on."""
 

@@ -32,6 +32,8 @@ from paddock.vehicles.parts.car_subsystems import (
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
+    CALM_ACCELERATION,
+    CALM_SPEED,
     Contact,
     Patch,
     Report,
@@ -47,11 +49,6 @@ from paddock.vehicles.parts.car_wheels import (
 from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
-
-# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
-CALM_SPEED = 1e-3
-CALM_ACCELERATION = 1e-2
-
 
 class State(NamedTuple):
     """Position of the centre of gravity over the ground, heading, body velocities, wheels, patches and controls."""
