@@ -28,14 +28,20 @@ class Parameters(NamedTuple):
     engine_torque: Annotated[float, Column("N m", "largest engine torque", low=0.0, high=1e5)] = 300.0
     final_drive: Annotated[float, Column("", "turns of the engine per turn of the wheel", low=0.0, high=100.0)] = 5.0
     power_max: Annotated[float, Column("W", "largest engine power", low=0.0, high=1e7)] = 110e3
-    engine_brake: Annotated[float, Column("N m", "engine torque against the motion without throttle", low=0.0, high=1e4)] = 0.0
-    engine_speed_max: Annotated[float, Column("rad/s", "rev limit, end of the torque map; 0: no map", low=0.0, high=1e4)] = 0.0
+    engine_brake: Annotated[
+        float, Column("N m", "engine torque against the motion without throttle", low=0.0, high=1e4)
+    ] = 0.0
+    engine_speed_max: Annotated[
+        float, Column("rad/s", "rev limit, end of the torque map; 0: no map", low=0.0, high=1e4)
+    ] = 0.0
     torque_map_0: Annotated[float, Column("", "share of engine_torque at standstill", low=0.0, high=1.0)] = 1.0
     torque_map_1: Annotated[float, Column("", "at 1/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
     torque_map_2: Annotated[float, Column("", "at 2/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
     torque_map_3: Annotated[float, Column("", "at 3/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
     torque_map_4: Annotated[float, Column("", "at engine_speed_max", low=0.0, high=1.0)] = 1.0
-    gears: Annotated[float, Column("", "forward gears, shifted automatically; 0: one of ratio 1", low=0.0, high=6.0)] = 0.0
+    gears: Annotated[
+        float, Column("", "forward gears, shifted automatically; 0: one of ratio 1", low=0.0, high=6.0)
+    ] = 0.0
     gear_1: Annotated[float, Column("", "ratio of the first gear, multiplies final_drive", low=0.0, high=50.0)] = 1.0
     gear_2: Annotated[float, Column("", "second gear", low=0.0, high=50.0)] = 1.0
     gear_3: Annotated[float, Column("", "third gear", low=0.0, high=50.0)] = 1.0
@@ -47,14 +53,20 @@ class Parameters(NamedTuple):
     shift_time: Annotated[float, Column("s", "without torque during a shift", low=0.0, high=5.0)] = 0.2
     drive_front: Annotated[float, Column("", "share of the drive force in front", low=0.0, high=1.0)] = 0.0
     diff_preload: Annotated[float, Column("N m", "locking torque of the axles' differentials", low=0.0, high=1e6)] = 0.0
-    diff_locking: Annotated[float, Column("", "locking torque per torque of the axle; 0: open", low=0.0, high=10.0)] = 0.0
+    diff_locking: Annotated[float, Column("", "locking torque per torque of the axle; 0: open", low=0.0, high=10.0)] = (
+        0.0
+    )
     centre_preload: Annotated[float, Column("N m", "locking torque between the axles", low=0.0, high=1e6)] = 0.0
     brake_torque: Annotated[float, Column("N m", "full-pedal torque, front and rear wheel", low=0.0, high=1e6)] = 2000.0
     brake_bias: Annotated[float, Column("", "share of the brake torque in front", low=0.0, high=1.0)] = 0.62
     ebd: Annotated[float, Column("", "rear brakes limited by the load; 0: off, 1: fully", low=0.0, high=1.0)] = 0.0
-    abs_slip: Annotated[float, Column("", "braking slip at which ABS begins to release; 0: off", low=0.0, high=1.0)] = 0.0
+    abs_slip: Annotated[float, Column("", "braking slip at which ABS begins to release; 0: off", low=0.0, high=1.0)] = (
+        0.0
+    )
     traction_slip: Annotated[float, Column("", "slip at which traction control acts; 0: off", low=0.0, high=1.0)] = 0.0
-    stability_gain: Annotated[float, Column("N m s", "brake torque per excess yaw rate; 0: off", low=0.0, high=1e6)] = 0.0
+    stability_gain: Annotated[float, Column("N m s", "brake torque per excess yaw rate; 0: off", low=0.0, high=1e6)] = (
+        0.0
+    )
     steer_max: Annotated[float, Column("rad", "largest road-wheel angle", low=0.0, high=1.4)] = 0.5
     steer_rate_max: Annotated[float, Column("rad/s", "fastest turn of the road wheels", low=0.0, high=1e3)] = 8.0
     steer_ratio: Annotated[float, Column("", "turn of the steering wheel per road wheel", low=0.1, high=100.0)] = 15.0
@@ -79,10 +91,14 @@ class Parameters(NamedTuple):
     unsprung_rear: Annotated[float, Column("kg", "mass of a rear wheel and its hub", low=1e-3, high=1e4)] = 40.0
     tyre_spring: Annotated[float, Column("N/m", "vertical stiffness of a tyre", low=1.0, high=1e8)] = 220e3
     tyre_damper: Annotated[float, Column("N s/m", "vertical damping of a tyre", low=0.0, high=1e6)] = 150.0
-    tyre_b_long: Annotated[float, Column("", "magic formula, longitudinal stiffness factor", low=0.1, high=100.0)] = 10.0
+    tyre_b_long: Annotated[float, Column("", "magic formula, longitudinal stiffness factor", low=0.1, high=100.0)] = (
+        10.0
+    )
     tyre_c_long: Annotated[float, Column("", "magic formula, longitudinal shape factor", low=0.1, high=2.0)] = 1.65
     tyre_d_long: Annotated[float, Column("", "magic formula, longitudinal peak factor", low=0.1, high=5.0)] = 1.0
-    tyre_e_long: Annotated[float, Column("", "magic formula, longitudinal curvature factor", low=-20.0, high=1.0)] = 0.97
+    tyre_e_long: Annotated[float, Column("", "magic formula, longitudinal curvature factor", low=-20.0, high=1.0)] = (
+        0.97
+    )
     tyre_b_lat: Annotated[float, Column("", "magic formula, lateral stiffness factor", low=0.1, high=100.0)] = 8.0
     tyre_c_lat: Annotated[float, Column("", "magic formula, lateral shape factor", low=0.1, high=2.0)] = 1.3
     tyre_d_lat: Annotated[float, Column("", "magic formula, lateral peak factor", low=0.1, high=5.0)] = 1.0
@@ -95,7 +111,9 @@ class Parameters(NamedTuple):
     relaxation_longitudinal: Annotated[float, Column("m", "of the force along", low=0.01, high=10.0)] = 0.15
     rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.015
     efficiency: Annotated[float, Column("", "mechanical over electrical power", low=0.01, high=1.0)] = 0.85
-    regeneration: Annotated[float, Column("", "share of engine braking that charges the battery", low=0.0, high=1.0)] = 0.0
+    regeneration: Annotated[
+        float, Column("", "share of engine braking that charges the battery", low=0.0, high=1.0)
+    ] = 0.0
     idle_power: Annotated[float, Column("W", "power of the electronics, of the battery", low=0.0, high=1e6)] = 0.0
     cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 1.0
     capacity: Annotated[float, Column("mAh", "capacity of the drive's battery, 0: none", low=0.0, high=1e7)] = 0.0

@@ -7,9 +7,9 @@ function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet i
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign, sqrt
+from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign
 from paddock.vehicles.parts.battery import BatteryState, drive_strength, optional_discharged
-from paddock.vehicles.parts.car import Command, Parameters, drive_force_max
+from paddock.vehicles.parts.car import Command, Parameters
 from paddock.vehicles.parts.tyre import (
     brush_peaks,
     brush_tyre,
@@ -18,6 +18,10 @@ from paddock.vehicles.parts.tyre import (
     magic_peaks,
     magic_tyre,
 )
+
+# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
+CALM_SPEED = 1e-3
+CALM_ACCELERATION = 1e-2
 
 
 class Wheels(NamedTuple):
@@ -172,7 +176,12 @@ def drivetrain(
     geared = p.final_drive * ratio * select(box.clock > 0.0, 0.0, 1.0)
     share = map_share(speed * p.final_drive * ratio, p)
     power = p.power_max / maximum(absolute(speed), 0.1 / p.wheel_radius)
-    push = direction * clamp(throttle, 0.0, 1.0) * minimum(p.engine_torque * share * geared, power) * drive_strength(charge)
+    push = (
+        direction
+        * clamp(throttle, 0.0, 1.0)
+        * minimum(p.engine_torque * share * geared, power)
+        * drive_strength(charge)
+    )
     closed = absolute(direction) * (1.0 - clamp(throttle, 0.0, 1.0)) * clamp(0.5 * p.wheel_radius * speed, -1.0, 1.0)
     torque = push - p.engine_brake * geared * closed
     return Drive(torque * p.drive_front, torque * (1.0 - p.drive_front), torque * speed)
@@ -247,7 +256,9 @@ def stability_control(steer: float, speed: float, yaw_rate: float, mu: float, p:
 # suspension
 
 
-def suspension(travel: float, speed: float, other: float, spring: float, damper: float, bar: float, p: Parameters) -> float:
+def suspension(
+    travel: float, speed: float, other: float, spring: float, damper: float, bar: float, p: Parameters
+) -> float:
     """Return the force (N) on the body above a wheel beyond that at rest, for its compression (m, m/s).
 
     `other` is the compression of the opposite wheel, `bar` the stiffness of the anti-roll bar per difference, N/m.

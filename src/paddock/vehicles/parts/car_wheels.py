@@ -35,11 +35,6 @@ from paddock.vehicles.parts.tyre import (
 from paddock.world.columns import Column
 
 
-# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
-CALM_SPEED = 1e-3
-CALM_ACCELERATION = 1e-2
-
-
 class Contact(NamedTuple):
     """A wheel on the ground: its place from the centre of gravity, its direction, its motion, and what it stands on."""
 
@@ -230,9 +225,7 @@ class WheelReport(NamedTuple):
     kappa_peak: float
 
 
-def wheel_report(
-    kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters
-) -> WheelReport:
+def wheel_report(kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters) -> WheelReport:
     """Return the forces of a wheel, those of `patch` in the limit of a small dt, and the peaks at its load."""
     speed = absolute(c.along)
     tread = spin * p.wheel_radius - c.along

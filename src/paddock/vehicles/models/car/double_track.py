@@ -22,6 +22,8 @@ from paddock.vehicles.parts.car import (
     turned_velocity,
 )
 from paddock.vehicles.parts.car_subsystems import (
+    CALM_ACCELERATION,
+    CALM_SPEED,
     DriveLine,
     Gearbox,
     Rack,
@@ -32,8 +34,6 @@ from paddock.vehicles.parts.car_subsystems import (
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
-    CALM_ACCELERATION,
-    CALM_SPEED,
     Contact,
     Patch,
     Report,
@@ -49,6 +49,7 @@ from paddock.vehicles.parts.car_wheels import (
 from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
+
 
 class State(NamedTuple):
     """Position of the centre of gravity over the ground, heading, body velocities, wheels, patches and controls."""
@@ -113,7 +114,10 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     heading = sincos(s.yaw + 0.5 * dt * s.yaw_rate)
     stand = _stand(s.x, s.y, heading[0], heading[1], p, w)
     ux, uy = air_speed(s.vx, s.vy, heading[0], heading[1], w)
-    spins, kappas = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr), Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr)
+    spins, kappas = (
+        Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr),
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+    )
     loads = _loads(s.ax, s.ay, ux, p, w)
     motion = s.vx, s.yaw_rate, 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
     driven = controlled(_controls(s), u, motion, spins, kappas, loads, s.charge, p, dt)
@@ -214,7 +218,9 @@ def _loads(ax: float, ay: float, ux: float, p: Parameters, w: Environment) -> Wh
     return Wheels(front - moved_front, front + moved_front, rear - moved_rear, rear + moved_rear)
 
 
-def _contacts(s: State, steer: float, mu: Wheels, loads: Wheels, p: Parameters) -> tuple[Contact, Contact, Contact, Contact]:
+def _contacts(
+    s: State, steer: float, mu: Wheels, loads: Wheels, p: Parameters
+) -> tuple[Contact, Contact, Contact, Contact]:
     left, right = wheel_tilts(tan(steer), p)
     straight = 0.0 * steer
     front, rear = p.tyre_mu, p.tyre_mu * p.grip_rear
@@ -281,14 +287,19 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     ux, _ = air_speed(s.vx, s.vy, sine, cosine, w)
     loads = _loads(s.ax, s.ay, ux, p, w)
     spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    kappas, slips = Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr), Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr)
+    kappas, slips = (
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
+    )
     pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
     mu = 0.25 * ((stand.mu.fl + stand.mu.fr) + (stand.mu.rl + stand.mu.rr))
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s, s.steer, stand.mu, loads, p)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
-    return reported((s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p)
+    return reported(
+        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+    )
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:

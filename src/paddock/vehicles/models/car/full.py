@@ -22,6 +22,8 @@ from paddock.vehicles.parts.car import (
     turned_velocity,
 )
 from paddock.vehicles.parts.car_subsystems import (
+    CALM_ACCELERATION,
+    CALM_SPEED,
     DriveLine,
     Gearbox,
     Rack,
@@ -32,8 +34,6 @@ from paddock.vehicles.parts.car_subsystems import (
     wheel_tilts,
 )
 from paddock.vehicles.parts.car_wheels import (
-    CALM_ACCELERATION,
-    CALM_SPEED,
     Contact,
     Patch,
     Report,
@@ -49,6 +49,8 @@ from paddock.vehicles.parts.car_wheels import (
 from paddock.world.columns import Column
 from paddock.world.ground import surface
 from paddock.world.pose import Environment, Pose
+
+REST_SPEED = 1e-9  # m/s, rad/s
 
 
 class State(NamedTuple):
@@ -109,7 +111,6 @@ class State(NamedTuple):
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
     voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
     current: Annotated[float, Column("A", "battery current")]
-
 
 
 class Corner(NamedTuple):
@@ -187,14 +188,16 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     pull_rr = _pull(corner_rr, corner_rl.travel, rr, patch_rr, rear, hung_rear, weight_rear, p)
     total = _added(_added(pull_fl, pull_fr), _added(pull_rl, pull_rr))
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
-    vx, vy, rate, ax, ay = _planar(s, total, _sloped(corner_fl, corner_fr, corner_rl, corner_rr), air_drag(ux, uy, p, w), still, p, dt)
+    vx, vy, rate, ax, ay = _planar(
+        s, total, _sloped(corner_fl, corner_fr, corner_rl, corner_rr), air_drag(ux, uy, p, w), still, p, dt
+    )
     vz, roll_rate, pitch_rate = _vertical(s, total, down_forces(ux, p, w), p, w, dt)
     give_front, give_rear = _give(front, p.unsprung_front, p, dt), _give(rear, p.unsprung_rear, p, dt)
     wheel_vz = Wheels(
-        s.wheel_vz_fl + dt * pull_fl.wheel / give_front,
-        s.wheel_vz_fr + dt * pull_fr.wheel / give_front,
-        s.wheel_vz_rl + dt * pull_rl.wheel / give_rear,
-        s.wheel_vz_rr + dt * pull_rr.wheel / give_rear,
+        _snapped(s.wheel_vz_fl + dt * pull_fl.wheel / give_front),
+        _snapped(s.wheel_vz_fr + dt * pull_fr.wheel / give_front),
+        _snapped(s.wheel_vz_rl + dt * pull_rl.wheel / give_rear),
+        _snapped(s.wheel_vz_rr + dt * pull_rr.wheel / give_rear),
     )
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
     roll, pitch = s.roll + dt * roll_rate, s.pitch + dt * pitch_rate
@@ -394,8 +397,15 @@ def _vertical(
     pitching = p.inertia_y + (front * p.cg_to_front * p.cg_to_front + rear * p.cg_to_rear * p.cg_to_rear)
     vz = s.vz + dt * (total.z - sprung * w.gravity - (down[0] + down[1])) * (1.0 / heave)
     roll_rate = s.roll_rate + dt * total.roll * (1.0 / rolling)
-    moment = total.pitch + (p.cg_to_front * down[0] - p.cg_to_rear * down[1])
-    return vz, roll_rate, s.pitch_rate + dt * moment * (1.0 / pitching)
+    # the unsprung masses are part of the car's centre of gravity, but not of the weight on the springs
+    front, rear = down[0] - 2.0 * p.unsprung_front * w.gravity, down[1] - 2.0 * p.unsprung_rear * w.gravity
+    moment = total.pitch + (p.cg_to_front * front - p.cg_to_rear * rear)
+    return _snapped(vz), _snapped(roll_rate), _snapped(s.pitch_rate + dt * moment * (1.0 / pitching))
+
+
+def _snapped(speed: float) -> float:
+    """Return a vertical or tilting speed, 0 where it is only rounding: a standing car is exactly at rest."""
+    return select(absolute(speed) < REST_SPEED, 0.0, speed)
 
 
 def _give(sprung: tuple[float, float, float], mass: float, p: Parameters, dt: float) -> float:
@@ -422,14 +432,19 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     fl, fr, rl, rr = _corners(s, body, p, w)
     loads = Wheels(fl.load, fr.load, rl.load, rr.load)
     spins = Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr)
-    kappas, slips = Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr), Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr)
+    kappas, slips = (
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
+    )
     pedal = select(p.torque_dead_time > 0.0, s.drive_d, u.throttle)
     mu = 0.25 * ((fl.mu + fr.mu) + (rl.mu + rr.mu))
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s.steer, fl, fr, rl, rr, p)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
-    return reported((s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p)
+    return reported(
+        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+    )
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
