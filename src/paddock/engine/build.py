@@ -48,6 +48,8 @@ def build_program(
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
+    for name, choice in entry.subsystems.items():
+        model = _at(place("subsystems", name), model.fitted, {name: choice})
     parameters = _parameters(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)

@@ -4,15 +4,18 @@ The functions contain no `if` and no loop: they choose with `paddock.compute.mat
 as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from inspect import signature
 from math import inf
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
-from paddock.errors import unknown_name, users_place
-from paddock.plugins import PluginFolder
+from paddock.compute.twin import rebound
+from paddock.errors import PaddockError, unknown_name, users_place
+from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
 from paddock.world.columns import Column, column_index, columns_of
 from paddock.world.pose import Environment, Pose
@@ -37,6 +40,13 @@ class Placement(NamedTuple):
     z: Annotated[float, Column("m", "position up")]
     yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
     speed: Annotated[float, Column("m/s", "speed along the heading")]
+
+
+class Subsystem(NamedTuple):
+    """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
+
+    function: Callable[..., Any]
+    choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
 
 
 BATTERY_COLUMNS = ("charge", "voltage", "current")
@@ -64,6 +74,7 @@ class VehicleModel:
     report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> more columns of snapshots
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
+    subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -72,6 +83,25 @@ class VehicleModel:
             for name in names:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
+
+    def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
+        """Return the model with other subsystems: name of a choice, dotted path of a function, or a function for each."""
+        others: dict[Callable[..., Any], Callable[..., Any]] = {}
+        for name, choice in chosen.items():
+            if name not in self.subsystems:
+                raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
+            part = self.subsystems[name]
+            if not isinstance(choice, str):
+                others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
+            elif choice in part.choices:
+                others |= part.choices[choice]
+            else:
+                found = find_function(f"{name} of {self.name}", choice, part.choices)
+                others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
+        names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
+        model = replace(self, **{name: rebound(getattr(self, name), others) for name in names})
+        check_functions(model)
+        return model
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64") -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles."""
@@ -107,6 +137,14 @@ class VehicleModel:
         energy = KernelSpec("energy", self.energy, (Rows("state", self.state), parameters, environment))
         report = self.report_spec()
         return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
+
+
+def _compatible(function: Callable[..., Any], model_for: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Return the function if it takes as many arguments as the one that it replaces."""
+    taken, wanted = signature(function).parameters, signature(model_for).parameters
+    if len(taken) != len(wanted):
+        raise PaddockError(f"{what}: {function.__name__}({', '.join(taken)}) must take ({', '.join(wanted)})")
+    return function
 
 
 def check_model(model: VehicleModel) -> None:

@@ -4,10 +4,10 @@ Every subsystem is a scalar function with a fixed signature. Its data are parame
 function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet in place of the one here.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign
+from paddock.vehicles.model import Subsystem
 from paddock.vehicles.parts.battery import BatteryState, drive_strength, optional_discharged
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.vehicles.parts.tyre import (
@@ -278,13 +278,6 @@ def wheel_load_changes(ay: float, p: Parameters) -> tuple[float, float]:
     """Return the load (N) that a lateral acceleration (m/s2) moves from the left to the right wheel of each axle."""
     moment, share = p.mass * p.cg_height * ay, roll_share(p)
     return moment * (share / p.track_front), moment * ((1.0 - share) / p.track_rear)
-
-
-class Subsystem(NamedTuple):
-    """A replaceable part: the function that it stands for, and named choices with the functions that they replace."""
-
-    function: Callable[..., Any]
-    choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = {}
 
 
 SUBSYSTEMS: dict[str, Subsystem] = {

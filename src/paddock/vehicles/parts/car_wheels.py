@@ -321,17 +321,15 @@ def reported(
     moved = (static_front - fl.load - fr.load, 0.5 * (fr.load - fl.load), 0.5 * (rr.load - rl.load))
     front, rear = 0.5 * drive.front, 0.5 * drive.rear
     return Report(
-        *accelerations,
-        p.steer_ratio * steer,
-        gear,
+        *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
         *moved,
         *(fl.load, fr.load, rl.load, rr.load),
         *(w_fl.along, w_fr.along, w_rl.along, w_rr.along),
         *(w_fl.across, w_fr.across, w_rl.across, w_rr.across),
-        *kappas,
+        *(kappas.fl, kappas.fr, kappas.rl, kappas.rr),
         *(atan(slips.fl), atan(slips.fr), atan(slips.rl), atan(slips.rr)),
         *(front, front, rear, rear),
-        *torques,
+        *(torques.fl, torques.fr, torques.rl, torques.rr),
         *(fl.mu, fr.mu, rl.mu, rr.mu),
         *(w_fl.mu_peak, w_fr.mu_peak, w_rl.mu_peak, w_rr.mu_peak),
         *(w_fl.alpha_peak, w_fr.alpha_peak, w_rl.alpha_peak, w_rr.alpha_peak),

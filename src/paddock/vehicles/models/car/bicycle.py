@@ -28,6 +28,7 @@ from paddock.vehicles.parts.car import (
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SUBSYSTEMS,
     DriveLine,
     Gearbox,
     Rack,
@@ -421,4 +422,5 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    subsystems={name: SUBSYSTEMS[name] for name in ("tyre", "steering", "drivetrain", "brake")},
 )

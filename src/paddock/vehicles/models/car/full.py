@@ -24,6 +24,7 @@ from paddock.vehicles.parts.car import (
 from paddock.vehicles.parts.car_subsystems import (
     CALM_ACCELERATION,
     CALM_SPEED,
+    SUBSYSTEMS,
     DriveLine,
     Gearbox,
     Rack,
@@ -502,4 +503,5 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    subsystems=SUBSYSTEMS,
 )
