@@ -85,7 +85,7 @@ class VehicleModel:
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
 
     def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
-        """Return the model with other subsystems: name of a choice, dotted path of a function, or a function for each."""
+        """Return the model with other subsystems: for each a choice's name, a dotted path, or a function."""
         others: dict[Callable[..., Any], Callable[..., Any]] = {}
         for name, choice in chosen.items():
             if name not in self.subsystems:

@@ -6,13 +6,13 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
 from paddock.vehicles.model import Desire
-from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
+from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
 
 class Parameters(NamedTuple):
-    """A car; the defaults are a mid-size rear-driven saloon without assistance systems. Where 0 means none, it says so."""
+    """A car; the defaults are a mid-size rear-driven saloon without assistance systems."""
 
     mass: Annotated[float, Column("kg", "mass, wheels included", low=0.1, high=1e5)] = 1500.0
     inertia_x: Annotated[float, Column("kg m2", "moment of inertia about the forward axis", low=1e-4, high=1e7)] = 500.0
@@ -141,16 +141,24 @@ def drive_force_max(speed: float, p: Parameters) -> float:
     return minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / maximum(absolute(speed), 0.1))
 
 
+def engine_drag(speed: float, p: Parameters) -> float:
+    """Return the force (N) of engine braking without throttle at a speed (m/s); it fades out below walking speed."""
+    return p.engine_brake * p.final_drive / p.wheel_radius * clamp(0.5 * speed, -1.0, 1.0)
+
+
 def drive_force(throttle: float, gear: float, speed: float, charge: float, p: Parameters) -> float:
     """Return the force of the driven wheels along the car, N, before the tyres limit it; weak with an empty battery."""
     direction = select(gear > 0.5, 1.0, select(gear < -0.5, -1.0, 0.0))
-    return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p) * drive_strength(charge)
+    pedal = clamp(throttle, 0.0, 1.0)
+    push = direction * pedal * drive_force_max(speed, p) * drive_strength(charge)
+    return push - absolute(direction) * (1.0 - pedal) * engine_drag(speed, p)
 
 
-def powered(charge: float, force: float, speed: float, p: Parameters, dt: float) -> BatteryState:
-    """Return the battery after dt with a drive force (N) at a speed (m/s)."""
-    power = drive_power(force * speed, p.efficiency, p.idle_power)
-    return optional_discharged(charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+def powered(charge: float, power: float, p: Parameters, dt: float) -> BatteryState:
+    """Return the battery after dt at that mechanical power (W); negative power charges it by `regeneration`."""
+    drawn = p.idle_power + maximum(power, 0.0) * (1.0 / p.efficiency) + p.regeneration * minimum(power, 0.0)
+    after = optional_discharged(charge, drawn, p.cells, p.cell_resistance, p.capacity, dt)
+    return BatteryState(minimum(after.charge, 1.0), after.voltage, after.current)
 
 
 def full_voltage(p: Parameters) -> float:
@@ -274,8 +282,10 @@ def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> 
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
     resistance = drag + p.rolling_resistance * p.mass * GRAVITY
     force = p.mass * SPEED_GAIN * (wanted - vx) + select(halt, 0.0, resistance)
-    throttle = clamp(force / maximum(drive_force_max(vx, p), 1e-6), 0.0, 1.0)
-    brake = clamp(-force / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
+    rolling = force + engine_drag(maximum(vx, 0.0), p)
+    most = drive_force_max(vx, p) + engine_drag(maximum(vx, 0.0), p)
+    throttle = clamp(rolling / maximum(most, 1e-6), 0.0, 1.0)
+    brake = clamp(-rolling / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
     return Command(
         steer=steering(yaw, u.steer, p, d),
         throttle=select(halt, 0.0, throttle),

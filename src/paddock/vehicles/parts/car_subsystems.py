@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign
 from paddock.vehicles.model import Subsystem
-from paddock.vehicles.parts.battery import BatteryState, drive_strength, optional_discharged
+from paddock.vehicles.parts.battery import drive_strength
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.vehicles.parts.tyre import (
     brush_peaks,
@@ -187,13 +187,6 @@ def drivetrain(
     return Drive(torque * p.drive_front, torque * (1.0 - p.drive_front), torque * speed)
 
 
-def powered_by(charge: float, power: float, p: Parameters, dt: float) -> BatteryState:
-    """Return the battery after dt at that mechanical power (W); negative power charges it by `regeneration`."""
-    drawn = p.idle_power + maximum(power, 0.0) * (1.0 / p.efficiency) + p.regeneration * minimum(power, 0.0)
-    after = optional_discharged(charge, drawn, p.cells, p.cell_resistance, p.capacity, dt)
-    return BatteryState(minimum(after.charge, 1.0), after.voltage, after.current)
-
-
 def differential(torque: float, p: Parameters) -> float:
     """Return the locking torque (N m >= 0) of an axle's differential that transmits `torque`."""
     return p.diff_preload + p.diff_locking * absolute(torque)
@@ -237,7 +230,7 @@ STABILITY_DEAD_BAND = 0.05  # rad/s
 def stability_control(steer: float, speed: float, yaw_rate: float, mu: float, p: Parameters) -> Wheels:
     """Return the brake torques of stability control: on the outer front wheel when the car turns too fast.
 
-    The wanted yaw rate is that of a neutral car within friction; a car that turns too little brakes its inner rear wheel.
+    The wanted yaw rate is that of a neutral car within friction. One that turns too slowly brakes the inner rear wheel.
     """
     most = 8.0 * mu * p.tyre_mu / maximum(absolute(speed), 1.0)  # leaves a fifth of friction
     wanted = clamp(speed * steer / (p.cg_to_front + p.cg_to_rear), -most, most)

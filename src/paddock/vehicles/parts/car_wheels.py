@@ -121,7 +121,7 @@ def controlled(
     p: Parameters,
     dt: float,
 ) -> Driven:
-    """Return steering, drive and brakes after dt; `motion` is speed (m/s), yaw rate (rad/s) and the ground's friction."""
+    """Return steering, drive and brakes after dt; `motion` is speed (m/s), yaw rate (rad/s), friction of the ground."""
     speed, yaw_rate, mu = motion
     steer_line, wanted = steer_delayed(before[1], u.steer, p.steer_dead_time, dt)
     drive_line, pedal = drive_delayed(before[2], u.throttle, p.torque_dead_time, dt)
@@ -171,7 +171,7 @@ def drive_speed(spins: Wheels, p: Parameters) -> float:
 def spun(
     spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, drive: Drive, torques: Wheels, p: Parameters, dt: float
 ) -> Wheels:
-    """Return the wheel speeds after dt: drive and tyres, then differentials, then brakes, which stop a wheel exactly."""
+    """Return the wheel speeds after dt: drive and tyres, then differentials, then brakes, which can lock a wheel."""
     own = p.wheel_inertia
     i_fl, i_fr, i_rl, i_rr = own + fl.yielding, own + fr.yielding, own + rl.yielding, own + rr.yielding
     free_fl = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) / i_fl

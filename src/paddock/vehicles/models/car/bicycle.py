@@ -21,6 +21,7 @@ from paddock.vehicles.parts.car import (
     full_voltage,
     guided,
     holding,
+    powered,
     resisting,
     slowed,
     turned_velocity,
@@ -37,7 +38,6 @@ from paddock.vehicles.parts.car_subsystems import (
     brakes,
     drive_delayed,
     drivetrain,
-    powered_by,
     rack,
     shifted,
     steer_delayed,
@@ -157,7 +157,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     front, rear = _axles(s, u, Controls(throttle, box), stand, p, w, dt, tilt, ux)
     vx, vy, rate, ax, ay = _speeds(s, p, w, dt, tilt, front, rear, stand, air_drag(ux, uy, p, w))
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
-    battery = powered_by(s.charge, (front.drive + rear.drive) * (0.5 * (s.vx + vx)), p, dt)
+    battery = powered(s.charge, (front.drive + rear.drive) * (0.5 * (s.vx + vx)), p, dt)
     return State(
         x=s.x + (along * heading[1] - across * heading[0]),
         y=s.y + (along * heading[0] + across * heading[1]),
@@ -172,7 +172,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         ax=ax,
         wheel_speed=vx * (1.0 / p.wheel_radius),
         ay=ay,
-        pitch=-atan(stand.forward),
+        pitch=0.0 - atan(stand.forward),
         roll=atan(stand.left),
         steer_rate=turned.rate,
         steer_a=line.a,
@@ -387,7 +387,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     turning = at.speed * (1.0 / p.wheel_radius)
     return State(
         *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, zero, zero, zero, turning, zero),
-        *(-atan(stand.forward), atan(stand.left)),
+        *(0.0 - atan(stand.forward), atan(stand.left)),
         *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
         *(1.0, zero, 1.0, full_voltage(p), zero),
     )

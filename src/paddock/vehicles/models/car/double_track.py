@@ -19,6 +19,7 @@ from paddock.vehicles.parts.car import (
     down_forces,
     full_voltage,
     guided,
+    powered,
     turned_velocity,
 )
 from paddock.vehicles.parts.car_subsystems import (
@@ -30,7 +31,6 @@ from paddock.vehicles.parts.car_subsystems import (
     Rack,
     SteerLine,
     Wheels,
-    powered_by,
     wheel_load_changes,
     wheel_tilts,
 )
@@ -137,7 +137,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     still = (after.fl == 0.0) & (after.fr == 0.0) & (after.rl == 0.0) & (after.rr == 0.0)
     vx, vy, rate, ax, ay = _speeds(s, forces, drag, stand, still, p, w, dt)
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
-    battery = powered_by(s.charge, driven.drive.power, p, dt)
+    battery = powered(s.charge, driven.drive.power, p, dt)
     steer_line, drive_line = driven.steer_line, driven.drive_line
     return State(
         x=s.x + (along * heading[1] - across * heading[0]),
@@ -148,7 +148,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         vy=vy,
         yaw_rate=rate,
         steer=driven.rack.angle,
-        pitch=-atan(stand.forward),
+        pitch=0.0 - atan(stand.forward),
         roll=atan(stand.left),
         ax=ax,
         ay=ay,
@@ -310,7 +310,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     stand = _stand(at.x, at.y, sine, cosine, p, w)
     turning = at.speed * (1.0 / p.wheel_radius)
     return State(
-        *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, -atan(stand.forward), atan(stand.left)),
+        *(at.x, at.y, stand.height, at.yaw, at.speed, zero, zero, zero, 0.0 - atan(stand.forward), atan(stand.left)),
         *(zero, zero, turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
         *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),
         *(1.0, zero, 1.0, full_voltage(p), zero),

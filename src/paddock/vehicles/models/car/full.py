@@ -19,6 +19,7 @@ from paddock.vehicles.parts.car import (
     down_forces,
     full_voltage,
     guided,
+    powered,
     turned_velocity,
 )
 from paddock.vehicles.parts.car_subsystems import (
@@ -30,7 +31,6 @@ from paddock.vehicles.parts.car_subsystems import (
     Rack,
     SteerLine,
     Wheels,
-    powered_by,
     suspension,
     wheel_tilts,
 )
@@ -146,7 +146,7 @@ class Body(NamedTuple):
 
 
 class Pull(NamedTuple):
-    """Force (N) and moment (N m) of one wheel on the body, in its horizontal axes, and the push on the wheel upwards."""
+    """Force (N) and moment (N m) of one wheel on the body, in its horizontal axes, and that on the wheel, upwards."""
 
     x: float
     y: float
@@ -203,7 +203,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     along, across = 0.5 * dt * (s.vx + vx), 0.5 * dt * (s.vy + vy)
     roll, pitch = s.roll + dt * roll_rate, s.pitch + dt * pitch_rate
     height = p.cg_height * (sincos(roll)[1] * sincos(pitch)[1])
-    battery = powered_by(s.charge, driven.drive.power, p, dt)
+    battery = powered(s.charge, driven.drive.power, p, dt)
     steer_line, drive_line = driven.steer_line, driven.drive_line
     return State(
         x=s.x + (along * body.cosine - across * body.sine),
@@ -464,7 +464,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     z = 0.5 * (rl + rr) + p.cg_to_rear * forward
     turning, vz = at.speed * (1.0 / p.wheel_radius), at.speed * forward
     return State(
-        *(at.x, at.y, z, at.yaw, at.speed, zero, zero, zero, -atan(forward), atan(left), vz, zero, zero),
+        *(at.x, at.y, z, at.yaw, at.speed, zero, zero, zero, 0.0 - atan(forward), atan(left), vz, zero, zero),
         *(fl, fr, rl, rr, vz, vz, vz, vz),
         *(zero, zero, turning, turning, turning, turning, zero, zero, zero, zero, zero, zero, zero, zero, turning),
         *(zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero, zero),

@@ -1,8 +1,9 @@
 """Car, level 1: a kinematic bicycle about the centre of gravity, for traffic and planning at modest accelerations.
 
 The wheels roll without slip, so there is no understeer and no limit of lateral acceleration. Unused at this level:
-inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force, the
-subsystems and dead times of the higher levels. Friction only limits the force along the car, as tyre_mu times its weight and down-force.
+inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force, and
+the subsystems and dead times of the higher levels. Friction only limits the force along the car, as tyre_mu times its
+weight and down-force.
 """
 
 from typing import Annotated, NamedTuple
@@ -66,7 +67,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
     vx, _ = slowed(s.vx + impulse * push, impulse * resistance)
     speed = 0.5 * (s.vx + vx)
-    battery = powered(s.charge, drive, speed, p, dt)
+    battery = powered(s.charge, drive * speed, p, dt)
     side, rate = _turning(speed, steer, p)
     half = 0.5 * rate * dt
     sine, cosine = sincos(s.yaw + half)
@@ -80,7 +81,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         vx=vx,
         steer=steer,
         wheel_speed=vx * (1.0 / p.wheel_radius),
-        pitch=-atan(slope[0]),
+        pitch=0.0 - atan(slope[0]),
         roll=atan(slope[1]),
         charge=battery.charge,
         voltage=battery.voltage,
@@ -148,7 +149,7 @@ def place(at: Placement, p: Parameters, w: Environment) -> State:
     zero, turning = 0.0 * at.x, at.speed * (1.0 / p.wheel_radius)
     sine, cosine = sincos(at.yaw)
     ground = surface(at.x, at.y, w)
-    pitch = -atan(ground.slope_x * cosine + ground.slope_y * sine)
+    pitch = 0.0 - atan(ground.slope_x * cosine + ground.slope_y * sine)
     roll = atan(ground.slope_y * cosine - ground.slope_x * sine)
     charge = 1.0, full_voltage(p), zero
     return State(at.x, at.y, ground.height, at.yaw, at.speed, zero, turning, pitch, roll, *charge)
