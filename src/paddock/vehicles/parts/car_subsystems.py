@@ -6,7 +6,7 @@ function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet i
 
 from typing import NamedTuple
 
-from paddock.compute.math import absolute, clamp, maximum, minimum, select, sign
+from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
 from paddock.vehicles.model import Subsystem
 from paddock.vehicles.parts.battery import drive_strength
 from paddock.vehicles.parts.car import Command, Parameters
@@ -33,7 +33,7 @@ class Wheels(NamedTuple):
     rr: float
 
 
-# dead times: a line of samples, one every sixth (third) of the dead time
+# dead times: a line of samples, one every sixth (third) of the dead time, rounded up to whole steps
 
 
 class SteerLine(NamedTuple):
@@ -65,9 +65,9 @@ def _hat(x: float) -> float:
 
 def _ticked(clock: float, dead_time: float, samples: float, dt: float) -> tuple[bool, float, float]:
     """Return whether a sample is due, the clock after it, and the position of the dead time in the line."""
-    cell = maximum(dead_time * (1.0 / samples), dt)
+    cell = dt * maximum(0.0 - floor(1e-6 - dead_time / (samples * dt)), 1.0)  # a whole number of steps
     due = clock + dt >= cell * (1.0 - 1e-6)
-    after = select(due, maximum(clock + dt - cell, 0.0), clock + dt)
+    after = select(due, 0.0, clock + dt)
     return due, after, (dead_time - after) / cell
 
 
