@@ -389,7 +389,7 @@ def _vertical(
     s: State, total: Pull, down: tuple[float, float], p: Parameters, w: Environment, dt: float
 ) -> tuple[float, float, float]:
     """Return vertical velocity (m/s), roll rate and pitch rate (rad/s) after dt; springs and dampers are implicit."""
-    sprung = maximum(p.mass - 2.0 * (p.unsprung_front + p.unsprung_rear), 0.05 * p.mass)
+    sprung = maximum(p.mass - 2.0 * (p.unsprung_front + p.unsprung_rear), 0.1 * p.mass)
     front = 2.0 * dt * (p.damper_front + dt * p.spring_front)
     rear = 2.0 * dt * (p.damper_rear + dt * p.spring_rear)
     wide_front, wide_rear = 0.25 * p.track_front * p.track_front, 0.25 * p.track_rear * p.track_rear
@@ -485,6 +485,14 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * (moving + tilting + p.wheel_inertia * spinning) + p.mass * w.gravity * s.z
 
 
+def problem(p: Parameters) -> str:
+    """Return why these parameters are impossible together; "" if they are not."""
+    wheels = 2.0 * (p.unsprung_front + p.unsprung_rear)
+    if wheels > 0.9 * p.mass:
+        return f"unsprung_front and unsprung_rear: all wheels must weigh less than 0.9 of mass, {0.9 * p.mass:g} kg, not {wheels:g}"
+    return ""
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Full car: heave, roll, pitch, four unsprung masses on springs and dampers, and all of double_track",
@@ -503,5 +511,6 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    problem=problem,
     subsystems=SUBSYSTEMS,
 )
