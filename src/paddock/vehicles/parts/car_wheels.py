@@ -4,7 +4,7 @@ Wheel spin is linearly implicit: the tyre's reaction to a change of spin enters 
 differential locks as limited impulses. A wheel therefore locks exactly, and stiff tyres stay stable at any step.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
 from paddock.vehicles.parts.car import Command, Parameters, slowed
@@ -33,6 +33,22 @@ from paddock.vehicles.parts.tyre import (
     patch_limit,
 )
 from paddock.world.columns import Column
+
+
+def controls_of(s: Any) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
+    """Return steering, dead times and gearbox of a state."""
+    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
+    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
+    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
+
+
+def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
+    """Return spins, slip ratios and slips of a state."""
+    return (
+        Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr),
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
+    )
 
 
 class Contact(NamedTuple):
@@ -160,6 +176,24 @@ def torques_now(
         pressed.rr + helped.rr + roll * loads.rr,
     )
     return drive, torques
+
+
+def control_columns(d: Driven) -> tuple[float, ...]:
+    """Return the columns of a state from `steer_rate` to `shift_clock`."""
+    a, b = d.steer_line, d.drive_line
+    return (
+        *(d.rack.rate, a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
+        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
+    )
+
+
+def wheel_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch) -> tuple[float, ...]:
+    """Return the columns of a state from `spin_fl` to `wheel_speed`."""
+    return (
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(fl.kappa, fr.kappa, rl.kappa, rr.kappa, fl.slip, fr.slip, rl.slip, rr.slip),
+        0.5 * (spins.fl + spins.fr),
+    )
 
 
 def drive_speed(spins: Wheels, p: Parameters) -> float:
