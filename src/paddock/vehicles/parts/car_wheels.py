@@ -7,6 +7,7 @@ differential locks as limited impulses. A wheel therefore locks exactly, and sti
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
+from paddock.vehicles.parts.battery import BatteryState
 from paddock.vehicles.parts.car import Command, Parameters, slowed
 from paddock.vehicles.parts.car_subsystems import (
     Drive,
@@ -178,21 +179,16 @@ def torques_now(
     return drive, torques
 
 
-def control_columns(d: Driven) -> tuple[float, ...]:
-    """Return the columns of a state from `steer_rate` to `shift_clock`."""
+def later_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, d: Driven, battery: BatteryState) -> Any:
+    """Return the columns of a state from `spin_fl` on."""
     a, b = d.steer_line, d.drive_line
-    return (
-        *(d.rack.rate, a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
-        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
-    )
-
-
-def wheel_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch) -> tuple[float, ...]:
-    """Return the columns of a state from `spin_fl` to `wheel_speed`."""
     return (
         *(spins.fl, spins.fr, spins.rl, spins.rr),
         *(fl.kappa, fr.kappa, rl.kappa, rr.kappa, fl.slip, fr.slip, rl.slip, rr.slip),
-        0.5 * (spins.fl + spins.fr),
+        *(0.5 * (spins.fl + spins.fr), d.rack.rate),
+        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
+        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
+        *(battery.charge, battery.voltage, battery.current),
     )
 
 
@@ -288,6 +284,14 @@ class Report(NamedTuple):
     transfer_long: Annotated[float, Column("N", "load moved from the front to the rear axle")]
     transfer_front: Annotated[float, Column("N", "load moved from the left to the right front wheel")]
     transfer_rear: Annotated[float, Column("N", "load moved from the left to the right rear wheel")]
+    wheel_spin_fl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_fr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    suspension_fl: Annotated[float, Column("m", "compression of the suspension from rest; 0 without one")]
+    suspension_fr: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rl: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rr: Annotated[float, Column("m", "compression of the suspension")]
     load_fl: Annotated[float, Column("N", "load")]
     load_fr: Annotated[float, Column("N", "load")]
     load_rl: Annotated[float, Column("N", "load")]
@@ -342,6 +346,7 @@ def reported(
     kappas: Wheels,
     slips: Wheels,
     spins: Wheels,
+    travel: Wheels,
     contacts: tuple[Contact, Contact, Contact, Contact],
     drive: Drive,
     torques: Wheels,
@@ -359,6 +364,8 @@ def reported(
     return Report(
         *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
         *moved,
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(travel.fl, travel.fr, travel.rl, travel.rr),
         *(fl.load, fr.load, rl.load, rr.load),
         *(w_fl.along, w_fr.along, w_rl.along, w_rr.along),
         *(w_fl.across, w_fr.across, w_rl.across, w_rr.across),

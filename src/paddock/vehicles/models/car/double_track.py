@@ -37,15 +37,14 @@ from paddock.vehicles.parts.car_wheels import (
     Report,
     body_forces,
     contact,
-    control_columns,
     controlled,
     controls_of,
+    later_columns,
     patch,
     reported,
     settled,
     spun,
     torques_now,
-    wheel_columns,
     wheels_of,
 )
 from paddock.world.columns import Column
@@ -140,9 +139,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     return State(
         *(x, y, stand.height + (along * stand.forward + across * stand.left), s.yaw + 0.5 * dt * (s.yaw_rate + rate)),
         *(vx, vy, rate, driven.rack.angle, 0.0 - atan(stand.forward), atan(stand.left), ax, ay),
-        *wheel_columns(after, patch_fl, patch_fr, patch_rl, patch_rr),
-        *control_columns(driven),
-        *(battery.charge, battery.voltage, battery.current),
+        *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
     )
 
 
@@ -246,9 +243,22 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s, s.steer, stand.mu, loads, p)
+    none = Wheels(0.0 * ux, 0.0 * ux, 0.0 * ux, 0.0 * ux)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
     return reported(
-        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+        (s.ax, s.ay),
+        s.steer,
+        s.gear_engaged,
+        static,
+        kappas,
+        slips,
+        spins,
+        none,
+        contacts,
+        drive,
+        torques,
+        w.gravity,
+        p,
     )
 
 
@@ -291,7 +301,7 @@ MODEL = VehicleModel(
     energy=energy,
     order=1,
     dt_max=0.0025,
-    telemetry=("steer", "wheel_speed", "charge", "voltage", "current"),
+    telemetry=("steer", "wheel_speed", "pitch", "roll", "charge", "voltage", "current"),
     battery="capacity",
     steady=("gear", "handbrake"),
     report=report,

@@ -37,15 +37,14 @@ from paddock.vehicles.parts.car_wheels import (
     Report,
     body_forces,
     contact,
-    control_columns,
     controlled,
     controls_of,
+    later_columns,
     patch,
     reported,
     settled,
     spun,
     torques_now,
-    wheel_columns,
     wheels_of,
 )
 from paddock.world.columns import Column
@@ -210,9 +209,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
         *(pitch, roll, vz, pitch_rate, roll_rate),
         *(s.wheel_z_fl + dt * up.fl, s.wheel_z_fr + dt * up.fr, s.wheel_z_rl + dt * up.rl, s.wheel_z_rr + dt * up.rr),
         *(up.fl, up.fr, up.rl, up.rr, ax, ay),
-        *wheel_columns(after, patch_fl, patch_fr, patch_rl, patch_rr),
-        *control_columns(driven),
-        *(battery.charge, battery.voltage, battery.current),
+        *later_columns(after, patch_fl, patch_fr, patch_rl, patch_rr, driven, battery),
     )
 
 
@@ -384,9 +381,22 @@ def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     box = Gearbox(s.gear_engaged, s.shift_clock)
     drive, torques = torques_now(s.steer, pedal, box, u, s.vx, s.yaw_rate, mu, spins, kappas, loads, s.charge, p)
     contacts = _contacts(s.steer, fl, fr, rl, rr, p)
+    travel = Wheels(fl.travel, fr.travel, rl.travel, rr.travel)
     static = axle_loads(0.0 * ux, *down_forces(ux, p, w), p, w)[0]
     return reported(
-        (s.ax, s.ay), s.steer, s.gear_engaged, static, kappas, slips, spins, contacts, drive, torques, w.gravity, p
+        (s.ax, s.ay),
+        s.steer,
+        s.gear_engaged,
+        static,
+        kappas,
+        slips,
+        spins,
+        travel,
+        contacts,
+        drive,
+        torques,
+        w.gravity,
+        p,
     )
 
 
