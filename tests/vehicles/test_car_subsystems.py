@@ -263,3 +263,14 @@ def test_impossible_parameters_name_key_and_range(name: str, value: float) -> No
     entry = {"name": "red", "model": "car.full", "parameters": {name: value}}
     with pytest.raises(PaddockError, match=rf"{name}: parameter of car.full '{name}' must lie in .* to .*, not"):
         paddock.load({"vehicles": [entry]})
+
+
+@pytest.mark.slow
+def test_the_kernel_of_a_replaced_subsystem_equals_plain_python() -> None:
+    model = find_model(LEVEL).fitted({"brake": weak_brakes, "tyre": "brush"})
+    car = Car(LEVEL, 20.0)
+    state, car.model = car.state, model
+    car.go(0.5, steer=0.1, brake=0.8)
+    for _ in range(500):
+        state = model.step(state, Command(steer=0.1, brake=0.8), car.p, car.w, 1e-3)
+    assert car.state == state
