@@ -3,16 +3,16 @@
 import importlib
 import pkgutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, Generic, TypeVar
 
-from paddock.errors import PaddockError, code_error, unknown_name
+from paddock.errors import PaddockError, UnknownNameError, code_error, unknown_name
 
 T = TypeVar("T")
 
@@ -81,7 +81,29 @@ def plugin_modules(folder: ModuleType, group: str) -> dict[str, str]:
 
 def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute: str, type_: type[T]) -> T:
     """Return the object called `attribute` in the module of that name."""
-    known = plugin_modules(folder, group)
+    module = _import(kind, name, plugin_modules(folder, group))
+    found = getattr(module, attribute, None)
+    if not isinstance(found, type_):
+        raise PaddockError(f"{kind} {name!r}: module {module.__name__!r} has no {attribute} = {type_.__name__}(...)")
+    return found
+
+
+def find_function(kind: str, path: str, choices: Iterable[str]) -> FunctionType:
+    """Return the function of a dotted path, `my_package.my_brake`; `choices` are names that users may have meant."""
+    home, _, name = path.rpartition(".")
+    if not home:
+        raise unknown_name(kind, path, choices)
+    try:
+        module = _import(kind, home, {})
+    except UnknownNameError:
+        raise UnknownNameError(f"{kind} {path!r}: there is no module {home!r}") from None
+    found = getattr(module, name, None)
+    if not isinstance(found, FunctionType):
+        raise PaddockError(f"{kind} {path!r}: module {home!r} has no function {name}()")
+    return found
+
+
+def _import(kind: str, name: str, known: Mapping[str, str]) -> ModuleType:
     if name.startswith("."):  # Python would resolve it as a relative import
         raise unknown_name(kind, name, known)
     module_name = known.get(name, name)
@@ -93,7 +115,7 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
     if name not in known and "." not in name and name not in sys.modules and find_spec(name) is None:
         raise unknown_name(kind, name, known)
     try:
-        module = importlib.import_module(module_name)
+        return importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         # a missing module of that very name is the user's typo; a missing import inside the module is not
         if name not in known and error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
@@ -101,7 +123,3 @@ def find_plugin(kind: str, name: str, folder: ModuleType, group: str, attribute:
         raise code_error(error, f"{kind} {name!r}: importing {module_name!r} failed: ") from error
     except (Exception, SystemExit) as error:  # a user's module may raise anything on import
         raise code_error(error, f"{kind} {name!r}: importing {module_name!r} failed: ") from error
-    found = getattr(module, attribute, None)
-    if not isinstance(found, type_):
-        raise PaddockError(f"{kind} {name!r}: module {module_name!r} has no {attribute} = {type_.__name__}(...)")
-    return found

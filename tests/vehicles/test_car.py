@@ -141,7 +141,7 @@ def test_friction_limits_the_braking_distance(level: str, mu: float) -> None:
 
 
 def test_peak_lateral_acceleration_is_mu_g() -> None:
-    car = Car("car.bicycle", 30.0, tyre_load_sensitivity=0.0, **FREE)
+    car = Car("car.bicycle", 30.0, tyre_load_sensitivity=0.0, cg_height=0.0, **FREE)
     peak = 0.0
     for k in range(800):
         before = car.vy

@@ -12,10 +12,18 @@ from paddock.vehicles.model import Desire, Placement, find_model
 from paddock.vehicles.parts.car import Command, Parameters
 from paddock.world.pose import Environment
 
-LEVELS = ("car.kinematic", "car.bicycle")
+LEVELS = ("car.kinematic", "car.bicycle", "car.double_track", "car.full")
 STEPS = (1e-4, 1e-3, 0.01)
 NO_AIR: dict[str, float] = {"drag_coefficient": 0.0, "lift_front": 0.0, "lift_rear": 0.0}
 CARS = {name: load_preset("car.bicycle", name) for name in preset_names("car.bicycle")}
+
+
+FEW = ("sedan", "formula", "buggy")  # the representatives of all cars at the levels with wheel spin
+LEVELS_AND_CARS = [
+    pytest.param(level, name, marks=() if level in LEVELS[:2] or name in FEW else pytest.mark.slow)
+    for level in LEVELS
+    for name in CARS
+]
 
 
 class Car:
@@ -36,8 +44,14 @@ class Car:
 
     @property
     def motion(self) -> bytes:
-        """All columns but the battery's, which its electronics drain."""
-        return self.rows[: self.model.state._fields.index("charge")].tobytes()  # type: ignore[attr-defined]
+        """All columns but the battery's, which its electronics drain, and the clocks of the dead times."""
+        moving = [not name.startswith(("charge", "voltage", "current", "steer_", "drive_")) for name in self.fields]
+        return self.rows[moving].tobytes()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self.model.state._fields)  # type: ignore[attr-defined]
 
     @property
     def state(self) -> Any:
@@ -53,18 +67,16 @@ class Car:
         return float(getattr(self.state, name))
 
 
-@pytest.mark.parametrize("dt", [1e-3, pytest.param(0.01, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("steer", [0.0, 0.3])
+@pytest.mark.parametrize("dt", [pytest.param(1e-3, marks=pytest.mark.slow), 2.5e-3])
 @pytest.mark.parametrize("speed", [0.3, 3.0, 30.0, -3.0])
-@pytest.mark.parametrize("name", CARS)
-@pytest.mark.parametrize("level", LEVELS)
-def test_brakes_stop_the_car_permanently(level: str, name: str, speed: float, steer: float, dt: float) -> None:
-    for pedal in (0.3, 1.0):
-        car = Car(level, speed, **CARS[name]).go(25.0, dt=dt, brake=pedal, steer=steer)
+@pytest.mark.parametrize(("level", "name"), LEVELS_AND_CARS)
+def test_brakes_stop_the_car_permanently(level: str, name: str, speed: float, dt: float) -> None:
+    for pedal, steer in ((0.3, 0.0), (0.3, 0.3), (1.0, 0.3)):
+        car = Car(level, speed, **CARS[name]).go(20.0, dt=dt, brake=pedal, steer=steer)
         before = car.motion
         assert car.vx == 0.0
         assert car.yaw_rate == 0.0
-        car.go(10.0, dt=dt, brake=pedal, steer=steer)
+        car.go(5.0, dt=dt, brake=pedal, steer=steer)
         assert car.motion == before
 
 
@@ -77,12 +89,11 @@ def test_rolling_resistance_alone_stops_the_car(level: str) -> None:
 
 
 @pytest.mark.parametrize("dt", STEPS)
-@pytest.mark.parametrize("name", CARS)
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "name"), LEVELS_AND_CARS)
 def test_a_standing_car_does_not_move(level: str, name: str, dt: float) -> None:
     car = Car(level, **CARS[name])
     before = car.motion
-    assert car.go(60.0, dt=dt).motion == before
+    assert car.go(10.0, dt=dt).motion == before
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -181,14 +192,15 @@ def test_pose_and_energy_fit_the_state(level: str) -> None:
     later = car.model.pose(ahead.state, ahead.p)
     assert (later.x - pose.x) / 1e-4 == pytest.approx(pose.vx, rel=1e-3)
     assert (later.y - pose.y) / 1e-4 == pytest.approx(pose.vy, rel=1e-3)
-    assert pose.z == 3.0
-    assert pose.qz**2 + pose.qw**2 == pytest.approx(1.0, rel=1e-12)
+    assert pose.z == pytest.approx(3.0, abs=0.02 if level == "car.full" else 0.0)  # the full car rolls
+    assert pose.qx**2 + pose.qy**2 + pose.qz**2 + pose.qw**2 == pytest.approx(1.0, rel=1e-12)
     kinetic = 750.0 * (pose.vx**2 + pose.vy**2) + 1250.0 * pose.wz**2
-    assert car.model.energy(car.state, car.p, car.w) == pytest.approx(kinetic + 1500.0 * 9.80665 * 3.0, rel=1e-4)
+    if "spin_fl" in car.fields:  # four wheels of 1 kg m2 that roll at the speed of the car
+        kinetic += 0.5 * 4.0 * (car.vx / 0.32) ** 2
+    assert car.model.energy(car.state, car.p, car.w) == pytest.approx(kinetic + 1500.0 * 9.80665 * pose.z, rel=2e-3)
 
 
-@pytest.mark.parametrize("name", CARS)
-@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize(("level", "name"), LEVELS_AND_CARS)
 def test_guidance_drives_through_the_point_aimed_at(level: str, name: str) -> None:
     car = Car(level, 3.0, **{**CARS[name], **NO_AIR})
     target = np.array([20.0, 6.0])
@@ -202,7 +214,7 @@ def test_guidance_drives_through_the_point_aimed_at(level: str, name: str) -> No
         command = car.model.guide(car.state, command, car.p, Desire(*(4.0 * gap / away), 0.0, away))
         car.go(0.01, **command._asdict())
     assert closest < 1.0
-    assert car.vx == pytest.approx(4.0, rel=0.02)
+    assert car.vx == pytest.approx(4.0, rel=0.03)
     for _ in range(500):
         command = car.model.guide(car.state, command, car.p, Desire(0.0, 0.0, 0.0, 5.0))
         car.go(0.01, **command._asdict())

@@ -58,6 +58,8 @@ def build_program(
 ) -> FleetProgram:
     """Build a fleet with its model, behaviour and sensors, without vehicles yet."""
     model = _at(place("model"), find_model, entry.model)
+    for name, choice in entry.subsystems.items():
+        model = _at(place("subsystems", name), model.fitted, {name: choice})
     parameters = _parameters(model, entry, place)
     single = entry.count == 1
     fleet = Fleet(entry.name, model.state, model.command, entry.count, single)
@@ -176,7 +178,10 @@ def _parameters(model: VehicleModel, entry: VehicleEntry, place: Place) -> Float
     what = f"parameter of {model.name}"
     for name, value in entry.parameters.items():
         filled(model.parameters, {**stand_ins, name: value}, what, place("parameters", name))
-    return filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+    values = filled(model.parameters, {**known, **entry.parameters}, what, place("model"))
+    if model.problem is not None and (problem := model.problem(model.parameters(*values.tolist()))):
+        raise InvalidValueError(f"{place('parameters')}: {problem}")
+    return values
 
 
 def _behaviour(program: FleetProgram, entry: VehicleEntry, place: Place) -> None:

@@ -108,6 +108,10 @@ class VehicleEntry(Section):
     model: Text = Field(min_length=1, description="The vehicle model, e.g. car.bicycle or my_package.my_car.")
     preset: Text | None = Field(default=None, description="Named set of parameters; null takes the model's default.")
     parameters: Numbers = Field(default_factory=dict, description="Parameters other than the preset's, in SI units.")
+    subsystems: dict[Text, Text] = Field(
+        default_factory=dict,
+        description="Other subsystems than the model's: {tyre: brush, brake: my_package.my_brake}, by part.",
+    )
     spread: dict[Text, NotNegative] = Field(
         default_factory=dict,
         description="Relative standard deviation of a parameter between vehicles (no unit): {mass: 0.02} is 2 %.",

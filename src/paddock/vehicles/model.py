@@ -4,10 +4,12 @@ The functions contain no `if` and no loop: they choose with `paddock.compute.mat
 as Python, NumPy, packed CPU code and CUDA. `paddock.testing.check_vehicle_model` checks a model against all of this.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache
+from inspect import signature
 from math import inf
+from types import MappingProxyType
 from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
@@ -15,8 +17,8 @@ from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
 from paddock.compute.math import maximum, sqrt
 from paddock.compute.quaternion import heading
 from paddock.compute.twin import bound, rebound
-from paddock.errors import CodeError, unknown_name, users_place
-from paddock.plugins import PluginFolder
+from paddock.errors import CodeError, PaddockError, unknown_name, users_place
+from paddock.plugins import PluginFolder, find_function
 from paddock.vehicles import models
 from paddock.world.columns import Column, check_fields, column_index, columns_of
 from paddock.world.ground import LEVEL, UNEVEN, Surface, slope_attitude, surface, uneven_surface
@@ -42,6 +44,13 @@ class Placement(NamedTuple):
     z: Annotated[float, Column("m", "position up")]
     yaw: Annotated[float, Column("rad", "heading, counter-clockwise from east")]
     speed: Annotated[float, Column("m/s", "speed along the heading")]
+
+
+class Subsystem(NamedTuple):
+    """A replaceable part of a model: the function that it stands for, and named choices: what each replaces by what."""
+
+    function: Callable[..., Any]
+    choices: Mapping[str, Mapping[Callable[..., Any], Callable[..., Any]]] = MappingProxyType({})
 
 
 BATTERY_COLUMNS = ("charge", "voltage", "current")
@@ -71,6 +80,8 @@ class VehicleModel:
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
     crash_gap: str = ""  # parameter: height above the ground at which it touches it, m; "": 0
     rides: bool = False  # `pose` returns that on level ground: on a slope the engine tilts it (`tilted`)
+    subsystems: Mapping[str, Subsystem] = field(default_factory=dict, hash=False)  # parts that a user may replace
+    problem: Callable[[Any], str] | None = None  # (parameters) -> what is impossible about them together, "" if nothing
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
@@ -87,6 +98,26 @@ class VehicleModel:
             for name in names:
                 if name not in column_index(known):
                     raise unknown_name(f"{what} column", name, column_index(known), users_place())
+
+    def fitted(self, chosen: Mapping[str, str | Callable[..., Any]]) -> "VehicleModel":
+        """Return the model with other subsystems: for each a choice's name, a dotted path, or a function."""
+        others: dict[Callable[..., Any], Callable[..., Any]] = {}
+        for name, choice in chosen.items():
+            if name not in self.subsystems:
+                raise unknown_name(f"subsystem of {self.name}", name, self.subsystems)
+            part = self.subsystems[name]
+            if not isinstance(choice, str):
+                others[part.function] = _compatible(choice, part.function, f"{name} of {self.name}")
+            elif choice in part.choices:
+                others |= part.choices[choice]
+            else:
+                found = find_function(f"{name} of {self.name}", choice, part.choices)
+                others[part.function] = _compatible(found, part.function, f"{name} of {self.name}")
+        names = ("step", "pose", "place", "guide", "energy", *(() if self.report is None else ("report",)))
+        functions: dict[str, Any] = {name: rebound(getattr(self, name), others) for name in names}
+        model = replace(self, **functions)
+        check_functions(model)
+        return model
 
     def step_spec(self, varying: tuple[str, ...] = (), dtype: str = "float64", uneven: bool = False) -> KernelSpec:
         """Return the kernel that advances a fleet; `varying` are the parameters that differ between its vehicles.
@@ -163,6 +194,14 @@ def tilted(at: Pose, g: Surface) -> Pose:
         *(at.x, at.y, g.height, qx, qy, qz, qw),
         *(at.vx * share, at.vy * share, climb * share, at.wx, at.wy, at.wz),
     )
+
+
+def _compatible(function: Callable[..., Any], model_for: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Return the function if it takes as many arguments as the one that it replaces."""
+    taken, wanted = signature(function).parameters, signature(model_for).parameters
+    if len(taken) != len(wanted):
+        raise PaddockError(f"{what}: {function.__name__}({', '.join(taken)}) must take ({', '.join(wanted)})")
+    return function
 
 
 def check_model(model: VehicleModel) -> None:

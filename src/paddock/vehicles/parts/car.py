@@ -6,15 +6,17 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
 from paddock.vehicles.model import Desire
-from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
+from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
 
 
 class Parameters(NamedTuple):
-    """A car; the defaults are a mid-size rear-driven saloon."""
+    """A car; the defaults are a mid-size rear-driven saloon without assistance systems."""
 
-    mass: Annotated[float, Column("kg", "mass", low=0.1, high=1e5)] = 1500.0
+    mass: Annotated[float, Column("kg", "mass, wheels included", low=0.1, high=1e5)] = 1500.0
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia about the forward axis", low=1e-4, high=1e7)] = 500.0
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia about the left axis", low=1e-4, high=1e7)] = 2000.0
     inertia_z: Annotated[float, Column("kg m2", "moment of inertia about the up axis", low=1e-4, high=1e7)] = 2500.0
     cg_to_front: Annotated[float, Column("m", "centre of gravity to front axle", low=0.01, high=20.0)] = 1.2
     cg_to_rear: Annotated[float, Column("m", "centre of gravity to rear axle", low=0.01, high=20.0)] = 1.5
@@ -22,28 +24,96 @@ class Parameters(NamedTuple):
     track_rear: Annotated[float, Column("m", "distance between the rear wheels", low=0.01, high=10.0)] = 1.55
     cg_height: Annotated[float, Column("m", "height of the centre of gravity", low=0.0, high=5.0)] = 0.55
     wheel_radius: Annotated[float, Column("m", "rolling radius", low=0.01, high=5.0)] = 0.32
+    wheel_inertia: Annotated[float, Column("kg m2", "of a wheel about its axle", low=1e-6, high=1e4)] = 1.0
     engine_torque: Annotated[float, Column("N m", "largest engine torque", low=0.0, high=1e5)] = 300.0
     final_drive: Annotated[float, Column("", "turns of the engine per turn of the wheel", low=0.0, high=100.0)] = 5.0
     power_max: Annotated[float, Column("W", "largest engine power", low=0.0, high=1e7)] = 110e3
+    engine_brake: Annotated[
+        float, Column("N m", "engine torque against the motion without throttle", low=0.0, high=1e4)
+    ] = 0.0
+    engine_speed_max: Annotated[
+        float, Column("rad/s", "rev limit, end of the torque map; 0: no map", low=0.0, high=1e4)
+    ] = 0.0
+    torque_map_0: Annotated[float, Column("", "share of engine_torque at standstill", low=0.0, high=1.0)] = 1.0
+    torque_map_1: Annotated[float, Column("", "at 1/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
+    torque_map_2: Annotated[float, Column("", "at 2/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
+    torque_map_3: Annotated[float, Column("", "at 3/4 of engine_speed_max", low=0.0, high=1.0)] = 1.0
+    torque_map_4: Annotated[float, Column("", "at engine_speed_max", low=0.0, high=1.0)] = 1.0
+    gears: Annotated[
+        float, Column("", "forward gears, shifted automatically; 0: one of ratio 1", low=0.0, high=6.0)
+    ] = 0.0
+    gear_1: Annotated[float, Column("", "ratio of the first gear, multiplies final_drive", low=0.0, high=50.0)] = 1.0
+    gear_2: Annotated[float, Column("", "second gear", low=0.0, high=50.0)] = 1.0
+    gear_3: Annotated[float, Column("", "third gear", low=0.0, high=50.0)] = 1.0
+    gear_4: Annotated[float, Column("", "fourth gear", low=0.0, high=50.0)] = 1.0
+    gear_5: Annotated[float, Column("", "fifth gear", low=0.0, high=50.0)] = 1.0
+    gear_6: Annotated[float, Column("", "sixth gear", low=0.0, high=50.0)] = 1.0
+    shift_up: Annotated[float, Column("rad/s", "engine speed of the next higher gear", low=0.0, high=1e4)] = 550.0
+    shift_down: Annotated[float, Column("rad/s", "engine speed of the next lower gear", low=0.0, high=1e4)] = 180.0
+    shift_time: Annotated[float, Column("s", "without torque during a shift", low=0.0, high=5.0)] = 0.2
+    drive_front: Annotated[float, Column("", "share of the drive force in front", low=0.0, high=1.0)] = 0.0
+    diff_preload: Annotated[float, Column("N m", "locking torque of the axles' differentials", low=0.0, high=1e6)] = 0.0
+    diff_locking: Annotated[float, Column("", "locking torque per torque of the axle; 0: open", low=0.0, high=10.0)] = (
+        0.0
+    )
+    centre_preload: Annotated[float, Column("N m", "locking torque between the axles", low=0.0, high=1e6)] = 0.0
     brake_torque: Annotated[float, Column("N m", "full-pedal torque, front and rear wheel", low=0.0, high=1e6)] = 2000.0
     brake_bias: Annotated[float, Column("", "share of the brake torque in front", low=0.0, high=1.0)] = 0.62
+    ebd: Annotated[float, Column("", "rear brakes limited by the load; 0: off, 1: fully", low=0.0, high=1.0)] = 0.0
+    abs_slip: Annotated[float, Column("", "braking slip at which ABS begins to release; 0: off", low=0.0, high=1.0)] = (
+        0.0
+    )
+    traction_slip: Annotated[float, Column("", "slip at which traction control acts; 0: off", low=0.0, high=1.0)] = 0.0
+    stability_gain: Annotated[float, Column("N m s", "brake torque per excess yaw rate; 0: off", low=0.0, high=1e6)] = (
+        0.0
+    )
     steer_max: Annotated[float, Column("rad", "largest road-wheel angle", low=0.0, high=1.4)] = 0.5
     steer_rate_max: Annotated[float, Column("rad/s", "fastest turn of the road wheels", low=0.0, high=1e3)] = 8.0
+    steer_ratio: Annotated[float, Column("", "turn of the steering wheel per road wheel", low=0.1, high=100.0)] = 15.0
+    steer_frequency: Annotated[float, Column("rad/s", "of the rack's response; 0: immediate", low=0.0, high=1e3)] = 0.0
+    steer_damping: Annotated[float, Column("", "damping ratio of the rack", low=0.0, high=10.0)] = 0.9
+    steer_dead_time: Annotated[float, Column("s", "from the command to the rack", low=0.0, high=1.0)] = 0.0
+    torque_dead_time: Annotated[float, Column("s", "from the throttle to the engine", low=0.0, high=1.0)] = 0.0
+    ackermann: Annotated[float, Column("", "inner over outer wheel; 1: exact, 0: parallel", low=-1.0, high=2.0)] = 0.6
     drag_coefficient: Annotated[float, Column("", "air drag coefficient", low=0.0, high=10.0)] = 0.30
     frontal_area: Annotated[float, Column("m2", "area that the air coefficients refer to", low=0.0, high=100.0)] = 2.2
     lift_front: Annotated[float, Column("", "front down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
     lift_rear: Annotated[float, Column("", "rear down-force coefficient, + down", low=-5.0, high=10.0)] = 0.05
-    drive_front: Annotated[float, Column("", "share of the drive force in front", low=0.0, high=1.0)] = 0.0
+    spring_front: Annotated[float, Column("N/m", "front spring, at the wheel", low=1.0, high=1e8)] = 30e3
+    spring_rear: Annotated[float, Column("N/m", "rear spring, at the wheel", low=1.0, high=1e8)] = 30e3
+    damper_front: Annotated[float, Column("N s/m", "front damper, at the wheel", low=0.0, high=1e7)] = 3000.0
+    damper_rear: Annotated[float, Column("N s/m", "rear damper, at the wheel", low=0.0, high=1e7)] = 3000.0
+    roll_bar_front: Annotated[float, Column("N m/rad", "front anti-roll bar", low=0.0, high=1e8)] = 24e3
+    roll_bar_rear: Annotated[float, Column("N m/rad", "rear anti-roll bar", low=0.0, high=1e8)] = 6e3
+    suspension_travel: Annotated[float, Column("m", "from rest to a bump stop", low=0.0, high=5.0)] = 0.09
+    bump_stop: Annotated[float, Column("N/m", "stiffness of the bump stops; 0: none", low=0.0, high=1e9)] = 200e3
+    unsprung_front: Annotated[float, Column("kg", "mass of a front wheel and its hub", low=1e-3, high=1e4)] = 40.0
+    unsprung_rear: Annotated[float, Column("kg", "mass of a rear wheel and its hub", low=1e-3, high=1e4)] = 40.0
+    tyre_spring: Annotated[float, Column("N/m", "vertical stiffness of a tyre", low=1.0, high=1e8)] = 220e3
+    tyre_damper: Annotated[float, Column("N s/m", "vertical damping of a tyre", low=0.0, high=1e6)] = 150.0
+    tyre_b_long: Annotated[float, Column("", "magic formula, longitudinal stiffness factor", low=0.1, high=100.0)] = (
+        10.0
+    )
+    tyre_c_long: Annotated[float, Column("", "magic formula, longitudinal shape factor", low=0.1, high=2.0)] = 1.65
+    tyre_d_long: Annotated[float, Column("", "magic formula, longitudinal peak factor", low=0.1, high=5.0)] = 1.0
+    tyre_e_long: Annotated[float, Column("", "magic formula, longitudinal curvature factor", low=-20.0, high=1.0)] = (
+        0.97
+    )
     tyre_b_lat: Annotated[float, Column("", "magic formula, lateral stiffness factor", low=0.1, high=100.0)] = 8.0
     tyre_c_lat: Annotated[float, Column("", "magic formula, lateral shape factor", low=0.1, high=2.0)] = 1.3
     tyre_d_lat: Annotated[float, Column("", "magic formula, lateral peak factor", low=0.1, high=5.0)] = 1.0
     tyre_e_lat: Annotated[float, Column("", "magic formula, lateral curvature factor", low=-20.0, high=1.0)] = -1.0
     tyre_mu: Annotated[float, Column("", "friction coefficient at the nominal load", low=0.0, high=5.0)] = 1.0
+    grip_rear: Annotated[float, Column("", "friction of the rear tyres relative to the front", low=0.1, high=5.0)] = 1.0
     tyre_load: Annotated[float, Column("N", "nominal load of one tyre", low=0.1, high=1e6)] = 4000.0
     tyre_load_sensitivity: Annotated[float, Column("", "loss of friction per nominal load", low=0.0, high=1.0)] = 0.15
     relaxation_lateral: Annotated[float, Column("m", "build-up distance of the side force", low=0.05, high=10.0)] = 0.6
+    relaxation_longitudinal: Annotated[float, Column("m", "of the force along", low=0.01, high=10.0)] = 0.15
     rolling_resistance: Annotated[float, Column("", "rolling resistance per load", low=0.0, high=1.0)] = 0.015
     efficiency: Annotated[float, Column("", "mechanical over electrical power", low=0.01, high=1.0)] = 0.85
+    regeneration: Annotated[
+        float, Column("", "share of engine braking that charges the battery", low=0.0, high=1.0)
+    ] = 0.0
     idle_power: Annotated[float, Column("W", "power of the electronics, of the battery", low=0.0, high=1e6)] = 0.0
     cells: Annotated[float, Column("", "battery cells in series", low=1.0, high=300.0)] = 1.0
     capacity: Annotated[float, Column("mAh", "capacity of the drive's battery, 0: none", low=0.0, high=1e7)] = 0.0
@@ -71,16 +141,24 @@ def drive_force_max(speed: float, p: Parameters) -> float:
     return minimum(p.engine_torque * p.final_drive / p.wheel_radius, p.power_max / maximum(absolute(speed), 0.1))
 
 
+def engine_drag(speed: float, p: Parameters) -> float:
+    """Return the force (N) of engine braking without throttle at a speed (m/s); it fades out below walking speed."""
+    return p.engine_brake * p.final_drive / p.wheel_radius * clamp(0.5 * speed, -1.0, 1.0)
+
+
 def drive_force(throttle: float, gear: float, speed: float, charge: float, p: Parameters) -> float:
     """Return the force of the driven wheels along the car, N, before the tyres limit it; weak with an empty battery."""
     direction = select(gear > 0.5, 1.0, select(gear < -0.5, -1.0, 0.0))
-    return direction * clamp(throttle, 0.0, 1.0) * drive_force_max(speed, p) * drive_strength(charge)
+    pedal = clamp(throttle, 0.0, 1.0)
+    push = direction * pedal * drive_force_max(speed, p) * drive_strength(charge)
+    return push - absolute(direction) * (1.0 - pedal) * engine_drag(speed, p)
 
 
-def powered(charge: float, force: float, speed: float, p: Parameters, dt: float) -> BatteryState:
-    """Return the battery after dt with a drive force (N) at a speed (m/s)."""
-    power = drive_power(force * speed, p.efficiency, p.idle_power)
-    return optional_discharged(charge, power, p.cells, p.cell_resistance, p.capacity, dt)
+def powered(charge: float, power: float, p: Parameters, dt: float) -> BatteryState:
+    """Return the battery after dt at that mechanical power (W); negative power charges it by `regeneration`."""
+    drawn = p.idle_power + maximum(power, 0.0) * (1.0 / p.efficiency) + p.regeneration * minimum(power, 0.0)
+    after = optional_discharged(charge, drawn, p.cells, p.cell_resistance, p.capacity, dt)
+    return BatteryState(minimum(after.charge, 1.0), after.voltage, after.current)
 
 
 def full_voltage(p: Parameters) -> float:
@@ -115,6 +193,14 @@ def slowed(speed: float, loss: float) -> tuple[float, float]:
     """Return the speed after a resistance of at most `loss` (>= 0, m/s), exactly 0 if it stops, and the change."""
     change = -sign(speed) * minimum(absolute(speed), loss)
     return select(absolute(speed) <= loss, 0.0, speed + change), change
+
+
+def turned_velocity(vx: float, vy: float, angle: float) -> tuple[float, float]:
+    """Return a velocity in axes turned by an angle (rad); its size is preserved to rounding."""
+    t = 0.5 * angle
+    scale = 1.0 / (1.0 + t * t)
+    sine, cosine = 2.0 * t * scale, (1.0 - t * t) * scale
+    return vx * cosine + vy * sine, vy * cosine - vx * sine
 
 
 def air_speed(vx: float, vy: float, sine: float, cosine: float, w: Environment) -> tuple[float, float]:
@@ -196,8 +282,10 @@ def guided(yaw: float, forward: float, u: Command, p: Parameters, d: Desire) -> 
     drag = 0.5 * AIR_DENSITY * p.drag_coefficient * p.frontal_area * vx * vx
     resistance = drag + p.rolling_resistance * p.mass * GRAVITY
     force = p.mass * SPEED_GAIN * (wanted - vx) + select(halt, 0.0, resistance)
-    throttle = clamp(force / maximum(drive_force_max(vx, p), 1e-6), 0.0, 1.0)
-    brake = clamp(-force / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
+    rolling = force + engine_drag(maximum(vx, 0.0), p)
+    most = drive_force_max(vx, p) + engine_drag(maximum(vx, 0.0), p)
+    throttle = clamp(rolling / maximum(most, 1e-6), 0.0, 1.0)
+    brake = clamp(-rolling / maximum(brake_force_max(p), 1e-6), 0.0, 1.0)
     return Command(
         steer=steering(yaw, u.steer, p, d),
         throttle=select(halt, 0.0, throttle),

@@ -1,14 +1,15 @@
 """Car, level 1: a kinematic bicycle about the centre of gravity, for traffic and planning at modest accelerations.
 
 The wheels roll without slip, so there is no understeer and no limit of lateral acceleration. Unused at this level:
-inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force.
-Friction only limits the force along the car, as tyre_mu times its weight and down-force.
+inertia (except in the energy), tracks, height of the centre of gravity, brake bias, drive split, tyre side force, and
+the subsystems and dead times of the higher levels. Friction only limits the force along the car, as tyre_mu times its
+weight and down-force.
 """
 
 from typing import Annotated, NamedTuple
 
-from paddock.compute.math import absolute, clamp, minimum, select, sign, sin, sincos, tan
-from paddock.compute.quaternion import yaw_quaternion
+from paddock.compute.math import absolute, atan, clamp, minimum, select, sign, sin, sincos, tan
+from paddock.compute.quaternion import euler_quaternion
 from paddock.vehicles.model import Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
@@ -27,6 +28,7 @@ from paddock.vehicles.parts.car import (
     steered,
 )
 from paddock.world.columns import Column
+from paddock.world.ground import Surface, surface
 from paddock.world.pose import Environment, Pose
 
 
@@ -40,6 +42,8 @@ class State(NamedTuple):
     vx: Annotated[float, Column("m/s", "velocity forward, of the rear axle")]
     steer: Annotated[float, Column("rad", "road-wheel angle")]
     wheel_speed: Annotated[float, Column("rad/s", "rotation of the wheels")]
+    pitch: Annotated[float, Column("rad", "of the ground, nose down positive")]
+    roll: Annotated[float, Column("rad", "of the ground, left side up positive")]
     charge: Annotated[float, Column("", "battery charge, 1 full, 0 empty; 1 without a battery")]
     voltage: Annotated[float, Column("V", "battery voltage under load, 0 without a battery")]
     current: Annotated[float, Column("A", "battery current")]
@@ -55,36 +59,49 @@ class Report(NamedTuple):
 def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> State:
     """Change the speed by the forces, then follow the circle exactly."""
     steer = steered(s.steer, u.steer, p.steer_max, p.steer_rate_max, dt)
-    push, resistance, drive = _along(s, u, p, w)
+    at = sincos(s.yaw)
+    ground = surface(s.x, s.y, w)
+    slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
+    push, resistance, drive = _along(s, u, p, w, at, ground)
+    push = push - _pull(slope, p, w)
     impulse = dt * (1.0 / p.mass)  # change of speed per force; the quotient of constants leaves the loop
     vx, _ = slowed(s.vx + impulse * push, impulse * resistance)
     speed = 0.5 * (s.vx + vx)
-    battery = powered(s.charge, drive, speed, p, dt)
+    battery = powered(s.charge, drive * speed, p, dt)
     side, rate = _turning(speed, steer, p)
     half = 0.5 * rate * dt
     sine, cosine = sincos(s.yaw + half)
     chord = dt * _sinc(half)  # the chord of the arc, per speed
+    x, y = s.x + chord * (speed * cosine - side * sine), s.y + chord * (speed * sine + side * cosine)
     return State(
-        x=s.x + chord * (speed * cosine - side * sine),
-        y=s.y + chord * (speed * sine + side * cosine),
-        z=w.ground_z,
+        x=x,
+        y=y,
+        z=ground.height + ((x - s.x) * ground.slope_x + (y - s.y) * ground.slope_y),
         yaw=s.yaw + dt * rate,
         vx=vx,
         steer=steer,
         wheel_speed=vx * (1.0 / p.wheel_radius),
+        pitch=0.0 - atan(slope[0]),
+        roll=atan(slope[1]),
         charge=battery.charge,
         voltage=battery.voltage,
         current=battery.current,
     )
 
 
-def _along(s: State, u: Command, p: Parameters, w: Environment) -> tuple[float, float, float]:
+def _pull(slope: tuple[float, float], p: Parameters, w: Environment) -> float:
+    """Return gravity's pull backwards on ground of these slopes in the car's axes, N."""
+    return p.mass * w.gravity * slope[0] / (1.0 + (slope[0] * slope[0] + slope[1] * slope[1]))
+
+
+def _along(
+    s: State, u: Command, p: Parameters, w: Environment, heading: tuple[float, float], ground: Surface
+) -> tuple[float, float, float]:
     """Return the push forward, the largest resistance to the motion, and the drive's share of the push, N."""
-    sine, cosine = sincos(s.yaw)
-    ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], sine, cosine, w)
+    ux, uy = air_speed(s.vx, _turning(s.vx, s.steer, p)[0], heading[0], heading[1], w)
     down_front, down_rear = down_forces(ux, p, w)
     load = p.mass * w.gravity + down_front + down_rear
-    mu = p.tyre_mu * w.mu
+    mu = p.tyre_mu * ground.mu
     grip = mu * load
     drive = clamp(drive_force(u.throttle, u.gear, s.vx, s.charge, p), -grip, grip)
     front, rear = brake_forces(u, p)
@@ -107,26 +124,35 @@ def _sinc(angle: float) -> float:
 
 
 def pose(s: State, p: Parameters) -> Pose:
-    """Return the pose, level on the ground."""
-    qx, qy, qz, qw = yaw_quaternion(s.yaw)
+    """Return the pose, parallel to the ground."""
+    qx, qy, qz, qw = euler_quaternion(s.roll, s.pitch, s.yaw)
     sine, cosine = sincos(s.yaw)
     side, rate = _turning(s.vx, s.steer, p)
     zero = 0.0 * s.x
     vx, vy = s.vx * cosine - side * sine, s.vx * sine + side * cosine
-    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, zero, zero, zero, rate)
+    vz = side * tan(s.roll) - s.vx * tan(s.pitch)
+    return Pose(s.x, s.y, s.z, qx, qy, qz, qw, vx, vy, vz, zero, zero, rate)
 
 
 def report(s: State, u: Command, p: Parameters, w: Environment) -> Report:
     """Return the accelerations under the present commands."""
-    push, resistance, _ = _along(s, u, p, w)
-    forward = (push + holding(s.vx, push, resistance)) * (1.0 / p.mass)
+    at = sincos(s.yaw)
+    ground = surface(s.x, s.y, w)
+    slope = ground.slope_x * at[1] + ground.slope_y * at[0], ground.slope_y * at[1] - ground.slope_x * at[0]
+    push, resistance, _ = _along(s, u, p, w, at, ground)
+    forward = (push + holding(s.vx, push - _pull(slope, p, w), resistance)) * (1.0 / p.mass)
     return Report(forward, s.vx * _turning(s.vx, s.steer, p)[1])
 
 
 def place(at: Placement, p: Parameters, w: Environment) -> State:
     """Start on the ground, wheels straight, rolling at the given speed."""
     zero, turning = 0.0 * at.x, at.speed * (1.0 / p.wheel_radius)
-    return State(at.x, at.y, w.ground_z, at.yaw, at.speed, zero, turning, 1.0, full_voltage(p), zero)
+    sine, cosine = sincos(at.yaw)
+    ground = surface(at.x, at.y, w)
+    pitch = 0.0 - atan(ground.slope_x * cosine + ground.slope_y * sine)
+    roll = atan(ground.slope_y * cosine - ground.slope_x * sine)
+    charge = 1.0, full_voltage(p), zero
+    return State(at.x, at.y, ground.height, at.yaw, at.speed, zero, turning, pitch, roll, *charge)
 
 
 def guide(s: State, u: Command, p: Parameters, d: Desire) -> Command:

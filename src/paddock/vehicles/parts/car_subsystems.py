@@ -1,0 +1,293 @@
+"""Subsystems of cars: dead times, steering, drivetrain, brakes, suspension, traction and stability control.
+
+Every subsystem is a scalar function with a fixed signature. Its data are parameters; a car's entry may name another
+function for it (`SUBSYSTEMS`), which is compiled into the kernel of its fleet in place of the one here.
+"""
+
+from typing import NamedTuple
+
+from paddock.compute.math import absolute, clamp, floor, maximum, minimum, select, sign
+from paddock.vehicles.model import Subsystem
+from paddock.vehicles.parts.battery import drive_strength
+from paddock.vehicles.parts.car import Command, Parameters
+from paddock.vehicles.parts.tyre import (
+    brush_peaks,
+    brush_tyre,
+    linear_peaks,
+    linear_tyre,
+    magic_peaks,
+    magic_tyre,
+)
+
+# a standing car is at rest below these speeds (m/s, rad/s) and accelerations (m/s2, rad/s2)
+CALM_SPEED = 1e-3
+CALM_ACCELERATION = 1e-2
+
+
+class Wheels(NamedTuple):
+    """A value of each wheel."""
+
+    fl: float
+    fr: float
+    rl: float
+    rr: float
+
+
+# dead times: a line of samples, one every sixth (third) of the dead time, rounded up to whole steps
+
+
+class SteerLine(NamedTuple):
+    """The last steering commands; `clock` is the age of the first, s."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+    e: float
+    f: float
+    g: float
+    clock: float
+
+
+class DriveLine(NamedTuple):
+    """The last throttle commands; `clock` is the age of the first, s."""
+
+    a: float
+    b: float
+    c: float
+    d: float
+    clock: float
+
+
+def _hat(x: float) -> float:
+    return maximum(0.0, 1.0 - absolute(x))
+
+
+def _ticked(clock: float, dead_time: float, samples: float, dt: float) -> tuple[bool, float, float]:
+    """Return whether a sample is due, the clock after it, and the position of the dead time in the line."""
+    cell = dt * maximum(0.0 - floor(1e-6 - dead_time / (samples * dt)), 1.0)  # a whole number of steps
+    due = clock + dt >= cell * (1.0 - 1e-6)
+    after = select(due, 0.0, clock + dt)
+    return due, after, (dead_time - after) / cell
+
+
+def steer_delayed(line: SteerLine, wanted: float, dead_time: float, dt: float) -> tuple[SteerLine, float]:
+    """Return the line after dt and the command of `dead_time` seconds ago, interpolated between samples."""
+    due, clock, at = _ticked(line.clock, dead_time, 6.0, dt)
+    a, b = select(due, wanted, line.a), select(due, line.a, line.b)
+    c, d = select(due, line.b, line.c), select(due, line.c, line.d)
+    e, f = select(due, line.d, line.e), select(due, line.e, line.f)
+    g = select(due, line.f, line.g)
+    early = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
+    late = e * _hat(at - 4.0) + f * _hat(at - 5.0) + g * _hat(at - 6.0)
+    out = select(dead_time > 0.0, early + late + wanted * _hat(at + 1.0), wanted)
+    return SteerLine(a, b, c, d, e, f, g, clock), out
+
+
+def drive_delayed(line: DriveLine, wanted: float, dead_time: float, dt: float) -> tuple[DriveLine, float]:
+    """Return the line after dt and the command of `dead_time` seconds ago, interpolated between samples."""
+    due, clock, at = _ticked(line.clock, dead_time, 3.0, dt)
+    a, b = select(due, wanted, line.a), select(due, line.a, line.b)
+    c, d = select(due, line.b, line.c), select(due, line.c, line.d)
+    kept = a * _hat(at) + b * _hat(at - 1.0) + c * _hat(at - 2.0) + d * _hat(at - 3.0)
+    out = select(dead_time > 0.0, kept + wanted * _hat(at + 1.0), wanted)
+    return DriveLine(a, b, c, d, clock), out
+
+
+# steering
+
+
+class Rack(NamedTuple):
+    """The mean road-wheel angle (rad) and its rate (rad/s)."""
+
+    angle: float
+    rate: float
+
+
+def rack(before: Rack, wanted: float, p: Parameters, dt: float) -> Rack:
+    """Return the rack after dt: an oscillator with limited rate, or only the limit where steer_frequency is 0."""
+    target = clamp(wanted, -p.steer_max, p.steer_max)
+    square, damping = p.steer_frequency * p.steer_frequency, 2.0 * p.steer_damping * p.steer_frequency
+    free = (before.rate + dt * square * (target - before.angle)) * (1.0 / (1.0 + dt * (damping + dt * square)))
+    reach = p.steer_rate_max * dt
+    move = clamp(select(p.steer_frequency > 0.0, dt * free, target - before.angle), -reach, reach)
+    angle = clamp(before.angle + move, -p.steer_max, p.steer_max)
+    return Rack(angle, (angle - before.angle) * (1.0 / dt))
+
+
+def wheel_tilts(angle_tangent: float, p: Parameters) -> tuple[float, float]:
+    """Return the tangents of the left and the right front wheel's angle for that of the mean angle."""
+    share = p.ackermann * 0.5 * p.track_front / (p.cg_to_front + p.cg_to_rear) * angle_tangent
+    return angle_tangent / (1.0 - share), angle_tangent / (1.0 + share)
+
+
+# drivetrain
+
+
+class Gearbox(NamedTuple):
+    """The engaged gear, 1 to 6, and the time left of a shift, s."""
+
+    gear: float
+    clock: float
+
+
+class Drive(NamedTuple):
+    """Torques on the axles, N m, and the mechanical power of the engine, W."""
+
+    front: float
+    rear: float
+    power: float
+
+
+def gear_ratio(gear: float, p: Parameters) -> float:
+    """Return the ratio of a gear; 1 without a gearbox."""
+    low = select(gear < 1.5, p.gear_1, select(gear < 2.5, p.gear_2, p.gear_3))
+    high = select(gear < 4.5, p.gear_4, select(gear < 5.5, p.gear_5, p.gear_6))
+    return select(p.gears < 1.0, 1.0, select(gear < 3.5, low, high))
+
+
+def shifted(box: Gearbox, speed: float, p: Parameters, dt: float) -> Gearbox:
+    """Return the gearbox after dt at a speed of the driven wheels (rad/s); a shift follows only a completed one."""
+    engine = absolute(speed) * p.final_drive * gear_ratio(box.gear, p)
+    ready = (box.clock <= 0.0) & (p.gears >= 2.0)
+    up = ready & (engine > p.shift_up) & (box.gear < p.gears - 0.5)
+    down = ready & (engine < p.shift_down) & (box.gear > 1.5)
+    gear = box.gear + select(up, 1.0, 0.0) - select(down, 1.0, 0.0)
+    return Gearbox(gear, select(up | down, p.shift_time, maximum(box.clock - dt, 0.0)))
+
+
+def map_share(engine_speed: float, p: Parameters) -> float:
+    """Return the share of the largest torque at an engine speed (rad/s), linear in the map, 0 above the rev limit."""
+    x = absolute(engine_speed) * (4.0 / maximum(p.engine_speed_max, 1e-9))
+    low = p.torque_map_0 * _hat(x) + p.torque_map_1 * _hat(x - 1.0) + p.torque_map_2 * _hat(x - 2.0)
+    share = low + p.torque_map_3 * _hat(x - 3.0) + select(x > 4.0, 0.0, p.torque_map_4 * _hat(x - 4.0))
+    return select(p.engine_speed_max > 0.0, share, 1.0)
+
+
+def drivetrain(
+    throttle: float, direction: float, front: float, rear: float, box: Gearbox, charge: float, p: Parameters
+) -> Drive:
+    """Return the drive torques for a throttle (0 to 1), a direction (1, 0, -1) and the axles' speeds (rad/s).
+
+    Constant torque up to constant power, times the torque map; engine braking fades out below walking speed.
+    """
+    speed = p.drive_front * front + (1.0 - p.drive_front) * rear
+    ratio = gear_ratio(box.gear, p)
+    geared = p.final_drive * ratio * select(box.clock > 0.0, 0.0, 1.0)
+    share = map_share(speed * p.final_drive * ratio, p)
+    power = p.power_max / maximum(absolute(speed), 0.1 / p.wheel_radius)
+    push = (
+        direction
+        * clamp(throttle, 0.0, 1.0)
+        * minimum(p.engine_torque * share * geared, power)
+        * drive_strength(charge)
+    )
+    closed = absolute(direction) * (1.0 - clamp(throttle, 0.0, 1.0)) * clamp(0.5 * p.wheel_radius * speed, -1.0, 1.0)
+    torque = push - p.engine_brake * geared * closed
+    return Drive(torque * p.drive_front, torque * (1.0 - p.drive_front), torque * speed)
+
+
+def differential(torque: float, p: Parameters) -> float:
+    """Return the locking torque (N m >= 0) of an axle's differential that transmits `torque`."""
+    return p.diff_preload + p.diff_locking * absolute(torque)
+
+
+def traction_control(throttle: float, slips: Wheels, direction: float, p: Parameters) -> float:
+    """Return the throttle after traction control: less while a driven wheel slips."""
+    front = select(p.drive_front > 0.0, maximum(direction * slips.fl, direction * slips.fr), 0.0)
+    rear = select(p.drive_front < 1.0, maximum(direction * slips.rl, direction * slips.rr), 0.0)
+    release = clamp(2.0 - maximum(front, rear) / maximum(p.traction_slip, 1e-3), 0.0, 1.0)
+    return throttle * select(p.traction_slip > 0.0, release, 1.0)
+
+
+# brakes
+
+
+def brakes(u: Command, loads: Wheels, slips: Wheels, speed: float, p: Parameters) -> Wheels:
+    """Return the brake torques of the wheels, N m >= 0; the handbrake acts on the rear wheels with full torque."""
+    pedal = clamp(u.brake, 0.0, 1.0) * p.brake_torque
+    front, rear = pedal * p.brake_bias, pedal * (1.0 - p.brake_bias)
+    even = front * (loads.rl + loads.rr) / maximum(loads.fl + loads.fr, 1e-9)
+    rear = rear - p.ebd * maximum(0.0, rear - even)
+    handbrake = clamp(u.handbrake, 0.0, 1.0) * p.brake_torque
+    return Wheels(
+        front * anti_lock(slips.fl, speed, p),
+        front * anti_lock(slips.fr, speed, p),
+        maximum(rear * anti_lock(slips.rl, speed, p), handbrake),
+        maximum(rear * anti_lock(slips.rr, speed, p), handbrake),
+    )
+
+
+def anti_lock(slip: float, speed: float, p: Parameters) -> float:
+    """Return the share of the brake torque that ABS leaves a wheel; all of it below 2 m/s."""
+    release = clamp(2.0 + sign(speed) * slip / maximum(p.abs_slip, 1e-3), 0.0, 1.0)
+    return select((p.abs_slip > 0.0) & (absolute(speed) > 2.0), release, 1.0)
+
+
+STABILITY_DEAD_BAND = 0.05  # rad/s
+
+
+def stability_control(steer: float, speed: float, yaw_rate: float, mu: float, p: Parameters) -> Wheels:
+    """Return the brake torques of stability control: on the outer front wheel when the car turns too fast.
+
+    The wanted yaw rate is that of a neutral car within friction. One that turns too slowly brakes the inner rear wheel.
+    """
+    most = 8.0 * mu * p.tyre_mu / maximum(absolute(speed), 1.0)  # leaves a fifth of friction
+    wanted = clamp(speed * steer / (p.cg_to_front + p.cg_to_rear), -most, most)
+    side = select(yaw_rate < 0.0, -1.0, 1.0)
+    excess = side * (yaw_rate - wanted)
+    fast = select(absolute(speed) > 5.0, p.stability_gain, 0.0)
+    over = fast * maximum(0.0, excess - STABILITY_DEAD_BAND)
+    under = fast * maximum(0.0, -excess - 2.0 * STABILITY_DEAD_BAND)
+    left = side > 0.0  # turns left: the right wheels are outside
+    zero = 0.0 * over
+    return Wheels(
+        select(left, zero, over), select(left, over, zero), select(left, under, zero), select(left, zero, under)
+    )
+
+
+# suspension
+
+
+def suspension(
+    travel: float, speed: float, other: float, spring: float, damper: float, bar: float, p: Parameters
+) -> float:
+    """Return the force (N) on the body above a wheel beyond that at rest, for its compression (m, m/s).
+
+    `other` is the compression of the opposite wheel, `bar` the stiffness of the anti-roll bar per difference, N/m.
+    """
+    stop = p.bump_stop * (maximum(travel - p.suspension_travel, 0.0) + minimum(travel + p.suspension_travel, 0.0))
+    return spring * travel + damper * speed + bar * (travel - other) + stop
+
+
+def roll_share(p: Parameters) -> float:
+    """Return the front axle's share of the roll stiffness, of springs and anti-roll bars."""
+    front = 0.5 * p.spring_front * p.track_front * p.track_front + p.roll_bar_front
+    rear = 0.5 * p.spring_rear * p.track_rear * p.track_rear + p.roll_bar_rear
+    return front / (front + rear)
+
+
+def wheel_load_changes(ay: float, p: Parameters) -> tuple[float, float]:
+    """Return the load (N) that a lateral acceleration (m/s2) moves from the left to the right wheel of each axle."""
+    moment, share = p.mass * p.cg_height * ay, roll_share(p)
+    return moment * (share / p.track_front), moment * ((1.0 - share) / p.track_rear)
+
+
+SUBSYSTEMS: dict[str, Subsystem] = {
+    "tyre": Subsystem(
+        magic_tyre,
+        {
+            "magic_formula": {},
+            "linear": {magic_tyre: linear_tyre, magic_peaks: linear_peaks},
+            "brush": {magic_tyre: brush_tyre, magic_peaks: brush_peaks},
+        },
+    ),
+    "tyre_peaks": Subsystem(magic_peaks),
+    "steering": Subsystem(rack),
+    "drivetrain": Subsystem(drivetrain),
+    "differential": Subsystem(differential),
+    "brake": Subsystem(brakes),
+    "suspension": Subsystem(suspension),
+    "traction": Subsystem(traction_control),
+    "stability": Subsystem(stability_control),
+}

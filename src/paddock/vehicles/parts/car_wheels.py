@@ -1,0 +1,380 @@
+"""Four wheels on the road, of the car models with wheel spin: contact patches, forces, spin, reports.
+
+Wheel spin is linearly implicit: the tyre's reaction to a change of spin enters as additional inertia, brakes and
+differential locks as limited impulses. A wheel therefore locks exactly, and stiff tyres stay stable at any step.
+"""
+
+from typing import Annotated, Any, NamedTuple
+
+from paddock.compute.math import absolute, atan, clamp, hypot, maximum, select
+from paddock.vehicles.parts.battery import BatteryState
+from paddock.vehicles.parts.car import Command, Parameters, slowed
+from paddock.vehicles.parts.car_subsystems import (
+    Drive,
+    DriveLine,
+    Gearbox,
+    Rack,
+    SteerLine,
+    Wheels,
+    brakes,
+    differential,
+    drive_delayed,
+    drivetrain,
+    rack,
+    shifted,
+    stability_control,
+    steer_delayed,
+    traction_control,
+)
+from paddock.vehicles.parts.tyre import (
+    SLIP_MAX,
+    magic_peaks,
+    magic_tyre,
+    patch_damping_time,
+    patch_limit,
+)
+from paddock.world.columns import Column
+
+
+def controls_of(s: Any) -> tuple[Rack, SteerLine, DriveLine, Gearbox]:
+    """Return steering, dead times and gearbox of a state."""
+    steer = SteerLine(s.steer_a, s.steer_b, s.steer_c, s.steer_d, s.steer_e, s.steer_f, s.steer_g, s.steer_clock)
+    drive = DriveLine(s.drive_a, s.drive_b, s.drive_c, s.drive_d, s.drive_clock)
+    return Rack(s.steer, s.steer_rate), steer, drive, Gearbox(s.gear_engaged, s.shift_clock)
+
+
+def wheels_of(s: Any) -> tuple[Wheels, Wheels, Wheels]:
+    """Return spins, slip ratios and slips of a state."""
+    return (
+        Wheels(s.spin_fl, s.spin_fr, s.spin_rl, s.spin_rr),
+        Wheels(s.kappa_fl, s.kappa_fr, s.kappa_rl, s.kappa_rr),
+        Wheels(s.slip_fl, s.slip_fr, s.slip_rl, s.slip_rr),
+    )
+
+
+class Contact(NamedTuple):
+    """A wheel on the ground: its place from the centre of gravity, its direction, its motion, and what it stands on."""
+
+    x: float  # m forward
+    y: float  # m to the left
+    sine: float  # of the wheel's angle
+    cosine: float
+    along: float  # m/s, in the axes of the wheel
+    across: float
+    load: float  # N
+    mu: float  # of tyre and ground
+
+
+class Patch(NamedTuple):
+    """A contact patch after a step."""
+
+    kappa: float  # relaxed slip ratio
+    slip: float  # relaxed slip across
+    kappa_gain: float  # change of kappa per change of the tread's speed, s/m
+    along: float  # force in the axes of the wheel, N
+    across: float
+    yielding: float  # kg m2: the tyre's reaction to a change of spin, as inertia
+
+
+class Driven(NamedTuple):
+    """Controls and drive after a step."""
+
+    rack: Rack
+    steer_line: SteerLine
+    drive_line: DriveLine
+    box: Gearbox
+    drive: Drive
+    brakes: Wheels
+
+
+def contact(
+    x: float, y: float, tangent: float, vx: float, vy: float, yaw_rate: float, load: float, mu: float
+) -> Contact:
+    """Return a wheel at (x, y) of a car that moves at (vx, vy) and turns; `tangent` of the wheel's angle."""
+    cosine = 1.0 / hypot(1.0, tangent)
+    sine = tangent * cosine
+    forward, left = vx - yaw_rate * y, vy + yaw_rate * x
+    return Contact(x, y, sine, cosine, forward * cosine + left * sine, left * cosine - forward * sine, load, mu)
+
+
+def patch(kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters, dt: float) -> Patch:
+    """Return a contact patch after dt; the slips follow their contact over the relaxation lengths, implicitly."""
+    tread = spin * p.wheel_radius - c.along
+    gain_x, gain_y = dt / p.relaxation_longitudinal, dt / p.relaxation_lateral
+    speed = absolute(c.along)
+    rest_x = 1.0 / (1.0 + gain_x * speed)
+    sliding = absolute(tread) + absolute(c.across)
+    limit_x = patch_limit(sliding, p.tyre_b_long, p.tyre_c_long)
+    limit_y = patch_limit(sliding, p.tyre_b_lat, p.tyre_c_lat)
+    new_x = clamp((kappa + gain_x * tread) * rest_x, -limit_x, limit_x)
+    new_y = clamp((slip - gain_y * c.across) / (1.0 + gain_y * speed), -limit_y, limit_y)
+    lead_x, lead_y = patch_leads(speed, c.mu, gravity, p)
+    used_x = clamp(new_x + lead_x * (new_x - kappa) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)
+    used_y = clamp(new_y + lead_y * (new_y - slip) * (1.0 / dt), -SLIP_MAX, SLIP_MAX)
+    force = magic_tyre(used_x, used_y, c.load, c.mu, p)
+    bend = p.tyre_b_long * p.tyre_c_long * hypot(used_x, used_y)
+    slope = p.tyre_b_long * p.tyre_c_long * p.tyre_d_long * c.mu * c.load / (1.0 + bend * bend)
+    kappa_gain = gain_x * rest_x
+    yielding = p.wheel_radius * p.wheel_radius * slope * (dt + lead_x) * kappa_gain
+    return Patch(new_x, new_y, kappa_gain, force.along, force.across, yielding)
+
+
+def patch_leads(speed: float, mu: float, gravity: float, p: Parameters) -> tuple[float, float]:
+    """Return the times (s) by which the rate of each slip acts like slip, at low speed."""
+    grip = mu * gravity
+    along = patch_damping_time(speed, p.tyre_b_long * p.tyre_c_long * p.tyre_d_long * grip, p.relaxation_longitudinal)
+    across = patch_damping_time(speed, p.tyre_b_lat * p.tyre_c_lat * p.tyre_d_lat * grip, p.relaxation_lateral)
+    return along, across
+
+
+def controlled(
+    before: tuple[Rack, SteerLine, DriveLine, Gearbox],
+    u: Command,
+    motion: tuple[float, float, float],
+    spins: Wheels,
+    slips: Wheels,
+    loads: Wheels,
+    charge: float,
+    p: Parameters,
+    dt: float,
+) -> Driven:
+    """Return steering, drive and brakes after dt; `motion` is speed (m/s), yaw rate (rad/s), friction of the ground."""
+    speed, yaw_rate, mu = motion
+    steer_line, wanted = steer_delayed(before[1], u.steer, p.steer_dead_time, dt)
+    drive_line, pedal = drive_delayed(before[2], u.throttle, p.torque_dead_time, dt)
+    turned = rack(before[0], wanted, p, dt)
+    box = shifted(before[3], drive_speed(spins, p), p, dt)
+    drive, torques = torques_now(turned.angle, pedal, box, u, speed, yaw_rate, mu, spins, slips, loads, charge, p)
+    return Driven(turned, steer_line, drive_line, box, drive, torques)
+
+
+def torques_now(
+    steer: float,
+    pedal: float,
+    box: Gearbox,
+    u: Command,
+    speed: float,
+    yaw_rate: float,
+    mu: float,
+    spins: Wheels,
+    slips: Wheels,
+    loads: Wheels,
+    charge: float,
+    p: Parameters,
+) -> tuple[Drive, Wheels]:
+    """Return drive torques and brake torques (rolling resistance included) under the present commands."""
+    direction = select(u.gear > 0.5, 1.0, select(u.gear < -0.5, -1.0, 0.0))
+    throttle = traction_control(pedal, slips, direction, p)
+    front, rear = 0.5 * (spins.fl + spins.fr), 0.5 * (spins.rl + spins.rr)
+    drive = drivetrain(throttle, direction, front, rear, box, charge, p)
+    pressed = brakes(u, loads, slips, speed, p)
+    helped = stability_control(steer, speed, yaw_rate, mu, p)
+    roll = p.rolling_resistance * p.wheel_radius
+    torques = Wheels(
+        pressed.fl + helped.fl + roll * loads.fl,
+        pressed.fr + helped.fr + roll * loads.fr,
+        pressed.rl + helped.rl + roll * loads.rl,
+        pressed.rr + helped.rr + roll * loads.rr,
+    )
+    return drive, torques
+
+
+def later_columns(spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, d: Driven, battery: BatteryState) -> Any:
+    """Return the columns of a state from `spin_fl` on."""
+    a, b = d.steer_line, d.drive_line
+    return (
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(fl.kappa, fr.kappa, rl.kappa, rr.kappa, fl.slip, fr.slip, rl.slip, rr.slip),
+        *(0.5 * (spins.fl + spins.fr), d.rack.rate),
+        *(a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.clock),
+        *(b.a, b.b, b.c, b.d, b.clock, d.box.gear, d.box.clock),
+        *(battery.charge, battery.voltage, battery.current),
+    )
+
+
+def drive_speed(spins: Wheels, p: Parameters) -> float:
+    """Return the mean speed of the driven wheels, rad/s."""
+    front, rear = 0.5 * (spins.fl + spins.fr), 0.5 * (spins.rl + spins.rr)
+    return p.drive_front * front + (1.0 - p.drive_front) * rear
+
+
+def spun(
+    spins: Wheels, fl: Patch, fr: Patch, rl: Patch, rr: Patch, drive: Drive, torques: Wheels, p: Parameters, dt: float
+) -> Wheels:
+    """Return the wheel speeds after dt: drive and tyres, then differentials, then brakes, which can lock a wheel."""
+    own = p.wheel_inertia
+    i_fl, i_fr, i_rl, i_rr = own + fl.yielding, own + fr.yielding, own + rl.yielding, own + rr.yielding
+    free_fl = spins.fl + dt * (0.5 * drive.front - p.wheel_radius * fl.along) / i_fl
+    free_fr = spins.fr + dt * (0.5 * drive.front - p.wheel_radius * fr.along) / i_fr
+    free_rl = spins.rl + dt * (0.5 * drive.rear - p.wheel_radius * rl.along) / i_rl
+    free_rr = spins.rr + dt * (0.5 * drive.rear - p.wheel_radius * rr.along) / i_rr
+    lock_front = select(p.drive_front > 0.0, dt * differential(drive.front, p), 0.0)
+    lock_rear = select(p.drive_front < 1.0, dt * differential(drive.rear, p), 0.0)
+    front = _coupling(free_fl, i_fl, free_fr, i_fr, lock_front)
+    rear = _coupling(free_rl, i_rl, free_rr, i_rr, lock_rear)
+    free_fl, free_fr = free_fl - front / i_fl, free_fr + front / i_fr
+    free_rl, free_rr = free_rl - rear / i_rl, free_rr + rear / i_rr
+    both = p.drive_front * (1.0 - p.drive_front) > 0.0
+    lock = select(both, dt * p.centre_preload, 0.0)
+    centre = _coupling(0.5 * (free_fl + free_fr), i_fl + i_fr, 0.5 * (free_rl + free_rr), i_rl + i_rr, lock)
+    to_front, to_rear = centre / (i_fl + i_fr), centre / (i_rl + i_rr)
+    return Wheels(
+        slowed(free_fl - to_front, dt * torques.fl / i_fl)[0],
+        slowed(free_fr - to_front, dt * torques.fr / i_fr)[0],
+        slowed(free_rl + to_rear, dt * torques.rl / i_rl)[0],
+        slowed(free_rr + to_rear, dt * torques.rr / i_rr)[0],
+    )
+
+
+def _coupling(a: float, inertia_a: float, b: float, inertia_b: float, most: float) -> float:
+    """Return the impulse (N m s) from one shaft to the other that makes their speeds equal, at most `most`."""
+    return clamp((a - b) * (inertia_a * inertia_b / (inertia_a + inertia_b)), -most, most)
+
+
+def settled(part: Patch, c: Contact, before: float, after: float, p: Parameters, dt: float) -> Patch:
+    """Return a patch after its wheel changed speed (rad/s), with the force that the wheel has felt meanwhile."""
+    change = after - before
+    most = maximum(absolute(part.along), p.tyre_d_long * c.mu * c.load)
+    along = clamp(part.along + part.yielding * change * (1.0 / (dt * p.wheel_radius)), -most, most)
+    kappa = clamp(part.kappa + part.kappa_gain * p.wheel_radius * change, -SLIP_MAX, SLIP_MAX)
+    return Patch(kappa, part.slip, part.kappa_gain, along, part.across, part.yielding)
+
+
+def body_forces(part: Patch, c: Contact) -> tuple[float, float]:
+    """Return a patch's force on the car, forward and to the left, N."""
+    return part.along * c.cosine - part.across * c.sine, part.along * c.sine + part.across * c.cosine
+
+
+class WheelReport(NamedTuple):
+    """What a wheel does: forces in the axes of the wheel, N; slips; the peaks of its tyre."""
+
+    along: float
+    across: float
+    mu_peak: float
+    alpha_peak: float
+    kappa_peak: float
+
+
+def wheel_report(kappa: float, slip: float, spin: float, c: Contact, gravity: float, p: Parameters) -> WheelReport:
+    """Return the forces of a wheel, those of `patch` in the limit of a small dt, and the peaks at its load."""
+    speed = absolute(c.along)
+    tread = spin * p.wheel_radius - c.along
+    sliding = absolute(tread) + absolute(c.across)
+    limit_x = patch_limit(sliding, p.tyre_b_long, p.tyre_c_long)
+    limit_y = patch_limit(sliding, p.tyre_b_lat, p.tyre_c_lat)
+    rate_x = (tread - speed * kappa) / p.relaxation_longitudinal
+    rate_y = -(c.across + speed * slip) / p.relaxation_lateral
+    rate_x = select((absolute(kappa) >= limit_x) & (rate_x * kappa > 0.0), 0.0, rate_x)
+    rate_y = select((absolute(slip) >= limit_y) & (rate_y * slip > 0.0), 0.0, rate_y)
+    lead_x, lead_y = patch_leads(speed, c.mu, gravity, p)
+    used_x = clamp(kappa + lead_x * rate_x, -SLIP_MAX, SLIP_MAX)
+    used_y = clamp(slip + lead_y * rate_y, -SLIP_MAX, SLIP_MAX)
+    force = magic_tyre(used_x, used_y, c.load, c.mu, p)
+    peaks = magic_peaks(c.load, c.mu, p)
+    return WheelReport(force.along, force.across, peaks.mu, peaks.alpha, peaks.kappa)
+
+
+class Report(NamedTuple):
+    """Every wheel in its own axes; torques and peaks; accelerations and load transfer."""
+
+    ax: Annotated[float, Column("m/s2", "force over mass, forward, of the last tick")]
+    ay: Annotated[float, Column("m/s2", "force over mass, to the left, of the last tick")]
+    steering_wheel: Annotated[float, Column("rad", "angle of the steering wheel")]
+    gear: Annotated[float, Column("", "engaged gear of the gearbox")]
+    transfer_long: Annotated[float, Column("N", "load moved from the front to the rear axle")]
+    transfer_front: Annotated[float, Column("N", "load moved from the left to the right front wheel")]
+    transfer_rear: Annotated[float, Column("N", "load moved from the left to the right rear wheel")]
+    wheel_spin_fl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_fr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rl: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    wheel_spin_rr: Annotated[float, Column("rad/s", "rotation of the wheel")]
+    suspension_fl: Annotated[float, Column("m", "compression of the suspension from rest; 0 without one")]
+    suspension_fr: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rl: Annotated[float, Column("m", "compression of the suspension")]
+    suspension_rr: Annotated[float, Column("m", "compression of the suspension")]
+    load_fl: Annotated[float, Column("N", "load")]
+    load_fr: Annotated[float, Column("N", "load")]
+    load_rl: Annotated[float, Column("N", "load")]
+    load_rr: Annotated[float, Column("N", "load")]
+    force_x_fl: Annotated[float, Column("N", "force along the wheel")]
+    force_x_fr: Annotated[float, Column("N", "force along the wheel")]
+    force_x_rl: Annotated[float, Column("N", "force along the wheel")]
+    force_x_rr: Annotated[float, Column("N", "force along the wheel")]
+    force_y_fl: Annotated[float, Column("N", "force across the wheel, to the left")]
+    force_y_fr: Annotated[float, Column("N", "force across the wheel, to the left")]
+    force_y_rl: Annotated[float, Column("N", "force across the wheel, to the left")]
+    force_y_rr: Annotated[float, Column("N", "force across the wheel, to the left")]
+    slip_ratio_fl: Annotated[float, Column("", "slip ratio, relaxed; positive drives")]
+    slip_ratio_fr: Annotated[float, Column("", "slip ratio")]
+    slip_ratio_rl: Annotated[float, Column("", "slip ratio")]
+    slip_ratio_rr: Annotated[float, Column("", "slip ratio")]
+    slip_angle_fl: Annotated[float, Column("rad", "slip angle, relaxed; positive pushes left")]
+    slip_angle_fr: Annotated[float, Column("rad", "slip angle")]
+    slip_angle_rl: Annotated[float, Column("rad", "slip angle")]
+    slip_angle_rr: Annotated[float, Column("rad", "slip angle")]
+    drive_torque_fl: Annotated[float, Column("N m", "torque of the drive, without differential locks")]
+    drive_torque_fr: Annotated[float, Column("N m", "torque of the drive")]
+    drive_torque_rl: Annotated[float, Column("N m", "torque of the drive")]
+    drive_torque_rr: Annotated[float, Column("N m", "torque of the drive")]
+    brake_torque_fl: Annotated[float, Column("N m", "largest torque against the rotation, rolling resistance included")]
+    brake_torque_fr: Annotated[float, Column("N m", "largest torque against the rotation")]
+    brake_torque_rl: Annotated[float, Column("N m", "largest torque against the rotation")]
+    brake_torque_rr: Annotated[float, Column("N m", "largest torque against the rotation")]
+    mu_fl: Annotated[float, Column("", "friction of tyre and ground at the nominal load")]
+    mu_fr: Annotated[float, Column("", "friction of tyre and ground")]
+    mu_rl: Annotated[float, Column("", "friction of tyre and ground")]
+    mu_rr: Annotated[float, Column("", "friction of tyre and ground")]
+    mu_peak_fl: Annotated[float, Column("", "largest lateral force over load, at this load")]
+    mu_peak_fr: Annotated[float, Column("", "largest lateral force over load")]
+    mu_peak_rl: Annotated[float, Column("", "largest lateral force over load")]
+    mu_peak_rr: Annotated[float, Column("", "largest lateral force over load")]
+    alpha_peak_fl: Annotated[float, Column("rad", "slip angle of the largest force: beyond it the tyre slides")]
+    alpha_peak_fr: Annotated[float, Column("rad", "slip angle of the largest force")]
+    alpha_peak_rl: Annotated[float, Column("rad", "slip angle of the largest force")]
+    alpha_peak_rr: Annotated[float, Column("rad", "slip angle of the largest force")]
+    kappa_peak_fl: Annotated[float, Column("", "slip ratio of the largest force: beyond it the wheel locks or spins")]
+    kappa_peak_fr: Annotated[float, Column("", "slip ratio of the largest force")]
+    kappa_peak_rl: Annotated[float, Column("", "slip ratio of the largest force")]
+    kappa_peak_rr: Annotated[float, Column("", "slip ratio of the largest force")]
+
+
+def reported(
+    accelerations: tuple[float, float],
+    steer: float,
+    gear: float,
+    static_front: float,
+    kappas: Wheels,
+    slips: Wheels,
+    spins: Wheels,
+    travel: Wheels,
+    contacts: tuple[Contact, Contact, Contact, Contact],
+    drive: Drive,
+    torques: Wheels,
+    gravity: float,
+    p: Parameters,
+) -> Report:
+    """Return the report of a car; `static_front` is the front axle's load at rest with the present down-force, N."""
+    fl, fr, rl, rr = contacts
+    w_fl = wheel_report(kappas.fl, slips.fl, spins.fl, fl, gravity, p)
+    w_fr = wheel_report(kappas.fr, slips.fr, spins.fr, fr, gravity, p)
+    w_rl = wheel_report(kappas.rl, slips.rl, spins.rl, rl, gravity, p)
+    w_rr = wheel_report(kappas.rr, slips.rr, spins.rr, rr, gravity, p)
+    moved = (static_front - fl.load - fr.load, 0.5 * (fr.load - fl.load), 0.5 * (rr.load - rl.load))
+    front, rear = 0.5 * drive.front, 0.5 * drive.rear
+    return Report(
+        *(accelerations[0], accelerations[1], p.steer_ratio * steer, gear),
+        *moved,
+        *(spins.fl, spins.fr, spins.rl, spins.rr),
+        *(travel.fl, travel.fr, travel.rl, travel.rr),
+        *(fl.load, fr.load, rl.load, rr.load),
+        *(w_fl.along, w_fr.along, w_rl.along, w_rr.along),
+        *(w_fl.across, w_fr.across, w_rl.across, w_rr.across),
+        *(kappas.fl, kappas.fr, kappas.rl, kappas.rr),
+        *(atan(slips.fl), atan(slips.fr), atan(slips.rl), atan(slips.rr)),
+        *(front, front, rear, rear),
+        *(torques.fl, torques.fr, torques.rl, torques.rr),
+        *(fl.mu, fr.mu, rl.mu, rr.mu),
+        *(w_fl.mu_peak, w_fr.mu_peak, w_rl.mu_peak, w_rr.mu_peak),
+        *(w_fl.alpha_peak, w_fr.alpha_peak, w_rl.alpha_peak, w_rr.alpha_peak),
+        *(w_fl.kappa_peak, w_fr.kappa_peak, w_rl.kappa_peak, w_rr.kappa_peak),
+    )
