@@ -11,7 +11,7 @@ from typing import Annotated, Any, NamedTuple
 
 from paddock.compute.contract import check_functions
 from paddock.compute.kernel import KernelSpec, Rows, Shared, Value
-from paddock.errors import unknown_name, users_place
+from paddock.errors import PaddockError, unknown_name, users_place
 from paddock.plugins import PluginFolder
 from paddock.vehicles import models
 from paddock.world.columns import Column, column_index, columns_of
@@ -39,6 +39,46 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
+SPHERE, CAPSULE, BOX, CONE, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
+"""Shapes of bodies; the last one is for obstacles only."""
+UNTURNABLE = 1e30  # kg m2: moment of inertia about an axis that the model does not turn about
+
+
+class Body(NamedTuple):
+    """The solid body of a vehicle, in body axes: what others can touch, and how it resists impulses.
+
+    A sphere has the radius `half_length`. A capsule lies along the larger of `half_length` and `half_width`, which
+    includes its round ends of radius `half_height`. A cone stands upright and is as wide as `half_length` at its base.
+    """
+
+    mass: Annotated[float, Column("kg", "mass", low=1e-6, high=1e9)]
+    inertia_x: Annotated[float, Column("kg m2", "moment of inertia about the forward axis")]
+    inertia_y: Annotated[float, Column("kg m2", "moment of inertia about the left axis")]
+    inertia_z: Annotated[float, Column("kg m2", "moment of inertia about the up axis")]
+    half_length: Annotated[float, Column("m", "half the size forward")]
+    half_width: Annotated[float, Column("m", "half the size to the left")]
+    half_height: Annotated[float, Column("m", "half the size up")]
+    centre_z: Annotated[float, Column("m", "height of the shape's centre above the pose")]
+    shape: Annotated[float, Column("", "0 sphere, 1 capsule, 2 box, 3 cone")]
+    centre_x: Annotated[float, Column("m", "shape's centre ahead of the pose")] = 0.0
+    planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
+    falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0
+
+
+class Bump(NamedTuple):
+    """What contact changes in one tick: position, velocity and angular velocity, all in world axes."""
+
+    dx: Annotated[float, Column("m", "shift east")]
+    dy: Annotated[float, Column("m", "shift north")]
+    dz: Annotated[float, Column("m", "shift up")]
+    dvx: Annotated[float, Column("m/s", "change of the velocity east")]
+    dvy: Annotated[float, Column("m/s", "change of the velocity north")]
+    dvz: Annotated[float, Column("m/s", "change of the velocity up")]
+    dwx: Annotated[float, Column("rad/s", "change of the angular velocity about east")]
+    dwy: Annotated[float, Column("rad/s", "change of the angular velocity about north")]
+    dwz: Annotated[float, Column("rad/s", "change of the angular velocity about up")]
+
+
 BATTERY_COLUMNS = ("charge", "voltage", "current")
 
 
@@ -64,10 +104,17 @@ class VehicleModel:
     report: Callable[..., Any] | None = None  # (state, command, parameters, environment) -> more columns of snapshots
     report_type: type | None = None  # the named tuple that `report` returns
     crash_sink: float = inf  # m/s: sink rate above which touching the ground is a crash; needs z, vx, vy and vz
+    # contact: both or neither; a vehicle without them is not touched by others. x, y and z of the state are the pose's
+    body: Callable[..., Body] | None = None  # (parameters) -> Body
+    bumped: Callable[..., Any] | None = None  # (state, parameters, bump) -> state
     name: str = ""  # set by `find_model`
 
     def __post_init__(self) -> None:
-        """Require that telemetry and steady columns exist."""
+        """Require that telemetry and steady columns exist, and that a body can be bumped."""
+        if (self.body is None) != (self.bumped is None):
+            raise PaddockError(f"{users_place()}: body and bumped belong together: give both or neither")
+        if self.body is not None and not {"x", "y", "z"} <= set(column_index(self.state)):
+            raise PaddockError(f"{users_place()}: a model with a body has the state columns x, y and z")
         for what, names, known in (("telemetry", self.telemetry, self.state), ("steady", self.steady, self.command)):
             for name in names:
                 if name not in column_index(known):
@@ -106,7 +153,15 @@ class VehicleModel:
         others = KernelSpec("place", self.place, placing), KernelSpec("guide", self.guide, guiding)
         energy = KernelSpec("energy", self.energy, (Rows("state", self.state), parameters, environment))
         report = self.report_spec()
-        return (energy, *others, self.step_spec(), self.pose_spec(), *(() if report is None else (report,)))
+        contact = self._contact_specs()
+        return (energy, *others, self.step_spec(), self.pose_spec(), *contact, *(() if report is None else (report,)))
+
+    def _contact_specs(self) -> tuple[KernelSpec, ...]:
+        if self.body is None or self.bumped is None:
+            return ()
+        parameters, state = Shared("parameters", self.parameters), Rows("state", self.state, "update")
+        body = KernelSpec("body", self.body, (parameters, Rows("body", Body, "write")))
+        return body, KernelSpec("bumped", self.bumped, (state, parameters, Rows("bump", Bump)))
 
 
 def check_model(model: VehicleModel) -> None:

@@ -5,7 +5,7 @@ One preset serves each level. Resistance can stop a car within a tick and hold i
 from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, asin, atan, atan2, clamp, maximum, minimum, select, sign, sincos, sqrt
-from paddock.vehicles.model import Desire
+from paddock.vehicles.model import BOX, UNTURNABLE, Body, Desire
 from paddock.vehicles.parts.battery import FULL_CELL, BatteryState, drive_power, drive_strength, optional_discharged
 from paddock.world.columns import Column
 from paddock.world.pose import Environment
@@ -148,6 +148,20 @@ def axle_loads(
     front = share * p.cg_to_rear * w.gravity - transfer + down_front
     rear = share * p.cg_to_front * w.gravity + transfer + down_rear
     return maximum(front, 0.0), maximum(rear, 0.0)
+
+
+def car_body(p: Parameters) -> Body:
+    """Return the box of a car, from the wheelbase, the tracks and the height of the centre of gravity.
+
+    The factors are those of road cars: a wheelbase of 2.7 m belongs to a length of 4.4 m, a track of 1.55 m to a width
+    of 1.8 m, a centre of gravity at 0.55 m to a height of 1.4 m.
+    """
+    half_length = 0.82 * (p.cg_to_front + p.cg_to_rear)
+    half_width, half_height = 0.295 * (p.track_front + p.track_rear), maximum(1.3 * p.cg_height, 0.05)
+    ahead, flat = 0.5 * (p.cg_to_front - p.cg_to_rear), UNTURNABLE + 0.0 * half_length
+    return Body(
+        p.mass, flat, flat, p.inertia_z, half_length, half_width, half_height, half_height, BOX, ahead, planar=1.0
+    )
 
 
 SPEED_GAIN = 1.5  # 1/s: of the wanted acceleration per speed error

@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from paddock.compute.math import absolute, atan, clamp, maximum, select, sign, sincos
 from paddock.compute.quaternion import yaw_quaternion
-from paddock.vehicles.model import Desire, Placement, VehicleModel
+from paddock.vehicles.model import Bump, Desire, Placement, VehicleModel
 from paddock.vehicles.parts.car import (
     Command,
     Parameters,
@@ -16,6 +16,7 @@ from paddock.vehicles.parts.car import (
     air_speed,
     axle_loads,
     brake_forces,
+    car_body,
     down_forces,
     drive_force,
     full_voltage,
@@ -283,6 +284,13 @@ def energy(s: State, p: Parameters, w: Environment) -> float:
     return 0.5 * moving + p.mass * w.gravity * s.z
 
 
+def bumped(s: State, p: Parameters, b: Bump) -> State:
+    """Change position, velocity and yaw rate."""
+    sine, cosine = sincos(s.yaw)
+    vx, vy = s.vx + b.dvx * cosine + b.dvy * sine, s.vy + b.dvy * cosine - b.dvx * sine
+    return s._replace(x=s.x + b.dx, y=s.y + b.dy, vx=vx, vy=vy, yaw_rate=s.yaw_rate + b.dwz)
+
+
 MODEL = VehicleModel(
     kind="car",
     summary="Dynamic single track: load transfer, magic formula tyres, friction limits",
@@ -301,4 +309,6 @@ MODEL = VehicleModel(
     steady=("gear", "handbrake"),
     report=report,
     report_type=Report,
+    body=car_body,
+    bumped=bumped,
 )
