@@ -168,10 +168,10 @@ def ground_points(
                 a, b, c = 0.0, 0.0, half[2]
         for j in range(3):
             poly[k, j] = centre[j] + a * axes[0, j] + b * axes[1, j] + c * axes[2, j]
-            if shape < BOX:
+            if shape < CONE:
                 poly[k, j] += (1.0 if k else -1.0) * line[j] - radius * up[j]
         depths[k] = -((poly[k, 0] - x) * up[0] + (poly[k, 1] - y) * up[1] + (poly[k, 2] - height) * up[2])
-    return count if shape >= BOX or dot(line, line) > 1e-18 else 1
+    return count if shape >= CONE or dot(line, line) > 1e-18 else 1
 
 
 def lowest_points(poly: Any, depths: Any, count: int) -> int:

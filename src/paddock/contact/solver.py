@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from paddock.compute.routine import routine
 from paddock.contact.boxes import AXES, NONE, POINTS, box_points, cylinder_points, dot, first_touch, keep_four
 from paddock.contact.rounds import ground_points, lowest_points, round_touch
-from paddock.vehicles.model import BOX, CAPSULE, CYLINDER
+from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,6 +30,7 @@ RECOVERY = 0.2  # share of the overlap that is removed in a tick
 RECOVERY_SPEED = 3.0  # m/s: bodies move apart at most this fast
 BOUNCE_SPEED = 0.3  # m/s: slower touches do not bounce, so that bodies come to rest
 WAKE_SPEED = 0.05  # m/s: a slower touch does not wake a sleeping body
+CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
 GROUND = -1  # in place of a second body
 RECORD = 13  # columns of a contact: see Contact
 
@@ -86,8 +87,13 @@ def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, ra
         axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
         axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
         lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
-        radius[i] = b[HALF_ROW + 2, i] if b[SHAPE_ROW, i] == CAPSULE else b[HALF_ROW, i]
-        half_line = b[HALF_ROW + lies, i] - radius[i] if b[SHAPE_ROW, i] == CAPSULE else 0.0
+        radius[i], half_line = b[HALF_ROW, i], 0.0
+        if b[SHAPE_ROW, i] == CAPSULE:
+            radius[i] = b[HALF_ROW + 2, i]
+            half_line = b[HALF_ROW + lies, i] - radius[i]
+        elif b[SHAPE_ROW, i] == CONE:
+            lies, radius[i] = 2, CONE_WIDTH * b[HALF_ROW, i]
+            half_line = max(b[HALF_ROW + 2, i] - radius[i], 0.0)
         for j in range(3):
             centre[i, j] = b[j, i] + b[21, i] * axes[i, 0, j] + b[22, i] * axes[i, 2, j]
             sweep[i, j] = dt * b[7 + j, i]

@@ -39,7 +39,7 @@ class Placement(NamedTuple):
     speed: Annotated[float, Column("m/s", "speed along the heading")]
 
 
-SPHERE, CAPSULE, BOX, CONE, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
+SPHERE, CAPSULE, CONE, BOX, CYLINDER = 0.0, 1.0, 2.0, 3.0, 4.0
 """Shapes of bodies; the last one is for obstacles only."""
 UNTURNABLE = 1e30  # kg m2: moment of inertia about an axis that the model does not turn about
 
@@ -48,7 +48,8 @@ class Body(NamedTuple):
     """The solid body of a vehicle, in body axes: what others can touch, and how it resists impulses.
 
     A sphere has the radius `half_length`. A capsule lies along the larger of `half_length` and `half_width`, which
-    includes its round ends of radius `half_height`. A cone stands upright and is as wide as `half_length` at its base.
+    includes its round ends of radius `half_height`. A cone stands on a round base of radius `half_length`; others touch
+    its middle, a third as wide.
     """
 
     mass: Annotated[float, Column("kg", "mass", low=1e-6, high=1e9)]
@@ -59,7 +60,7 @@ class Body(NamedTuple):
     half_width: Annotated[float, Column("m", "half the size to the left")]
     half_height: Annotated[float, Column("m", "half the size up")]
     centre_z: Annotated[float, Column("m", "height of the shape's centre above the pose")]
-    shape: Annotated[float, Column("", "0 sphere, 1 capsule, 2 box, 3 cone")]
+    shape: Annotated[float, Column("", "0 sphere, 1 capsule, 2 cone, 3 box")]
     centre_x: Annotated[float, Column("m", "shape's centre ahead of the pose")] = 0.0
     planar: Annotated[float, Column("0/1", "1: on wheels, without vertical motion, roll and pitch")] = 0.0
     falls: Annotated[float, Column("0/1", "1: the contact stage keeps it above the ground, not its own step")] = 0.0

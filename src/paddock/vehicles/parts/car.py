@@ -151,16 +151,18 @@ def axle_loads(
 
 
 def car_body(p: Parameters) -> Body:
-    """Return the box of a car, from the wheelbase, the tracks and the height of the centre of gravity.
+    """Return the box of a car, from its wheelbase, tracks, centre of gravity and wheels.
 
     The factors are those of road cars: a wheelbase of 2.7 m belongs to a length of 4.4 m, a track of 1.55 m to a width
-    of 1.8 m, a centre of gravity at 0.55 m to a height of 1.4 m.
+    of 1.8 m, a centre of gravity at 0.55 m to a height of 1.4 m, wheels of 0.32 m to a bumper that begins at 0.29 m.
     """
     half_length = 0.82 * (p.cg_to_front + p.cg_to_rear)
-    half_width, half_height = 0.295 * (p.track_front + p.track_rear), maximum(1.3 * p.cg_height, 0.05)
+    half_width, low = 0.295 * (p.track_front + p.track_rear), 0.9 * p.wheel_radius
+    high = maximum(2.6 * p.cg_height, 2.0 * p.wheel_radius)
     ahead, flat = 0.5 * (p.cg_to_front - p.cg_to_rear), UNTURNABLE + 0.0 * half_length
     return Body(
-        p.mass, flat, flat, p.inertia_z, half_length, half_width, half_height, half_height, BOX, ahead, planar=1.0
+        *(p.mass, flat, flat, p.inertia_z, half_length, half_width, 0.5 * (high - low), 0.5 * (high + low), BOX, ahead),
+        planar=1.0,
     )
 
 
