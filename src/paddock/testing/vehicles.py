@@ -19,7 +19,7 @@ from paddock.testing.conformance import (
     limits,
     rows,
 )
-from paddock.vehicles.model import Desire, VehicleModel, find_model
+from paddock.vehicles.model import BOX, CAPSULE, CONE, SPHERE, Bump, Desire, VehicleModel, find_model
 from paddock.world.columns import Floats, columns_of
 from paddock.world.pose import Environment, Pose
 
@@ -313,6 +313,41 @@ def _guided(rig: Rig, state: Floats, desire: Desire, settle: float, last: float)
     return np.array([after.x - before.x, after.y - before.y])
 
 
+def check_contact(rig: Rig) -> str:
+    """Check the body, and that a bump changes the pose by itself and adds no more than its own momentum."""
+    model = rig.model
+    if model.body is None or model.bumped is None:
+        return "none: others cannot touch it"
+    body = model.body(rig.parameters)
+    for name, value in body._asdict().items():
+        if not np.isfinite(value) or (name not in ("centre_x", "centre_z") and value < 0.0):
+            rig.fail(f"{name!r} of body() is {value!r}")
+    if min(body.mass, body.inertia_x, body.inertia_y, body.inertia_z, body.half_length) <= 0.0:
+        rig.fail("mass, moments of inertia and half_length of body() must be greater than 0")
+    if body.shape not in (SPHERE, CAPSULE, CONE, BOX):
+        rig.fail(f"the shape of body() is {body.shape!r}; it must be one of SPHERE, CAPSULE, CONE, BOX")
+    state, _ = drive(rig, AGENTS)
+    before = rig.pose(state)
+    moved = np.array([state[model.state._fields.index(name)] for name in ("x", "y", "z")])  # type: ignore[attr-defined]
+    rig.demand_same_bits(moved, np.array([before.x, before.y, before.z]), "between state and pose", ("x", "y", "z"))
+    for row in range(len(Bump._fields)):
+        bump = np.zeros((len(Bump._fields), AGENTS))
+        bump[row] = 0.125
+        after = vectorised(model.bumped)(model.state(*state), rig.parameters, Bump(*bump))
+        rig.demand_finite(rows(after, AGENTS), model.state._fields, f"after a bump of {Bump._fields[row]}")  # type: ignore[attr-defined]
+        one = model.bumped(model.state(*state[:, 0].tolist()), rig.parameters, Bump(*bump[:, 0].tolist()))
+        rig.demand_same_bits(np.array(one)[:, None], rows(after, AGENTS)[:, :1], "between Python and NumPy", model.state._fields)  # type: ignore[attr-defined]
+        pose = rig.pose(rows(after, AGENTS))
+        shift = np.array([getattr(pose, name) - getattr(before, name) for name in ("x", "y", "z")])
+        wanted = bump[:3] * np.array([[1.0], [1.0], [1.0 - body.planar]])
+        if np.abs(shift - wanted).max() > 1e-9 * (1.0 + np.abs(moved).max()):
+            rig.fail(f"a bump of {Bump._fields[row]} shifts the pose by something else")
+        gain = np.sqrt(sum((getattr(pose, n) - getattr(before, n)) ** 2 for n in ("vx", "vy", "vz")))
+        if gain.max() > 0.125 * (3 <= row < 6) + 1e-6:
+            rig.fail(f"a bump of {Bump._fields[row]} by 0.125 changes the velocity by {gain.max():.3g} m/s")
+    return f"a body of {body.mass:g} kg that can be bumped"
+
+
 CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which they run
     "declarations": check_declarations,
     "branch-free": check_branch_free,
@@ -323,6 +358,7 @@ CHECKS: dict[str, Callable[[Rig], str]] = {  # the checks in the order in which 
     "numpy twin": check_numpy,
     "float32 twin": check_float32,
     "report": check_report,
+    "contact": check_contact,
     "independence": check_independence,
     "substeps": check_substeps,
     "convergence": check_convergence,
