@@ -66,12 +66,14 @@ def write_axes(axes_a: Any, axes_b: Any, half_a: Any, start: Any, move: Any, rou
 
 
 def first_touch(
-    start: Any, move: Any, axes_a: Any, half_a: Any, axes_b: Any, half_b: Any, rounded: bool, lines: Any, normal: Any
-) -> tuple[int, float]:
+    start: Any, move: Any, axes_a: Any, half_a: Any, axes_b: Any, half_b: Any, rounded: bool, level: bool, lines: Any,
+    normal: Any,
+) -> tuple[int, float]:  # fmt: skip
     """Return the code of the separating axis and the share of the tick at which two bodies touch; NONE if they do not.
 
     `start` is the way from the first to the second centre at the beginning of the tick, `move` its change. Bodies that
-    overlap at the beginning touch there, along the axis of least depth. Writes the `normal`, first to second.
+    overlap at the beginning touch there, along the axis of least depth; `level`: neither can move up or down, so that
+    a vertical one would not help. Writes the `normal`, first to second.
     """
     write_axes(axes_a, axes_b, half_a, start, move, rounded, lines)
     enter, leave, depth, touching, shallow = -1e30, 1e30, 1e30, NONE, NONE
@@ -92,7 +94,8 @@ def first_touch(
                 enter, touching = min(one, two), row
             elif min(one, two) > enter:
                 enter = min(one, two)
-        if reach - abs(apart) < depth - (FACE_FIRST if row >= EDGES else 0.0):
+        useful = not (level and abs(axis[2]) > 0.7)
+        if useful and reach - abs(apart) < depth - (FACE_FIRST if row >= EDGES else 0.0):
             depth, shallow = reach - abs(apart), row
     if enter > leave or enter > 1.0 or leave < 0.0:
         return NONE, 0.0

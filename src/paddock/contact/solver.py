@@ -117,7 +117,8 @@ def touch(
     shape_a, shape_c = b[SHAPE_ROW, a], b[SHAPE_ROW, c]
     if shape_a >= BOX:
         rounded = shape_c == CYLINDER
-        code, share = first_touch(start, move, axes[a], half[a], axes[c], half[c], rounded, lines, normal)
+        level = b[LIGHTNESS_ROW + 1, a] == 0.0 and b[LIGHTNESS_ROW + 1, c] == 0.0
+        code, share = first_touch(start, move, axes[a], half[a], axes[c], half[c], rounded, level, lines, normal)
         if code == NONE:
             return 0, 0.0
         at_a, at_c = small[6], small[7]

@@ -15,7 +15,7 @@ from paddock.world.pose import Environment, Pose
 
 QUIET_SPEED, QUIET_RATE = 0.03, 0.1  # m/s, rad/s: slower counts as rest
 SLEEP_AFTER = 0.5  # s of rest
-TUMBLING = 0.3  # 1/s: rate at which the air slows a rotation
+TUMBLING = 1.5  # 1/s: rate at which air and the give of its material slow a rotation
 FOLLOWING = 2.0  # 1/s: force over mass per missing speed, when guided
 
 
