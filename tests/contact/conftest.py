@@ -12,7 +12,7 @@ from paddock.vehicles.model import SPHERE
 
 def bodies(*given: dict[str, Any]) -> Any:
     """Return the table of bodies: p, v, w, q, mass (0: an obstacle), inertia, half sizes, shape, friction, bounce."""
-    table = np.zeros((ROW.count, len(given)))
+    table = np.zeros((ROW.size, len(given)))
     for k, one in enumerate(given):
         mass, inertia = one.get("mass", 1.0), one.get("inertia", np.inf)
         table[0:3, k], table[3:7, k] = one["p"], one.get("q", (0.0, 0.0, 0.0, 1.0))

@@ -1,6 +1,10 @@
 """Two-body collisions against textbook results, and conservation laws."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,21 +15,24 @@ from scipy.spatial.transform import Rotation
 from paddock.contact.solver import GROUND, ROW, resolve
 from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
 
+Make = Callable[..., Any]
 DT, WAKE = 0.005, 0.05
 PAIR = np.array([[0], [1]])
 BALL = {"half": (0.5, 0.5, 0.5)}
 CUBE = {"half": (0.5, 0.5, 0.5), "shape": BOX, "inertia": (1 / 6, 1 / 6, 1 / 6)}
 
 
-def after(table, bump):
+def after(table: Any, bump: Any) -> tuple[Any, Any]:
     """Return velocity and angular velocity after the tick."""
     return table[7:10] + bump[3:6], table[10:13] + bump[6:9]
 
 
-def momenta(table, v, w):
+def momenta(table: Any, v: Any, w: Any) -> tuple[Any, Any]:
     """Return the momentum and the angular momentum about the origin of bodies with a mass."""
     mass = 1.0 / table[ROW.lightness]
-    inertia = np.where(table[ROW.turning : ROW.turning + 3] > 0, 1.0 / np.maximum(table[ROW.turning : ROW.turning + 3], 1e-300), 0.0)
+    inertia = np.where(
+        table[ROW.turning : ROW.turning + 3] > 0, 1.0 / np.maximum(table[ROW.turning : ROW.turning + 3], 1e-300), 0.0
+    )
     spin = np.zeros((3, table.shape[1]))
     for k in range(table.shape[1]):
         turned = Rotation.from_quat(table[3:7, k])
@@ -33,19 +40,19 @@ def momenta(table, v, w):
     return (mass * v).sum(axis=1), (np.cross(table[:3].T, (mass * v).T).T + spin).sum(axis=1)
 
 
-def energy(table, v, w):
+def energy(table: Any, v: Any, w: Any) -> float:
     mass = 1.0 / table[ROW.lightness]
     total = 0.5 * (mass * (v * v).sum(axis=0)).sum()
     for k in range(table.shape[1]):
         body = Rotation.from_quat(table[3:7, k]).apply(w[:, k], inverse=True)
         turning = table[ROW.turning : ROW.turning + 3, k]
         total += 0.5 * sum(body[j] ** 2 / turning[j] for j in range(3) if turning[j] > 0)
-    return total
+    return float(total)
 
 
 @pytest.mark.parametrize("bounce", [0.0, 0.4, 1.0])
 @pytest.mark.parametrize(("m1", "m2"), [(1.0, 1.0), (1500.0, 900.0), (0.5, 2000.0)])
-def test_head_on_collisions_follow_newtons_law_of_restitution(bodies, bounce, m1, m2):
+def test_head_on_collisions_follow_newtons_law_of_restitution(bodies: Make, bounce: Any, m1: Any, m2: Any) -> None:
     """Speeds after a head-on collision: Newton's experimental law with conservation of momentum."""
     u1, u2 = 12.0, -7.0
     table = bodies(
@@ -62,7 +69,7 @@ def test_head_on_collisions_follow_newtons_law_of_restitution(bodies, bounce, m1
     assert found[0, 9] == pytest.approx(u1 - u2)
 
 
-def test_the_bodies_end_where_they_were_after_touching_in_mid_tick(bodies):
+def test_the_bodies_end_where_they_were_after_touching_in_mid_tick(bodies: Make) -> None:
     """Each flies at its old velocity until the touch and at its new one for the rest of the tick."""
     table = bodies(
         {**BALL, "p": (0.0, 0, 0), "v": (10, 0, 0), "bounce": 1.0}, {**BALL, "p": (0.98, 0, 0), "bounce": 1.0}
@@ -73,7 +80,7 @@ def test_the_bodies_end_where_they_were_after_touching_in_mid_tick(bodies):
     assert bump[3] == pytest.approx([-10.0, 10.0])
 
 
-def test_an_oblique_collision_of_billiard_balls_separates_at_a_right_angle(bodies):
+def test_an_oblique_collision_of_billiard_balls_separates_at_a_right_angle(bodies: Make) -> None:
     """Equal elastic balls without friction leave at 90 degrees: the textbook result of billiards."""
     table = bodies(
         {**BALL, "p": (0, 0, 0), "v": (10, 0, 0), "bounce": 1.0}, {**BALL, "p": (0.8, 0.59, 0), "bounce": 1.0}
@@ -84,8 +91,8 @@ def test_an_oblique_collision_of_billiard_balls_separates_at_a_right_angle(bodie
 
 
 @pytest.mark.parametrize("friction", [0.05, 0.1, 2.0])
-def test_a_ball_thrown_obliquely_at_a_wall_slides_or_rolls(bodies, friction):
-    """A solid ball (I = 2/5 m r2): it slides off with mu times the normal impulse, or grips and keeps 5/7 of its speed."""
+def test_a_ball_thrown_obliquely_at_a_wall_slides_or_rolls(bodies: Make, friction: Any) -> None:
+    """A solid ball (I = 2/5 m r2) loses mu times the normal impulse, or grips and keeps 5/7 of its speed."""
     r, u, w = 0.5, 6.0, 8.0
     table = bodies(
         {**BALL, "p": (r - 0.02, 0, 0), "v": (-w, u, 0), "inertia": 0.4 * r * r, "friction": friction, "bounce": 0.3},
@@ -99,12 +106,13 @@ def test_a_ball_thrown_obliquely_at_a_wall_slides_or_rolls(bodies, friction):
     assert spin[2, 0] == pytest.approx(2.5 / r * (u - v[1, 0]), rel=1e-6)
 
 
-def test_a_bar_hit_at_its_end_turns_about_its_centre_of_percussion(bodies):
+def test_a_bar_hit_at_its_end_turns_about_its_centre_of_percussion(bodies: Make) -> None:
     """An elastic hit at the end of a free bar: impulse from the effective mass 1 / (1/m + r2/I)."""
     mass, length = 2.0, 3.0
     inertia = mass * length**2 / 12
     table = bodies(
-        {"half": (length / 2, 0.05, 0.05), "shape": BOX, "p": (0, 0, 0), "mass": mass, "inertia": (1.0, inertia, inertia), "bounce": 1.0},
+        {"half": (length / 2, 0.05, 0.05), "shape": BOX, "p": (0, 0, 0), "mass": mass,
+         "inertia": (1.0, inertia, inertia), "bounce": 1.0},
         {"half": (0.1, 0.1, 0.1), "p": (1.4, 0.14, 0), "v": (0, -4, 0), "mass": 0.5, "bounce": 1.0},
     )  # fmt: skip
     bump, found = resolve(table, PAIR, DT, WAKE)
@@ -124,11 +132,13 @@ triples = st.tuples(numbers, numbers, numbers)
     spins=st.tuples(triples, triples),
     speeds=st.tuples(triples, triples),
     turns=st.tuples(triples, triples),
-    towards=triples.filter(lambda t: 0.2 < np.linalg.norm(t)),
+    towards=triples.filter(lambda t: np.linalg.norm(t) > 0.2),
     masses=st.tuples(st.floats(0.1, 10.0), st.floats(0.1, 10.0)),
     bounce=st.floats(0.0, 1.0),
 )
-def test_momentum_is_conserved_and_energy_never_grows(bodies, shapes, spins, speeds, turns, towards, masses, bounce):
+def test_momentum_is_conserved_and_energy_never_grows(
+    bodies: Make, shapes: Any, spins: Any, speeds: Any, turns: Any, towards: Any, masses: Any, bounce: Any
+) -> None:
     """Pairs of any shapes without friction: momentum to 1e-9; angular momentum about the place of the touch as well."""
     way = np.array(towards) / np.linalg.norm(towards)
     half = (0.6, 0.3, 0.2)
@@ -156,7 +166,7 @@ def test_momentum_is_conserved_and_energy_never_grows(bodies, shapes, spins, spe
         assert np.abs(turned).max() < 1e-8 * scale
 
 
-def test_nothing_tunnels_at_100_m_s(bodies):
+def test_nothing_tunnels_at_100_m_s(bodies: Make) -> None:
     """Every shape against a thin wall, a post and each other, from every phase of a 5 ms tick at 100 m/s."""
     wall = {"half": (0.05, 5, 5), "shape": BOX, "mass": 0}
     post = {"half": (0.1, 0.1, 2), "shape": CYLINDER, "mass": 0}
@@ -179,7 +189,7 @@ def test_nothing_tunnels_at_100_m_s(bodies):
                 assert stopped, (mover, target, phase)
 
 
-def test_the_order_of_bodies_does_not_matter(bodies):
+def test_the_order_of_bodies_does_not_matter(bodies: Make) -> None:
     """A row of touching balls hit at one end, and the same row numbered the other way round: mirrored bits."""
     row = [{**BALL, "p": (k * 0.999, 0, 0), "bounce": 1.0, "mass": 2.0} for k in range(5)]
     row[0] = {**row[0], "v": (3.0, 0, 0)}
@@ -191,10 +201,13 @@ def test_the_order_of_bodies_does_not_matter(bodies):
     assert one[3, -1] > 0.5  # the last one leaves
 
 
-def test_a_shape_rests_on_the_ground_without_being_pushed(bodies):
+def test_a_shape_rests_on_the_ground_without_being_pushed(bodies: Make) -> None:
     """One tick of gravity is taken up exactly: velocity and position return to rest."""
     for half, shape in (((0.3, 0.3, 0.3), BOX), ((0.3, 0.3, 0.3), SPHERE)):
-        table = bodies({"p": (0, 0, 0.2995 - 9.81 * DT * DT), "v": (0, 0, -9.81 * DT), "half": half, "shape": shape, "inertia": 0.1})  # fmt: skip
+        fall = 9.81 * DT
+        table = bodies(
+            {"p": (0, 0, 0.2995 - fall * DT), "v": (0, 0, -fall), "half": half, "shape": shape, "inertia": 0.1}
+        )
         table[ROW.ground : ROW.ground + 5, 0] = 0.0, 0.0, 0.0, 1.0, 1.0
         bump, found = resolve(table, np.zeros((2, 0), np.int64), DT, WAKE)
         assert found[0, 1] == GROUND

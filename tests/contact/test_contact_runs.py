@@ -46,7 +46,7 @@ def momentum(sim: Simulation, *names: str) -> Any:
 
 
 def test_a_rear_end_collision_of_cars_conserves_momentum() -> None:
-    """In the tick of the collision the tyres change less than 0.1 % of the momentum; speeds by the law of restitution."""
+    """The tyres change less than 0.1 % of the momentum in that tick; speeds by the law of restitution."""
     sim = loaded(
         {"name": "red", "model": "car.bicycle", "pose": [0, 0, 0], "speed": 20},
         {"name": "blue", "model": "car.bicycle", "preset": "sports", "pose": [5.2, 0, 0], "speed": 5},
@@ -211,7 +211,13 @@ def test_a_crate_can_stand_on_an_obstacle() -> None:
 
 def test_a_drone_that_is_hit_hard_is_disarmed_and_falls() -> None:
     sim = loaded(
-        {"name": "a", "model": "quad", "pose": [0, 0, 10, 0], "speed": 12, "behaviour": {"goto": {"x": 60, "y": 0, "z": 10}}},
+        {
+            "name": "a",
+            "model": "quad",
+            "pose": [0, 0, 10, 0],
+            "speed": 12,
+            "behaviour": {"goto": {"x": 60, "y": 0, "z": 10}},
+        },
         {"name": "b", "model": "quad", "pose": [4, 0, 10, 0]},
     )
     sim.step(240)
@@ -346,7 +352,7 @@ CROWDED: list[dict[str, Any]] = [
      "behaviour": {"goto": {"x": 0, "y": 0, "z": 3}}},
     {"name": "red", "model": "car.bicycle", "pose": [-20, 40, 0], "speed": 15},
     {"name": "blue", "model": "car.bicycle", "pose": [-10, 40.5, 0]},
-    {"name": "cones", "model": "prop.cone", "count": 3, "spawn": {"poses": [[-15, 40, 0], [-14, 40.4, 0], [-6, 41, 0]]}},
+    {"name": "cones", "model": "prop.cone", "count": 3, "spawn": {"poses": [[-15, 40, 0], [-14, 40, 0], [-6, 41, 0]]}},
 ]  # fmt: skip
 
 

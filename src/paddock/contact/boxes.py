@@ -227,16 +227,12 @@ def box_points(
         depths[0] = edge_point(code, centre_a, axes_a, half_a, centre_b, axes_b, half_b, normal, poly)
         return 1
     if code < 3:
-        count = face_points(
-            centre_a, axes_a, half_a, code, normal, centre_b, axes_b, half_b, poly, other, depths
-        )
+        count = face_points(centre_a, axes_a, half_a, code, normal, centre_b, axes_b, half_b, poly, other, depths)
     else:
         turned = other[-1]
         for j in range(3):
             turned[j] = -normal[j]
-        count = face_points(
-            centre_b, axes_b, half_b, code - 3, turned, centre_a, axes_a, half_a, poly, other, depths
-        )
+        count = face_points(centre_b, axes_b, half_b, code - 3, turned, centre_a, axes_a, half_a, poly, other, depths)
     return keep_four(poly, depths, count)
 
 

@@ -1,14 +1,14 @@
 """Broad phase: which bodies may touch, from a grid whose cells fit the size of the bodies in them.
 
-The list of candidates holds for half a second, unless a body deviates from the straight motion that it had when the list
-was made: a Verlet list in a moving frame, so that a swarm in flight does not need a new one at every tick. The list is a
-cache: contacts are a function of the present positions and do not depend on when it was made.
+The list of candidates holds for half a second, unless a body deviates from the straight motion that it had when the
+list was made: a Verlet list in a moving frame, so that a swarm in flight does not need a new one at every tick. The
+list is a cache: contacts are a function of the present positions and do not depend on when it was made.
 
 Bodies lie on one of several grids, each with cells twice as large as the one below; a body meets the others on its own
 grid and on all coarser ones, so that a few large bodies do not slow down many small ones.
 
-A body takes part in contacts with the `CROWD` others nearest to it, ties by number, and in those that others choose with
-it: the number of contacts stays in proportion to the number of bodies however closely they are packed.
+A body takes part in contacts with the `CROWD` others nearest to it, ties by number, and in those that others choose
+with it: the number of contacts stays in proportion to the number of bodies however closely they are packed.
 """
 
 from math import sqrt
@@ -34,7 +34,7 @@ ACCELERATION = 100.0  # m/s2, that the slack allows for
 FULL = 64  # pairs per body: more are a crowd, whose pairs are found at every tick
 
 
-def line_of(level: int, y: int, z: int, bits: tuple[int, int, int]) -> int:
+def line_of(level: int, y: Any, z: Any, bits: tuple[int, int, int]) -> Any:
     """Return the table entry of the cell at x = 0 of a line of cells; the table is a torus of 2**bits cells."""
     line = (z & (1 << bits[2]) - 1) << bits[1] | (y & (1 << bits[1]) - 1)
     return (line ^ (level * 40503 & (1 << bits[1] + bits[2]) - 1)) << bits[0]
@@ -82,9 +82,7 @@ def sort_cells(
     return order, start, sorted_cells, body, used[:top], entry
 
 
-def meet(
-    at: int, k: int, size: float, bits: tuple[int, int, int], start: Any, cells: Any, body: Any, met: Any
-) -> int:
+def meet(at: int, k: int, size: float, bits: tuple[int, int, int], start: Any, cells: Any, body: Any, met: Any) -> int:
     """Write the bodies of grid `k` (in sorted order) whose spheres overlap with that of body `at`; return their number.
 
     On its own grid a body meets those of its own cell that come later, and those of the cells that come later.
@@ -165,13 +163,13 @@ def least_distance(place: Any, velocity: Any, i: int, j: int, horizon: float) ->
     time = -(dx * x + dy * y + dz * z) / square if square > 0.0 else 0.0
     time = min(max(time, -0.5 * horizon), 0.5 * horizon)
     dx, dy, dz = dx + time * x, dy + time * y, dz + time * z
-    return sqrt(dx * dx + dy * dy + dz * dz)  # type: ignore[no-any-return]
+    return sqrt(dx * dx + dy * dy + dz * dz)
 
 
 def distance_of(place: Any, i: int, j: int) -> float:
     """Return the distance of two bodies, m."""
     dx, dy, dz = place[0, j] - place[0, i], place[1, j] - place[1, i], place[2, j] - place[2, i]
-    return sqrt(dx * dx + dy * dy + dz * dz)  # type: ignore[no-any-return]
+    return sqrt(dx * dx + dy * dy + dz * dz)
 
 
 def crowd_search(

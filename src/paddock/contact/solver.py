@@ -52,7 +52,7 @@ class BodyRow(NamedTuple):
     restitution: int = 25
     asleep: int = 26
     ground: int = 27  # height under the pose, normal x, y, z and friction factor; normal 0: the ground does not hold it
-    count: int = 32
+    size: int = 32
 
 
 ROW = BodyRow()
@@ -83,9 +83,21 @@ def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, ra
     """Compute axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
     for i in range(b.shape[1]):
         x, y, z, w = b[3, i], b[4, i], b[5, i], b[6, i]
-        axes[i, 0, 0], axes[i, 0, 1], axes[i, 0, 2] = 1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)
-        axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = 2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)
-        axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = 2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)
+        axes[i, 0, 0], axes[i, 0, 1], axes[i, 0, 2] = (
+            1.0 - 2.0 * (y * y + z * z),
+            2.0 * (x * y + w * z),
+            2.0 * (x * z - w * y),
+        )
+        axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = (
+            2.0 * (x * y - w * z),
+            1.0 - 2.0 * (x * x + z * z),
+            2.0 * (y * z + w * x),
+        )
+        axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = (
+            2.0 * (x * z + w * y),
+            2.0 * (y * z - w * x),
+            1.0 - 2.0 * (x * x + y * y),
+        )
         lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
         radius[i], half_line = b[HALF_ROW, i], 0.0
         if b[SHAPE_ROW, i] == CAPSULE:
@@ -127,9 +139,7 @@ def touch(
             at_c[j] = centre[c, j] - (1.0 - share) * sweep[c, j]
         if rounded:
             return cylinder_points(code, normal, at_a, axes[a], half[a], at_c, half[c], poly, depths), share
-        return box_points(
-            code, normal, at_a, axes[a], half[a], at_c, axes[c], half[c], poly, other, depths
-        ), share
+        return box_points(code, normal, at_a, axes[a], half[a], at_c, axes[c], half[c], poly, other, depths), share
     share, depth, s = round_touch(
         start, move, line[a], radius[a], line[c], radius[c], axes[c], half[c], shape_c, float(a + 2 * c), normal, small
     )
@@ -351,9 +361,7 @@ def resolve_all(b: Any, pairs: Any, dt: float, wake: float) -> tuple[Any, Any]:
             bound[i] = sqrt(around)
     record, points, gaps = empty((most, RECORD)), empty((most, POINTS, 3)), empty((most, POINTS))
     counts = zeros(most, int64)
-    found = find_contacts(
-        b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts
-    )
+    found = find_contacts(b, pairs, dt, axes, half, centre, sweep, line, radius, bound, record, points, gaps, counts)
     velocity, light, wanted = empty((m + 1, 6)), empty((m + 1, 2)), empty((most, POINTS))
     for i in range(m):
         for j in range(6):

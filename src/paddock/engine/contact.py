@@ -16,10 +16,10 @@ from paddock.contact.candidates import Candidates
 from paddock.contact.solver import GROUND, ROW, SLOP, WAKE_SPEED, Contact, resolve
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
-from paddock.engine.program import CONTACT, CRASHED, FleetProgram, LastContact
+from paddock.engine.program import CONTACT, FleetProgram, LastContact
 from paddock.errors import InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario
-from paddock.scenario.contact import DEFAULT_LAYER, OBSTACLES, ContactSection
+from paddock.scenario.contact import OBSTACLES, ContactSection
 from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE, Body, Bump
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
@@ -49,7 +49,9 @@ class Part:
 class Roster:
     """The bodies of all fleets and obstacles, as long as no vehicle joins or leaves."""
 
-    def __init__(self, programs: dict[str, FleetProgram], settings: ContactSection, obstacles: Floats, dt: float) -> None:
+    def __init__(
+        self, programs: dict[str, FleetProgram], settings: ContactSection, obstacles: Floats, dt: float
+    ) -> None:
         self.parts: list[Part] = []
         tables, layers, ignored, first = [], [], [], 0
         for program in programs.values():
@@ -63,7 +65,7 @@ class Roster:
             ignored.append(set(program.contact.ignores))
             first += program.fleet.n
         self.moving = first
-        self.constants = np.concatenate([np.zeros((ROW.count, 0)), *tables, obstacles], axis=1)
+        self.constants = np.concatenate([np.zeros((ROW.size, 0)), *tables, obstacles], axis=1)
         self.ids = np.concatenate([np.zeros(0, np.int64), *(part.program.fleet.ids for part in self.parts)])
         layers, ignored = [*layers, OBSTACLES], [*ignored, set()]
         ignores = np.array([[b in i or a in j for b, j in zip(layers, ignored, strict=True)]
@@ -103,8 +105,9 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
     with users_code():
         given = vectorised(program.model.body)(program.parameter_tuple())
     n, chosen = program.fleet.n, program.contact
-    body = Body(*(np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given))
-    table = np.zeros((ROW.count, n))
+    columns: Any = [np.broadcast_to(np.asarray(value, np.float64), (n,)) for value in given]
+    body: Any = Body(*columns)
+    table = np.zeros((ROW.size, n))
     table[ROW.lightness], table[ROW.lightness + 1] = 1.0 / body.mass, (1.0 - body.planar) / body.mass
     table[ROW.turning : ROW.turning + 3] = 1.0 / np.stack([body.inertia_x, body.inertia_y, body.inertia_z])
     table[ROW.half : ROW.half + 3] = body.half_length, body.half_width, body.half_height
@@ -120,7 +123,7 @@ def obstacle_table(boxes: Floats, cylinders: Floats, settings: ContactSection | 
     `boxes` (k, 7) hold the centre, half sizes (m) and yaw (rad), `cylinders` (k, 5) x, y, lower and upper end, radius.
     """
     count = len(boxes)
-    table = np.zeros((ROW.count, count + len(cylinders)))
+    table = np.zeros((ROW.size, count + len(cylinders)))
     table[ROW.qx + 3] = 1.0
     if count:
         table[:3, :count] = boxes[:, :3].T
@@ -145,7 +148,7 @@ def _bounds(table: Floats) -> Floats:
     half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
     solid = np.sqrt((half * half).sum(axis=0))
     size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
-    return size + np.sqrt(table[ROW.centre_x] ** 2 + table[ROW.centre_z] ** 2)
+    return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + table[ROW.centre_z] ** 2))
 
 
 class ContactStage:
@@ -159,7 +162,9 @@ class ContactStage:
         self.world, self.programs, self.events = world, programs, events
         self.contacts: Floats = np.zeros((0, len(Contact._fields)))  # of the last tick
         self.total = 0  # contacts since the last reset, not counting those with the ground
-        self._reported = np.zeros((3, 0), np.int64)  # pairs of ids (-2 - k: obstacle k) and the tick of their last touch
+        self._reported = np.zeros(
+            (3, 0), np.int64
+        )  # pairs of ids (-2 - k: obstacle k) and the tick of their last touch
         self._obstacles = obstacle_table(np.zeros((0, 7)), np.zeros((0, 5)), self.settings)
         self._roster: Roster | None = None
         self._version: tuple[int, int] = (-1, -1)
@@ -247,9 +252,9 @@ class ContactStage:
         """Return the table of the bodies that take part."""
         table = roster.constants[:, bodies].copy()
         table[:13] = roster.poses(bodies, tick)
-        for part, places, _ in roster.split(bodies) if roster.falls else ():
+        for part, where, _ in roster.split(bodies) if roster.falls else ():
             if part.falls:
-                table[ROW.asleep, places] = ~(table[7:13, places] != 0.0).any(axis=0)
+                table[ROW.asleep, where] = ~(table[7:13, where] != 0.0).any(axis=0)
         places = np.searchsorted(bodies, resting)
         if len(places):
             ground = vectorised(surface)(*table[:2, places], Environment(*self.world.environment.tolist()))

@@ -19,7 +19,10 @@ class ContactSection(Section):
         default=0.5, le=10.0, description="Coulomb friction of bodies (no unit): of two, the geometric mean."
     )
     restitution: Number = Field(
-        default=0.2, ge=0.0, le=1.0, description="Share of the approach speed after a touch (no unit): of two, the larger."
+        default=0.2,
+        ge=0.0,
+        le=1.0,
+        description="Share of the approach speed after a touch (no unit): of two, the larger.",
     )
     overlap: Literal["refuse", "resolve"] = Field(
         default="refuse", description="Vehicles that overlap at the start: refuse the scenario, or move them apart."

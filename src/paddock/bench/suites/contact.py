@@ -63,9 +63,7 @@ def _swarm(n: int, ticks: int) -> Iterator[Result]:
     per_tick = stage * 1e-9 / times["contact"].calls
     full = n == DRONES
     yield measured("contact", f"{n} drones, nothing touches", 1e3 * per_tick, "ms per tick")
-    yield measured(
-        "contact", f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None
-    )
+    yield measured("contact", f"{n} drones: share of the tick", stage / (stage + move), "", "<= 0.25" if full else None)
     yield measured("contact", f"{n} drones: pairs by cKDTree", 1e3 * median(trees), "ms")
     yield measured(
         "contact", f"{n} drones: speed over cKDTree", median(trees) / per_tick, "times", ">= 3" if full else None

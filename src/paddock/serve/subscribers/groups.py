@@ -1,8 +1,8 @@
 """Encodes snapshots as groups of frames, once for all connections with equal views.
 
-Not modelled yet: health and signal are 1 and nothing is jammed. Whether a quadrotor is armed, its mode and its sticks are
-its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as armed, its mode is 255 and
-its sticks are 0.
+Not modelled yet: health and signal are 1 and nothing is jammed. Whether a quadrotor is armed, its mode and its sticks
+are its commands, which snapshots carry for fleets of up to 1,000; in larger fleets it counts as armed, its mode is 255
+and its sticks are 0.
 """
 
 import asyncio

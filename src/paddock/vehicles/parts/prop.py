@@ -1,7 +1,7 @@
 """Things that are not driven: cones and crates that vehicles knock over, throw and push.
 
-A rigid body in free fall with air drag; the contact stage holds it above the ground and lets others touch it. At rest it
-falls asleep: it then costs nothing, and moves again when something hits it.
+A rigid body in free fall with air drag; the contact stage holds it above the ground and lets others touch it. At rest
+it falls asleep: it then costs nothing, and moves again when something hits it.
 """
 
 from typing import Annotated, NamedTuple
@@ -53,7 +53,9 @@ class Parameters(NamedTuple):
     length: Annotated[float, Column("m", "size forward", low=0.01, high=100.0)] = 0.36
     width: Annotated[float, Column("m", "size to the left", low=0.01, high=100.0)] = 0.36
     height: Annotated[float, Column("m", "size up", low=0.01, high=100.0)] = 0.75
-    balance: Annotated[float, Column("", "height of the centre of mass over the base, share", low=0.05, high=0.95)] = 0.25
+    balance: Annotated[float, Column("", "height of the centre of mass over the base, share", low=0.05, high=0.95)] = (
+        0.25
+    )
     drag: Annotated[float, Column("N s2/m2", "drag force over speed squared", low=0.0, high=100.0)] = 0.08
 
 
@@ -82,7 +84,7 @@ def step(s: State, u: Command, p: Parameters, w: Environment, dt: float) -> Stat
     quiet = (s.vx * s.vx + s.vy * s.vy + s.vz * s.vz < QUIET_SPEED * QUIET_SPEED) & (
         s.wx * s.wx + s.wy * s.wy + s.wz * s.wz < QUIET_RATE * QUIET_RATE
     )
-    rest = select(quiet & ~pulled, s.rest + dt, 0.0)
+    rest = select(quiet, select(pulled, 0.0, s.rest + dt), 0.0)
     asleep = rest >= SLEEP_AFTER
     per = dt / p.mass
     rx, ry, rz = s.vx - w.wind_x, s.vy - w.wind_y, s.vz - w.wind_z

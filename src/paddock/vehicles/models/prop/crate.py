@@ -20,9 +20,7 @@ def solid(p: Parameters) -> Body:
     i = inertia(p)
     half_height, ahead = 0.5 * p.height, 0.0 * p.height
     centre = (0.5 - p.balance) * p.height
-    return Body(
-        *(p.mass, i.x, i.y, i.z, 0.5 * p.length, 0.5 * p.width, half_height, centre, BOX, ahead), falls=1.0
-    )
+    return Body(*(p.mass, i.x, i.y, i.z, 0.5 * p.length, 0.5 * p.width, half_height, centre, BOX, ahead), falls=1.0)
 
 
 MODEL = VehicleModel(
