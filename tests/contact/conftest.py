@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paddock.contact.solver import ROW
+from paddock.contact.bodies import ROW
 from paddock.vehicles.model import SPHERE
 
 

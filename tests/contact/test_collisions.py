@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from paddock.contact.solver import GROUND, ROW, resolve
+from paddock.contact.bodies import ROW
+from paddock.contact.solver import resolve
+from paddock.contact.touches import GROUND
 from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE
 
 Make = Callable[..., Any]

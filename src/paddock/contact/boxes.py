@@ -114,7 +114,8 @@ def clip(poly: Any, count: int, axis: Any, offset: float, out: Any) -> int:
         here, there = poly[k], poly[(k + 1) % count]
         inside, after = offset - dot(here, axis), offset - dot(there, axis)
         if inside >= 0.0:
-            out[kept] = here
+            for j in range(3):
+                out[kept, j] = here[j]
             kept += 1
         if (inside < 0.0) != (after < 0.0):
             share = inside / (inside - after)
@@ -155,7 +156,8 @@ def face_points(
     for k in range(count):
         depth = plane - dot(poly[k], outward)
         if depth > -TOUCH:
-            poly[kept] = poly[k]
+            for j in range(3):
+                poly[kept, j] = poly[k, j]
             depths[kept] = depth
             kept += 1
     return kept

@@ -281,7 +281,7 @@ def drift_of(n: int, x: Any, y: Any, z: Any, place: Any, velocity: Any, time: fl
     return sqrt(most) + broken
 
 
-_search, _crowd = routine(search_all, inline=True), routine(crowd_search, inline=True)
+_search, _crowd = routine(search_all, inline=True), routine(crowd_search)
 _chosen, _drift = routine(chosen_of), routine(drift_of)
 
 

@@ -9,16 +9,26 @@ What overlaps beyond that is moved apart slowly, without adding speed.
 """
 
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy import empty, int64, zeros
 from numpy.typing import NDArray
 
 from paddock.compute.routine import routine
-from paddock.contact.boxes import AXES, NONE, POINTS, box_points, cylinder_points, dot, first_touch, keep_four
-from paddock.contact.rounds import ground_points, lowest_points, round_touch
-from paddock.vehicles.model import BOX, CAPSULE, CONE, CYLINDER
+from paddock.contact.bodies import (
+    ASLEEP_ROW,
+    FRICTION_ROW,
+    GROUND_ROW,
+    HALF_ROW,
+    LIGHTNESS_ROW,
+    RESTITUTION_ROW,
+    SHAPE_ROW,
+    prepare,
+)
+from paddock.contact.boxes import POINTS, dot
+from paddock.contact.touches import GROUND, RECORD, find_contacts
+from paddock.vehicles.model import BOX
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -30,203 +40,6 @@ RECOVERY = 0.2  # share of the overlap that is removed in a tick
 RECOVERY_SPEED = 3.0  # m/s: bodies move apart at most this fast
 BOUNCE_SPEED = 0.3  # m/s: slower touches do not bounce, so that bodies come to rest
 WAKE_SPEED = 0.05  # m/s: a slower touch does not wake a sleeping body
-CONE_WIDTH = 1.0 / 3.0  # of its middle, share of its base
-GROUND = -1  # in place of a second body
-RECORD = 13  # columns of a contact: see Contact
-
-
-class BodyRow(NamedTuple):
-    """Rows of the table of bodies."""
-
-    x: int = 0
-    qx: int = 3
-    vx: int = 7
-    wx: int = 10  # about world axes
-    lightness: int = 13  # inverse mass, 1/kg: horizontal and vertical
-    turning: int = 15  # inverse moments of inertia about the body axes
-    half: int = 18
-    centre_x: int = 21
-    centre_z: int = 22
-    shape: int = 23
-    friction: int = 24
-    restitution: int = 25
-    asleep: int = 26
-    ground: int = 27  # height under the pose, normal x, y, z and friction factor; normal 0: the ground does not hold it
-    size: int = 32
-
-
-ROW = BodyRow()
-HALF_ROW, SHAPE_ROW, GROUND_ROW = ROW.half, ROW.shape, ROW.ground
-FRICTION_ROW, RESTITUTION_ROW, ASLEEP_ROW = ROW.friction, ROW.restitution, ROW.asleep
-LIGHTNESS_ROW, TURNING_ROW = ROW.lightness, ROW.turning
-
-
-class Contact(NamedTuple):
-    """A contact of one tick."""
-
-    first: float  # number of the body
-    second: float  # -1: the ground
-    x: float  # m: where, in the middle of the points
-    y: float
-    z: float
-    nx: float  # from the first to the second
-    ny: float
-    nz: float
-    impulse: float  # N s, along the normal
-    speed: float  # m/s: of the approach
-    depth: float  # m: overlap at the first touch
-    share: float  # of the tick at which they touch first
-    sliding: float  # N s: impulse of friction
-
-
-def prepare(b: Any, dt: float, axes: Any, centre: Any, sweep: Any, line: Any, radius: Any, inertia: Any) -> None:
-    """Compute axes, centre, motion, segment of round bodies and inverse inertia in world axes, of every body."""
-    for i in range(b.shape[1]):
-        x, y, z, w = b[3, i], b[4, i], b[5, i], b[6, i]
-        axes[i, 0, 0], axes[i, 0, 1], axes[i, 0, 2] = (
-            1.0 - 2.0 * (y * y + z * z),
-            2.0 * (x * y + w * z),
-            2.0 * (x * z - w * y),
-        )
-        axes[i, 1, 0], axes[i, 1, 1], axes[i, 1, 2] = (
-            2.0 * (x * y - w * z),
-            1.0 - 2.0 * (x * x + z * z),
-            2.0 * (y * z + w * x),
-        )
-        axes[i, 2, 0], axes[i, 2, 1], axes[i, 2, 2] = (
-            2.0 * (x * z + w * y),
-            2.0 * (y * z - w * x),
-            1.0 - 2.0 * (x * x + y * y),
-        )
-        lies = 1 if b[HALF_ROW + 1, i] > b[HALF_ROW, i] else 0
-        radius[i], half_line = b[HALF_ROW, i], 0.0
-        if b[SHAPE_ROW, i] == CAPSULE:
-            radius[i] = b[HALF_ROW + 2, i]
-            half_line = b[HALF_ROW + lies, i] - radius[i]
-        elif b[SHAPE_ROW, i] == CONE:
-            lies, radius[i] = 2, CONE_WIDTH * b[HALF_ROW, i]
-            half_line = max(b[HALF_ROW + 2, i] - radius[i], 0.0)
-        for j in range(3):
-            centre[i, j] = b[j, i] + b[21, i] * axes[i, 0, j] + b[22, i] * axes[i, 2, j]
-            sweep[i, j] = dt * b[7 + j, i]
-            line[i, j] = half_line * axes[i, lies, j]
-            for k in range(3):
-                total = 0.0
-                for m in range(3):
-                    total += axes[i, m, j] * b[TURNING_ROW + m, i] * axes[i, m, k]
-                inertia[i, j, k] = total
-
-
-def touch(
-    a: int, c: int, b: Any, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any,
-    lines: Any, small: Any, poly: Any, other: Any, depths: Any, normal: Any,
-) -> tuple[int, float]:  # fmt: skip
-    """Find the contact of two bodies; return the number of its points (in `poly`, `depths`) and its time."""
-    start, move = small[4], small[5]
-    for j in range(3):
-        move[j] = sweep[c, j] - sweep[a, j]
-        start[j] = centre[c, j] - centre[a, j] - move[j]
-    shape_a, shape_c = b[SHAPE_ROW, a], b[SHAPE_ROW, c]
-    if shape_a >= BOX:
-        rounded = shape_c == CYLINDER
-        level = b[LIGHTNESS_ROW + 1, a] == 0.0 and b[LIGHTNESS_ROW + 1, c] == 0.0
-        code, share = first_touch(start, move, axes[a], half[a], axes[c], half[c], rounded, level, lines, normal)
-        if code == NONE:
-            return 0, 0.0
-        at_a, at_c = small[6], small[7]
-        for j in range(3):
-            at_a[j] = centre[a, j] - (1.0 - share) * sweep[a, j]
-            at_c[j] = centre[c, j] - (1.0 - share) * sweep[c, j]
-        if rounded:
-            return cylinder_points(code, normal, at_a, axes[a], half[a], at_c, half[c], poly, depths), share
-        return box_points(code, normal, at_a, axes[a], half[a], at_c, axes[c], half[c], poly, other, depths), share
-    share, depth, s = round_touch(
-        start, move, line[a], radius[a], line[c], radius[c], axes[c], half[c], shape_c, float(a + 2 * c), normal, small
-    )
-    if share < 0.0:
-        return 0, 0.0
-    for j in range(3):
-        near = centre[a, j] - (1.0 - share) * sweep[a, j] + s * line[a, j]
-        poly[0, j] = near + (radius[a] - 0.5 * depth) * normal[j]
-    depths[0] = depth
-    return 1, share
-
-
-def ground_touch(
-    a: int, b: Any, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any, small: Any, poly: Any,
-    depths: Any, normal: Any,
-) -> tuple[int, float]:  # fmt: skip
-    """Find the contact of a body with the ground under it; as `touch`."""
-    up = small[4]
-    for j in range(3):
-        up[j] = b[GROUND_ROW + 1 + j, a]
-        normal[j] = -up[j]
-    count = ground_points(
-        b[SHAPE_ROW, a], centre[a], axes[a], half[a], line[a], radius[a], b[GROUND_ROW, a], up, b[0, a], b[1, a], poly,
-        depths,
-    )  # fmt: skip
-    count = lowest_points(poly, depths, count)
-    deepest = depths[0]
-    for k in range(1, count):
-        deepest = max(deepest, depths[k])
-    before = deepest + dot(sweep[a], up)  # depth at the beginning of the tick
-    if deepest <= 0.0 and before <= 0.0:
-        return 0, 0.0
-    share = 0.0 if before >= 0.0 else -before / (deepest - before)
-    for k in range(count):
-        depths[k] += (1.0 - share) * dot(sweep[a], up)
-        for j in range(3):
-            poly[k, j] -= (1.0 - share) * sweep[a, j]
-    return keep_four(poly, depths, count), share
-
-
-def find_contacts(
-    b: Any, pairs: Any, dt: float, axes: Any, half: Any, centre: Any, sweep: Any, line: Any, radius: Any, bound: Any,
-    record: Any, points: Any, gaps: Any, counts: Any,
-) -> int:  # fmt: skip
-    """Find the contacts of the pairs and of bodies on the ground; return their number."""
-    lines, small, normal = empty((AXES, 3)), empty((8, 3)), empty(3)
-    poly, other, depths = empty((16, 3)), empty((16, 3)), empty(16)
-    found = 0
-    for k in range(pairs.shape[1] + b.shape[1]):
-        ground = k >= pairs.shape[1]
-        a = k - pairs.shape[1] if ground else pairs[0, k]
-        c = GROUND if ground else pairs[1, k]
-        if ground:
-            if b[GROUND_ROW + 3, a] == 0.0 or b[ASLEEP_ROW, a] != 0.0:
-                continue
-            count, share = ground_touch(a, b, axes, half, centre, sweep, line, radius, small, poly, depths, normal)
-        else:
-            if b[LIGHTNESS_ROW, a] == 0.0 and b[LIGHTNESS_ROW, c] == 0.0:
-                continue
-            reach, square = bound[a] + bound[c], 0.0
-            for j in range(3):
-                move = sweep[c, j] - sweep[a, j]
-                apart = abs(centre[c, j] - centre[a, j] - 0.5 * move) - 0.5 * abs(move)
-                square += max(apart, 0.0) * max(apart, 0.0)
-            if square > reach * reach:
-                continue
-            if b[SHAPE_ROW, a] > b[SHAPE_ROW, c] and (b[SHAPE_ROW, c] < BOX or b[SHAPE_ROW, a] == CYLINDER):
-                a, c = c, a  # the round body first; a cylinder last
-            count, share = touch(
-                a, c, b, axes, half, centre, sweep, line, radius, lines, small, poly, other, depths, normal
-            )
-        if count == 0:
-            continue
-        counts[found] = count
-        for j in range(RECORD):
-            record[found, j] = 0.0
-        record[found, 0], record[found, 1], record[found, 11] = a, c, share
-        for j in range(3):
-            record[found, 5 + j] = normal[j]
-        for p in range(count):
-            gaps[found, p] = depths[p]
-            record[found, 10] = max(record[found, 10], depths[p])
-            for j in range(3):
-                points[found, p, j] = poly[p, j]
-                record[found, 2 + j] += poly[p, j] / count
-        found += 1
-    return found
 
 
 def arm(b: Any, sweep: Any, i: int, share: float, point: Any, out: Any) -> None:
@@ -379,20 +192,23 @@ def solve(
 ) -> None:  # fmt: skip
     """Sweep over the contacts; write the bumps and the impulses of the contacts."""
     m = b.shape[1]
-    still, fixed, weightless = zeros(6), zeros((3, 3)), zeros(2)
+    fixed, weightless = zeros((3, 3)), zeros(2)
     split, change = zeros(m), empty((m, 6))
     pressed, rubbed = zeros((max(found, 1), POINTS)), zeros((max(found, 1), POINTS, 3))
     va, vc, relative = empty(6), empty(6), empty(3)
     for i in range(m):
         if light[i, 0] == 0.0 and light[i, 1] == 0.0:
-            inertia[i, :, :] = 0.0
+            for j in range(9):
+                inertia[i, j // 3, j % 3] = 0.0
     for c in range(found):
         a, other = int(record[c, 0]), int(record[c, 1])
         split[a] += 1.0
         if other != GROUND:
             split[other] += 1.0
     for _ in range(SWEEPS):
-        change[:] = 0.0
+        for i in range(m):
+            for j in range(6):
+                change[i, j] = 0.0
         for c in range(found):
             a, other = int(record[c, 0]), int(record[c, 1])
             grounded = other == GROUND
@@ -401,8 +217,9 @@ def solve(
             friction = b[FRICTION_ROW, a]
             friction *= b[GROUND_ROW + 4, a] if grounded else b[FRICTION_ROW, other]
             friction = sqrt(friction) if not grounded else friction
-            va[:] = velocity[a]
-            vc[:] = still if grounded else velocity[other]
+            for j in range(6):
+                va[j] = velocity[a, j]
+                vc[j] = 0.0 if grounded else velocity[other, j]
             split_c = 1.0 if grounded else split[other]
             solve_contact(
                 counts[c], record[c, 5:8], arms[c, :, 0], arms[c, :, 1], light[a],

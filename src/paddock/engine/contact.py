@@ -12,15 +12,17 @@ import numpy as np
 
 from paddock.compute.quaternion import rotate
 from paddock.compute.twin import vectorised
+from paddock.contact.bodies import ROW, bounds, obstacle_table
 from paddock.contact.candidates import Candidates
-from paddock.contact.solver import GROUND, ROW, SLOP, WAKE_SPEED, Contact, resolve
+from paddock.contact.solver import SLOP, WAKE_SPEED, resolve
+from paddock.contact.touches import GROUND, Contact
 from paddock.engine.events import EventLog
 from paddock.engine.pipeline import NEVER_DUE, every
 from paddock.engine.program import CONTACT, FleetProgram, LastContact
 from paddock.errors import InvalidValueError, PaddockError, users_code
 from paddock.scenario import Scenario
 from paddock.scenario.contact import OBSTACLES, ContactSection
-from paddock.vehicles.model import BOX, CAPSULE, CYLINDER, SPHERE, Body, Bump
+from paddock.vehicles.model import Body, Bump
 from paddock.world.columns import Floats, column_index
 from paddock.world.fleet import Ints
 from paddock.world.ground import surface
@@ -72,7 +74,7 @@ class Roster:
                             for a, i in zip(layers, ignored, strict=True)])  # fmt: skip
         sizes = [part.n for part in self.parts] + [obstacles.shape[1]]
         fleet = np.repeat(np.arange(len(sizes)), sizes)
-        self.candidates = Candidates(_bounds(self.constants), fleet, ignores, obstacles.shape[1], dt)
+        self.candidates = Candidates(bounds(self.constants), fleet, ignores, obstacles.shape[1], dt)
         self.falls = any(part.falls for part in self.parts)
         self.disarmable = [p.program for p in self.parts if ARMED in column_index(p.program.model.command)]
 
@@ -117,40 +119,6 @@ def _constants(program: FleetProgram, settings: ContactSection) -> tuple[Floats,
     return table, bool(np.any(body.falls))
 
 
-def obstacle_table(boxes: Floats, cylinders: Floats, settings: ContactSection | None) -> Floats:
-    """Return obstacles as columns of the table of bodies.
-
-    `boxes` (k, 7) hold the centre, half sizes (m) and yaw (rad), `cylinders` (k, 5) x, y, lower and upper end, radius.
-    """
-    count = len(boxes)
-    table = np.zeros((ROW.size, count + len(cylinders)))
-    table[ROW.qx + 3] = 1.0
-    if count:
-        table[:3, :count] = boxes[:, :3].T
-        half = 0.5 * boxes[:, 6]
-        from paddock.compute import arrays
-
-        table[ROW.qx + 2, :count], table[ROW.qx + 3, :count] = arrays.sin(half), arrays.cos(half)
-        table[ROW.half : ROW.half + 3, :count] = boxes[:, 3:6].T
-        table[ROW.shape, :count] = BOX
-    if len(cylinders):
-        x, y, low, high, radius = cylinders.T
-        table[:3, count:] = x, y, 0.5 * (low + high)
-        table[ROW.half : ROW.half + 3, count:] = radius, radius, 0.5 * (high - low)
-        table[ROW.shape, count:] = CYLINDER
-    if settings is not None:
-        table[ROW.friction], table[ROW.restitution] = settings.friction, settings.restitution
-    return table
-
-
-def _bounds(table: Floats) -> Floats:
-    """Return the radius of a sphere around each pose that contains the body."""
-    half, shape = table[ROW.half : ROW.half + 3], table[ROW.shape]
-    solid = np.sqrt((half * half).sum(axis=0))
-    size = np.where(shape == SPHERE, half[0], np.where(shape == CAPSULE, np.maximum(half[0], half[1]), solid))
-    return np.asarray(size + np.sqrt(table[ROW.centre_x] ** 2 + table[ROW.centre_z] ** 2))
-
-
 class ContactStage:
     """Lets vehicles touch each other, obstacles and, where their own models do not, the ground."""
 
@@ -165,13 +133,14 @@ class ContactStage:
         self._reported = np.zeros(
             (3, 0), np.int64
         )  # pairs of ids (-2 - k: obstacle k) and the tick of their last touch
-        self._obstacles = obstacle_table(np.zeros((0, 7)), np.zeros((0, 5)), self.settings)
         self._roster: Roster | None = None
+        self.put_obstacles(np.zeros((0, 7)), np.zeros((0, 5)))
         self._version: tuple[int, int] = (-1, -1)
 
     def put_obstacles(self, boxes: Floats, cylinders: Floats) -> None:
         """Replace the obstacles; see `obstacle_table`."""
-        self._obstacles = obstacle_table(boxes, cylinders, self.settings)
+        settings = self.settings or ContactSection()
+        self._obstacles = obstacle_table(boxes, cylinders, settings.friction, settings.restitution)
         self._roster = None
 
     def forget(self) -> None:
