@@ -14,6 +14,8 @@ from paddock.engine.simulation import Simulation
 from paddock.errors import PaddockError
 from paddock.record import Recorder, open_run, verify
 from paddock.record.run_metrics import metrics
+from paddock.serve.subscribers.groups import encode_status
+from paddock.serve.subscribers.subscription import select
 from paddock.vehicles.model import find_model
 
 DROP = {"low": [-0.6, -0.6, 0.5], "high": [0.6, 0.6, 1.5]}
@@ -323,6 +325,26 @@ def test_snapshots_carry_the_last_contact() -> None:
     assert sim.snapshot()["a"]["contact.collided"] == 0.0
     assert [kind for kind, _ in kinds(sim)] == ["contact"]
     assert sim.engine.contact.total == 1
+
+
+def test_the_telemetry_frame_carries_collided() -> None:
+    """Bit 3 of the flags of frame 0x02: 17 bytes per vehicle, the flags last."""
+    sim = loaded(
+        {"name": "a", "model": "point", "pose": [0, 0, 5, 0], "speed": 4},
+        {"name": "b", "model": "point", "pose": [1, 0, 5, 0]},
+        {"name": "c", "model": "point", "pose": [9, 0, 5, 0]},
+    )
+    sim.command("a", vx=4.0)
+
+    def flags() -> list[int]:
+        snapshot = sim.snapshot()
+        frame = bytes(encode_status(snapshot, select(snapshot.layout, None)))
+        return [value & 8 for value in frame[-3 * 17 :][16::17]]
+
+    assert flags() == [0, 0, 0]
+    while ("contact", "a") not in kinds(sim):
+        sim.step()
+    assert flags() == [8, 8, 0]
 
 
 def test_a_storm_neither_explodes_nor_loses_determinism() -> None:

@@ -28,8 +28,8 @@ LONG = ("quad", "car.bicycle", "plane")
 def test_shipped_model_conforms(name: str) -> None:
     report = check_vehicle_model(name)
     assert isinstance(report, ConformanceReport)
-    assert len(report.details) == 16
-    assert f"model '{name}': 16 checks passed" in str(report)
+    assert len(report.details) == 17
+    assert f"model '{name}': 17 checks passed" in str(report)
 
 
 def test_report_names_each_check_and_its_measurement() -> None:
