@@ -367,6 +367,23 @@ def test_a_storm_neither_explodes_nor_loses_determinism() -> None:
     assert len(set(hashes)) == 1
 
 
+@pytest.mark.slow
+def test_ten_thousand_drones_on_one_spot() -> None:
+    hashes = []
+    for _ in range(2):
+        over = {"low": [-0.5, -0.5, 5.0], "high": [0.5, 0.5, 5.5]}
+        sim = loaded(
+            {"name": "ball", "model": "quad", "count": 10_000, "spawn": {"random": over}},
+            contact={"overlap": "resolve"},
+        )
+        sim.step(3)
+        block = sim.snapshot().fleet("ball").block
+        assert np.isfinite(block).all()
+        assert np.abs(block[7:10]).max() < 5.0
+        hashes.append(sim.state_hash())
+    assert hashes[0] == hashes[1]
+
+
 # determinism ---------------------------------------------------------------------------------------------------------
 
 CROWDED: list[dict[str, Any]] = [
