@@ -444,5 +444,5 @@ def test_a_recording_with_contact_is_verified(tmp_path: Path) -> None:
         sim.place("red", [-20, 40.3, 0, 0], speed=10)
         sim.step(120)
     assert verify(tmp_path / "run.mcap").same
-    run = open_run(tmp_path / "run.mcap")
-    assert metrics(run)["events"]["contact"] == sum(kind == "contact" for kind, _ in kinds(sim))
+    with open_run(tmp_path / "run.mcap") as run:
+        assert metrics(run)["events"]["contact"] == sum(kind == "contact" for kind, _ in kinds(sim))

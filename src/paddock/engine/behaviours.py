@@ -220,8 +220,8 @@ class FleetBehaviour:
     @property
     def kernels(self) -> tuple[CompiledKernels, ...]:
         """All kernels of the behaviour."""
-        grids = [one.kernels for one in (self.grid, self.avoidance and self.avoidance.grid) if one is not None]
-        return (self._act, *grids)
+        own = () if self.grid is None else (self.grid.kernels,)
+        return (self._act, *own, *(() if self.avoidance is None else (self.avoidance.grid.kernels,)))
 
     def _sum_urges(self, grid: NeighbourGrid, block: Floats, among: tuple[int, Ints] | None) -> None:
         """Sum the contributions of each vehicle's neighbours."""

@@ -226,12 +226,15 @@ class ContactStage:
                 table[ROW.asleep, where] = ~(table[7:13, where] != 0.0).any(axis=0)
         places = np.searchsorted(bodies, resting)
         if len(places):
-            ground = vectorised(surface)(*table[:2, places], Environment(*self.world.environment.tolist()))
-            length = np.sqrt(1.0 + ground.slope_x**2 + ground.slope_y**2)
-            table[ROW.ground :, places] = (
-                ground.height, -ground.slope_x / length, -ground.slope_y / length, 1.0 / length, ground.mu
-            )  # fmt: skip
+            height, slope_x, slope_y, mu = self._ground(*table[:2, places])
+            up = 1.0 / np.sqrt(1.0 + slope_x * slope_x + slope_y * slope_y)
+            table[ROW.ground :, places] = height, -slope_x * up, -slope_y * up, up, mu
         return table
+
+    def _ground(self, x: Floats, y: Floats) -> Floats:
+        """Return height (m), slopes and friction of the ground at places, (4, n)."""
+        found = vectorised(surface)(x, y, Environment(*self.world.environment.tolist()))
+        return np.stack([np.broadcast_to(values, x.shape) for values in found])
 
     def _apply(self, roster: Roster, bodies: Ints, bump: Floats) -> None:
         """Change the states of the bodies that were bumped."""
@@ -308,11 +311,10 @@ class ContactStage:
 
     def _find_tipped(self, roster: Roster, tick: int) -> None:
         """Disarm drones that lie on the ground on their side or back."""
-        environment = Environment(*self.world.environment.tolist())
         for program in roster.disarmable:
             pose = program.pose_block(tick)[:, : program.fleet.n]
             tilted = np.flatnonzero(1.0 - 2.0 * (pose[3] ** 2 + pose[4] ** 2) < TIPPED)
-            height = pose[2, tilted] - vectorised(surface)(pose[0, tilted], pose[1, tilted], environment).height
+            height = pose[2, tilted] - self._ground(pose[0, tilted], pose[1, tilted])[0]
             for row in tilted[height < 0.05].tolist():
                 self.disarm(program, row, "tipped over", tick)
 
